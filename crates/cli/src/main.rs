@@ -1,0 +1,3 @@
+//! The `talentdata` program.
+
+fn main() {}

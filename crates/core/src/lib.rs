@@ -1,0 +1,1 @@
+//! Client of the talent data service: authentication, rate gate, retry, pages and scans.

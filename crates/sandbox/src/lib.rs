@@ -1,0 +1,1 @@
+//! The talent data service itself, in-process on loopback, for trying and for testing.

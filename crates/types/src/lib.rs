@@ -1,0 +1,1 @@
+//! Models and operations of the talent data service, generated from `spec/openapi.json`.
