@@ -141,6 +141,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// A configuration folder with this text as the profile file.
+    #[allow(clippy::unwrap_used)]
     fn folder(text: &str, mode: u32) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("talentdata").join("profiles.toml");
