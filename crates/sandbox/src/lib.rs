@@ -1,1 +1,3 @@
 //! The talent data service itself, in-process on loopback, for trying and for testing.
+
+pub mod limit;
