@@ -9,6 +9,8 @@
 mod answer;
 mod credentials;
 mod data;
+mod drift;
+mod faults;
 mod generated {
     //! Files written by the generator.
     pub(crate) mod lists;
@@ -21,6 +23,7 @@ mod request;
 mod routes;
 mod server;
 mod service;
+mod socket;
 mod stats;
 mod sync;
 mod token;

@@ -13,11 +13,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::faults::{administer, end, play};
 use crate::request::Received;
 use crate::service::Service;
+use crate::socket::Socket;
+use crate::sync::lock;
 
 /// What ends a connection early.
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves until the future is dropped.
 pub(crate) async fn serve(listener: TcpListener, service: Arc<Service>) -> Infallible {
@@ -34,11 +37,26 @@ pub(crate) async fn serve(listener: TcpListener, service: Arc<Service>) -> Infal
 }
 
 async fn converse(socket: TcpStream, connection: u64, service: Arc<Service>) {
+    let fault = service.book.as_ref().and_then(|book| lock(book).accepted());
+    if let Some(how) = fault {
+        // The socket is dropped in either case.
+        let _ = end(&socket, how).await;
+        return;
+    }
     // Without it small answers wait for more to come; if it cannot be had, they wait.
     let _ = socket.set_nodelay(true);
-    let respond = service_fn(|request| respond(request, connection, Arc::clone(&service)));
-    let conversation = http1::Builder::new().serve_connection(TokioIo::new(socket), respond);
-    // It fails when the client goes away, which is its right.
+    let socket = Arc::new(socket);
+    let respond = service_fn(|request| {
+        respond(
+            request,
+            connection,
+            Arc::clone(&service),
+            Arc::clone(&socket),
+        )
+    });
+    let io = TokioIo::new(Socket(Arc::clone(&socket)));
+    let conversation = http1::Builder::new().serve_connection(io, respond);
+    // It fails when the client goes away, which is its right, and when a fault has taken the connection over.
     let _ = conversation.await;
 }
 
@@ -46,17 +64,25 @@ async fn respond(
     request: Request<Incoming>,
     connection: u64,
     service: Arc<Service>,
+    socket: Arc<TcpStream>,
 ) -> Result<Response<Full<Bytes>>, Failure> {
     let request = Received::read(request, connection).await?;
+    if let Some(answer) = administer(&service, &request) {
+        return Ok(answer.response()?);
+    }
     let one_way = service.one_way();
     wait(one_way).await;
     let answer = service.answer(&request);
+    let fault = service.fault(&request);
     wait(one_way).await;
-    Ok(answer.response()?)
+    match fault {
+        None => Ok(answer.response()?),
+        Some(reply) => play(&reply, answer, &socket).await,
+    }
 }
 
 /// A timer's shortest time is a millisecond, so no time is not left to it.
-async fn wait(time: Duration) {
+pub(crate) async fn wait(time: Duration) {
     if time > Duration::ZERO {
         tokio::time::sleep(time).await;
     }

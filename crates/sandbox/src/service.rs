@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::answer::Answer;
 use crate::credentials::Credentials;
 use crate::data::{Dice, lists};
+use crate::drift::Drifting;
+use crate::faults::{Book, Reply};
 use crate::limit::Limiter;
 use crate::list::{Asked, Slice, page};
 use crate::options::Options;
@@ -29,6 +31,10 @@ pub(crate) struct Service {
     epoch: Duration,
     started: Instant,
     state: Mutex<State>,
+    /// The lists that change, by their position in the table; empty without drift.
+    drifting: Vec<Mutex<Drifting>>,
+    /// Only with `options.faults`.
+    pub(crate) book: Option<Mutex<Book>>,
 }
 
 #[derive(Debug)]
@@ -43,6 +49,10 @@ impl Service {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(options: Options) -> io::Result<Self> {
         let sizes = sizes(&options.records)?;
+        let drifting = options.drift.iter().flat_map(|drift| {
+            let lists = sizes.iter().map(|size| Drifting::new(*drift, *size));
+            lists.map(Mutex::new)
+        });
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
         let Options {
             policy,
@@ -54,6 +64,8 @@ impl Service {
         } = options;
         Ok(Self {
             credentials: Credentials::random()?,
+            drifting: drifting.collect(),
+            book: options.faults.then(Mutex::default),
             sizes,
             epoch: epoch.unwrap_or_default(),
             started: Instant::now(),
@@ -82,6 +94,31 @@ impl Service {
             most => lock(&self.state).jitter.below(most),
         };
         (latency + Duration::from_nanos(chosen)) / 2
+    }
+
+    /// Logs the request, and finds what is to be done to its answer.
+    pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
+        let book = self.book.as_ref()?;
+        lock(book).received(request, self.started.elapsed())
+    }
+
+    /// Works on the list at `position`, if the lists of this sandbox change.
+    pub(crate) fn with_drifting<T>(
+        &self,
+        position: usize,
+        work: impl FnOnce(&mut Drifting) -> T,
+    ) -> Option<T> {
+        let drifting = self.drifting.get(position)?;
+        Some(work(&mut lock(drifting)))
+    }
+
+    /// Gives all lists their first state.
+    pub(crate) fn restart_drift(&self) {
+        if let Some(drift) = self.options.drift {
+            for (list, size) in self.drifting.iter().zip(&self.sizes) {
+                *lock(list) = Drifting::new(drift, *size);
+            }
+        }
     }
 
     /// Answers a request; the three headers of section 8 are on every answer.
@@ -145,7 +182,9 @@ impl Service {
             Operation::List(position) => {
                 let list = list(position);
                 let asked = Asked::read(request, list, self.options.max_limit)?;
-                let slice = Slice::of(self.sizes[position], asked);
+                let slice = self
+                    .with_drifting(position, |drifting| drifting.page(asked))
+                    .unwrap_or_else(|| Slice::of(self.sizes[position], asked));
                 page(list, self.options.seed, asked, &slice)
             }
         })

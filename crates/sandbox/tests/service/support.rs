@@ -127,3 +127,27 @@ pub(crate) fn token(sandbox: &Sandbox) -> String {
     assert_eq!(reply.status, 200);
     reply.json()["access_token"].as_str().unwrap().to_owned()
 }
+
+/// A sandbox with the fault endpoints and these rules.
+pub(crate) fn faulty(rules: &Value) -> Sandbox {
+    let sandbox = unlimited(Options {
+        faults: true,
+        ..Options::default()
+    });
+    script(&sandbox, rules);
+    sandbox
+}
+
+pub(crate) fn script(sandbox: &Sandbox, rules: &Value) {
+    let reply = post(sandbox, "/__faults", &json!({"rules": rules}));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+}
+
+pub(crate) fn version(sandbox: &Sandbox) -> Reply {
+    send(sandbox, "GET", "/v1/version", &[], "")
+}
+
+/// Asks for the version on a connection that may be kept, and hears whatever comes until it ends.
+pub(crate) fn hear_version(sandbox: &Sandbox) -> Heard {
+    send_raw(sandbox, &request("GET", "/v1/version", &[], ""))
+}
