@@ -162,7 +162,7 @@ pub(crate) fn sandbox_lists(spec: &Spec) -> Result<String, String> {
         quote!(List { name: #name, path: #path, record_key: #key, noun: #noun })
     });
     print(quote! {
-        use crate::list::List;
+        use crate::data::List;
 
         /// The paginated lists of the service, in the spec's order.
         pub(crate) const LISTS: &[List] = &[#(#rows),*];

@@ -1,0 +1,175 @@
+//! Records of the core CRM: contacts, vacancies and talent pools.
+//!
+//! The document names four fields of a contact and none of the others (section 2); all else is the sandbox's choice.
+
+use super::Record;
+use super::json::{Object, integer, padded, string};
+use super::names::Person;
+
+const TITLES: &[&str] = &[
+    "Data Engineer",
+    "Nurse",
+    "Électricienne",
+    "C++ Developer",
+    "UX / UI Designer",
+    "Welder (TIG \\u0026 MIG)",
+    "Buchhalter",
+    "営業担当",
+];
+
+pub(super) const TAGS: &[&str] = &[
+    "remote",
+    "🌱 junior",
+    "senior",
+    "part-time",
+    "éligible",
+    "👩🏽‍🔬 research",
+    "\\\"hot\\\" lead",
+    "q1\\/q2",
+];
+
+const NOTES: &[&str] = &[
+    "Said: \\\"call me after five\\\"\\nThen hung up. 📞",
+    "Line one\\r\\nline two\\twith a tab",
+    "C:\\\\Users\\\\sample\\\\cv.pdf",
+    "Prefers العربية and עברית ; naïve café ½",
+    "Escaped: \\u00e9\\ud83d\\ude80 \\u2028 end",
+    "",
+];
+
+const SKILLS: &[&str] = &[
+    "Rust",
+    "Python",
+    "SQL",
+    "Statistik",
+    "Nursing",
+    "交渉",
+    "Soudure",
+    "R&D",
+];
+
+pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
+    let Record { number, late, dice } = record;
+    let person = Person::random(dice);
+    object.text("firstName", person.first_name());
+    object.text("lastName", person.last_name());
+    object.value("email", |out| person.write_email(*number, out));
+    if dice.one_in(4) {
+        object.literal("phone", "null");
+    } else {
+        object.value("phone", |out| {
+            out.extend_from_slice(b"\"+00 555 ");
+            padded(out, dice.below(10_000_000), 7);
+            out.push(b'"');
+        });
+    }
+    object.text("jobTitle", dice.pick(TITLES));
+    object.object("location", |location| {
+        location.text("city", person.culture.city);
+        location.text("country", person.culture.country);
+        location.literal("coordinates", person.culture.coordinates);
+    });
+    let count = dice.below(4);
+    object.array("tags", count, |out, _| string(out, dice.pick(TAGS)));
+    object.array("languages", 1 + *number % 2, |out, at| {
+        let mut language = Object::new(out);
+        let native = at == 0;
+        let code = if native {
+            person.culture.language
+        } else {
+            "en"
+        };
+        language.text("code", code);
+        language.text("level", if native { "native" } else { "B2" });
+        language.end();
+    });
+    object.time("createdAt", dice);
+    if dice.one_in(3) {
+        object.literal("updatedAt", "null");
+    } else {
+        object.time("updatedAt", dice);
+    }
+    object.fraction("matchScore", dice);
+    if dice.one_in(8) {
+        // Beyond 2^53 always, beyond 2^63 sometimes.
+        object.number("externalRef", (1 << 53) + dice.below(u64::MAX - (1 << 53)));
+    }
+    if dice.one_in(5) {
+        object.text("note", dice.pick(NOTES));
+    }
+    if *late {
+        object.array("mergedFrom", 1 + dice.below(2), |out, _| {
+            integer(out, dice.below(1_000_000));
+        });
+    }
+}
+
+pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
+    let Record { number, late, dice } = record;
+    let contact = Person::random(dice);
+    object.text("title", dice.pick(TITLES));
+    object.text("status", dice.pick(&["open", "closed", "on hold"]));
+    object.number("openings", 1 + dice.below(5));
+    if dice.one_in(3) {
+        object.literal("salary", "null");
+    } else {
+        object.object("salary", |salary| {
+            let least = 20 + dice.below(60);
+            salary.number("min", least * 1000);
+            salary.value("max", |out| {
+                integer(out, least * 1000 + dice.below(30_000));
+                out.extend_from_slice(b".50");
+            });
+            salary.text("currency", dice.pick(&["EUR", "USD", "JPY", "PLN"]));
+        });
+    }
+    let count = 1 + dice.below(4);
+    object.array("requiredSkills", count, |out, _| {
+        let mut skill = Object::new(out);
+        skill.text("name", dice.pick(SKILLS));
+        skill.fraction("weight", dice);
+        skill.end();
+    });
+    object.object("contact", |object| {
+        object.value("name", |out| contact.write_full_name(out));
+        object.value("email", |out| contact.write_email(*number, out));
+    });
+    object.text("description", dice.pick(NOTES));
+    object.time("publishedAt", dice);
+    if dice.one_in(2) {
+        object.time("closesAt", dice);
+    }
+    if *late {
+        object.literal("internal", "true");
+    }
+}
+
+pub(super) fn pool(object: &mut Object<'_>, record: &mut Record) {
+    let Record { number, late, dice } = record;
+    let owner = Person::random(dice);
+    object.value("name", |out| {
+        string(out, dice.pick(TAGS));
+        out.pop();
+        out.extend_from_slice(b" pool ");
+        integer(out, *number);
+        out.push(b'"');
+    });
+    if dice.one_in(2) {
+        object.literal("description", "null");
+    } else {
+        object.text("description", dice.pick(NOTES));
+    }
+    object.object("owner", |object| {
+        object.value("name", |out| owner.write_full_name(out));
+        object.value("email", |out| owner.write_email(*number, out));
+    });
+    object.number("memberCount", dice.below(5000));
+    object.literal("archived", dice.pick(&["true", "false"]));
+    object.time("createdAt", dice);
+    if *late {
+        object.object("retention", |retention| {
+            retention.literal("months", "24.0");
+            retention.literal("reviewedBy", "null");
+        });
+    }
+}

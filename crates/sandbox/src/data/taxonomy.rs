@@ -1,0 +1,49 @@
+//! Records of the taxonomy: skills and roles with labels in several languages; their fields are the sandbox's choice.
+
+use super::Record;
+use super::crm::TAGS;
+use super::json::{Object, hexadecimal, padded, string};
+
+const LABELS: &[(&str, &str)] = &[
+    ("en", "welding"),
+    ("de", "Schweißen"),
+    ("fr", "soudage à l'arc"),
+    ("ru", "сварка"),
+    ("el", "συγκόλληση"),
+    ("ar", "لحام"),
+    ("hi", "वेल्डिंग"),
+    ("ja", "溶接"),
+    ("ko", "용접"),
+];
+
+pub(super) fn item(object: &mut Object<'_>, record: &mut Record) {
+    let Record { number, late, dice } = record;
+    object.value("code", |out| {
+        out.extend_from_slice(b"\"S-");
+        padded(out, *number, 8);
+        out.push(b'"');
+    });
+    // Members that come and go: the label in a language that is not there is not null, it is missing.
+    let languages = 1 + dice.below(LABELS.len() as u64) as usize;
+    object.object("labels", |labels| {
+        for (language, label) in &LABELS[..languages] {
+            labels.text(language, label);
+        }
+    });
+    object.array("synonyms", dice.below(4), |out, _| {
+        string(out, dice.pick(TAGS))
+    });
+    if dice.one_in(4) {
+        object.literal("broader", "null");
+    } else {
+        object.value("broader", |out| {
+            out.push(b'"');
+            hexadecimal(out, dice.next());
+            out.push(b'"');
+        });
+    }
+    object.fraction("frequency", dice);
+    if *late {
+        object.object("replaces", |replaces| replaces.time("since", dice));
+    }
+}

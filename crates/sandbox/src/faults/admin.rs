@@ -1,0 +1,74 @@
+//! The endpoints below `/__`, for whoever runs the test.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::Book;
+use super::script::Script;
+use crate::answer::Answer;
+use crate::data::lists;
+use crate::request::Received;
+use crate::service::Service;
+use crate::sync::lock;
+
+/// The answer, when the request is for one of these endpoints and they exist.
+pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
+    let book = service.book.as_ref()?;
+    match (&request.method, request.path.as_str()) {
+        (&Method::POST, "/__faults") => {
+            Some(match serde_json::from_slice::<Script>(&request.body) {
+                Ok(script) => {
+                    lock(book).open(script);
+                    done()
+                }
+                Err(error) => Answer::error(400, "invalid_script", &error.to_string()),
+            })
+        }
+        (&Method::DELETE, "/__faults") => {
+            *lock(book) = Book::default();
+            Some(done())
+        }
+        (&Method::GET, "/__requests") => Some(Answer::json(200, &lock(book).log())),
+        (&Method::GET, "/__drift") => Some(drift(service, request)),
+        (&Method::DELETE, "/__drift") => {
+            service.restart_drift();
+            Some(done())
+        }
+        _ => None,
+    }
+}
+
+fn done() -> Answer {
+    Answer::json(200, &json!({"done": true}))
+}
+
+/// `{"list", "total", "stayed", "came", "went"}`, the last three as arrays of ids: records that were there all the
+/// time (in their order), that came since, and that went (some of them after they had come).
+fn drift(service: &Service, request: &Received) -> Answer {
+    let name = request.parameter("list").unwrap_or_default();
+    let Some(position) = lists().iter().position(|list| list.name == name) else {
+        return Answer::error(400, "invalid_request", "list has to be the name of a list");
+    };
+    let id = |number| {
+        let mut out = Vec::new();
+        lists()[position].write_id(service.options.seed, number, &mut out);
+        serde_json::from_slice::<Value>(&out).unwrap_or_default()
+    };
+    let body = service.with_drifting(position, |drifting| {
+        json!({
+            "list": name,
+            "total": drifting.total(),
+            "stayed": drifting.stayed().map(id).collect::<Value>(),
+            "came": drifting.came().map(id).collect::<Value>(),
+            "went": drifting.went().iter().copied().map(id).collect::<Value>(),
+        })
+    });
+    match body {
+        Some(body) => Answer::json(200, &body),
+        None => Answer::error(
+            400,
+            "invalid_request",
+            "the lists of this sandbox do not drift",
+        ),
+    }
+}

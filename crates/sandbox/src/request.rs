@@ -1,0 +1,75 @@
+//! A request as it was received, with its body read to the end.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, header};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+
+/// One request, complete.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// Counts the accepted connections from 1.
+    pub(crate) connection: u64,
+}
+
+/// Scripts of faults carry whole answers, some of them meant to be too large for a client.
+const MOST_BODY_BYTES: usize = 256 << 20;
+
+impl Received {
+    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs.
+    pub(crate) async fn read(
+        request: Request<Incoming>,
+        connection: u64,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let (head, body) = request.into_parts();
+        let body = Limited::new(body, MOST_BODY_BYTES).collect().await?;
+        Ok(Self {
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query: head.uri.query().unwrap_or_default().to_owned(),
+            headers: head.headers,
+            body: body.to_bytes(),
+            connection,
+        })
+    }
+
+    /// The value of a query parameter; of several with that name, the last.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        form_urlencoded::parse(self.query.as_bytes())
+            .filter(|(key, _)| key == name)
+            .last()
+            .map(|(_, value)| value.into_owned())
+    }
+
+    /// The token of the `Authorization: Bearer` header; `None` without the header, empty when it is something else.
+    pub(crate) fn bearer(&self) -> Option<&str> {
+        let value = self.headers.get(header::AUTHORIZATION)?;
+        let token = value.to_str().ok().and_then(|text| {
+            let (scheme, token) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token)
+        });
+        Some(token.unwrap_or_default())
+    }
+
+    pub(crate) fn says_json(&self) -> bool {
+        let value = self.headers.get(header::CONTENT_TYPE);
+        let value = value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let media_type = value.split(';').next().unwrap_or_default().trim();
+        media_type.eq_ignore_ascii_case("application/json")
+    }
+
+    pub(crate) fn accepts_gzip(&self) -> bool {
+        let values = self.headers.get_all(header::ACCEPT_ENCODING).iter();
+        let mut codings = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','));
+        codings.any(|coding| coding.trim().eq_ignore_ascii_case("gzip"))
+    }
+}

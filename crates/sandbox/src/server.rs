@@ -1,0 +1,89 @@
+//! HTTP/1.1 over loopback: accepts connections and carries requests to the service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::faults::{administer, end, play};
+use crate::request::Received;
+use crate::service::Service;
+use crate::socket::Socket;
+use crate::sync::lock;
+
+/// What ends a connection early.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Serves until the future is dropped.
+pub(crate) async fn serve(listener: TcpListener, service: Arc<Service>) -> Infallible {
+    let mut connection = 0;
+    loop {
+        let Ok((socket, _)) = listener.accept().await else {
+            // Most likely no file descriptors are left; others may give theirs back.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        connection += 1;
+        tokio::spawn(converse(socket, connection, Arc::clone(&service)));
+    }
+}
+
+async fn converse(socket: TcpStream, connection: u64, service: Arc<Service>) {
+    let fault = service.book.as_ref().and_then(|book| lock(book).accepted());
+    if let Some(how) = fault {
+        // The socket is dropped in either case.
+        let _ = end(&socket, how).await;
+        return;
+    }
+    // Without it small answers wait for more to come; if it cannot be had, they wait.
+    let _ = socket.set_nodelay(true);
+    let socket = Arc::new(socket);
+    let respond = service_fn(|request| {
+        respond(
+            request,
+            connection,
+            Arc::clone(&service),
+            Arc::clone(&socket),
+        )
+    });
+    let io = TokioIo::new(Socket(Arc::clone(&socket)));
+    let conversation = http1::Builder::new().serve_connection(io, respond);
+    // It fails when the client goes away, which is its right, and when a fault has taken the connection over.
+    let _ = conversation.await;
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    connection: u64,
+    service: Arc<Service>,
+    socket: Arc<TcpStream>,
+) -> Result<Response<Full<Bytes>>, Failure> {
+    let request = Received::read(request, connection).await?;
+    if let Some(answer) = administer(&service, &request) {
+        return Ok(answer.response()?);
+    }
+    let one_way = service.one_way();
+    wait(one_way).await;
+    let answer = service.answer(&request);
+    let fault = service.fault(&request);
+    wait(one_way).await;
+    match fault {
+        None => Ok(answer.response()?),
+        Some(reply) => play(&reply, answer, &socket).await,
+    }
+}
+
+/// A timer's shortest time is a millisecond, so no time is not left to it.
+pub(crate) async fn wait(time: Duration) {
+    if time > Duration::ZERO {
+        tokio::time::sleep(time).await;
+    }
+}

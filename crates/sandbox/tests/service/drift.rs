@@ -1,0 +1,115 @@
+//! Lists that change between page requests (section 8, pagination, rule 7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use talentdata_sandbox::{Drift, Options, Sandbox};
+
+use crate::support::{get, send, token, unlimited};
+
+fn drifting(every_requests: u32) -> Sandbox {
+    unlimited(Options {
+        faults: true,
+        max_limit: 10_000,
+        records: BTreeMap::from([("contacts".to_owned(), 1000)]),
+        drift: Some(Drift {
+            every_requests,
+            inserts: 20,
+            deletes: 15,
+            seed: 3,
+        }),
+        ..Options::default()
+    })
+}
+
+fn page(sandbox: &Sandbox, token: &str, limit: usize, offset: usize) -> Value {
+    let path = format!("/v1/contacts?limit={limit}&offset={offset}");
+    get(sandbox, &path, token).json()
+}
+
+fn ids(body: &Value) -> Vec<String> {
+    let records = body["contacts"].as_array().unwrap().iter();
+    records.map(|record| record["id"].to_string()).collect()
+}
+
+fn told(sandbox: &Sandbox, what: &str) -> Vec<String> {
+    let body = send(sandbox, "GET", "/__drift?list=contacts", &[], "").json();
+    let ids = body[what].as_array().unwrap().iter();
+    ids.map(Value::to_string).collect()
+}
+
+#[test]
+fn a_list_changes_between_requests_and_tells_how() {
+    let sandbox = drifting(2);
+    let token = token(&sandbox);
+    let before = ids(&page(&sandbox, &token, 10_000, 0));
+    page(&sandbox, &token, 10, 500);
+    let body = page(&sandbox, &token, 10_000, 0);
+    let after = ids(&body);
+    assert_eq!(body["pagination"]["total"], 1005);
+    assert_eq!(after.len(), 1005);
+
+    let (stayed, came, went) = ["stayed", "came", "went"]
+        .map(|what| told(&sandbox, what))
+        .into();
+    assert_eq!((came.len(), went.len()), (20, 15));
+    let kept = |ids: &[String]| -> Vec<String> {
+        ids.iter()
+            .filter(|id| stayed.contains(id))
+            .cloned()
+            .collect()
+    };
+    assert_eq!(kept(&before), stayed, "in their order before");
+    assert_eq!(kept(&after), stayed, "and after");
+    let after: BTreeSet<&String> = after.iter().collect();
+    let new = came.iter().filter(|id| !went.contains(id));
+    assert_eq!(after, stayed.iter().chain(new).collect());
+
+    send(&sandbox, "DELETE", "/__drift", &[], "");
+    assert_eq!(ids(&page(&sandbox, &token, 10_000, 0)), before);
+    assert!(told(&sandbox, "came").is_empty());
+}
+
+#[test]
+fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
+    let sandbox = drifting(1);
+    let token = token(&sandbox);
+    let mut seen = Vec::new();
+    loop {
+        let body = page(&sandbox, &token, 100, seen.len());
+        seen.extend(ids(&body));
+        if body["pagination"]["hasMore"] == false {
+            break;
+        }
+    }
+    let distinct: BTreeSet<&String> = seen.iter().collect();
+    assert!(distinct.len() < seen.len(), "repeated");
+    let stayed = told(&sandbox, "stayed");
+    assert!(stayed.iter().any(|id| !distinct.contains(id)), "lost");
+}
+
+#[test]
+fn other_lists_keep_their_own_count() {
+    let sandbox = drifting(1);
+    let token = token(&sandbox);
+    get(&sandbox, "/v1/pools", &token);
+    assert_eq!(page(&sandbox, &token, 1, 0)["pagination"]["total"], 1000);
+    assert_eq!(page(&sandbox, &token, 1, 0)["pagination"]["total"], 1005);
+}
+
+#[test]
+fn asking_how_a_list_changed_needs_a_list_that_does() {
+    let sandbox = drifting(1);
+    assert_eq!(
+        send(&sandbox, "GET", "/__drift?list=x", &[], "").status,
+        400
+    );
+    let still = unlimited(Options {
+        faults: true,
+        ..Options::default()
+    });
+    assert_eq!(
+        send(&still, "GET", "/__drift?list=contacts", &[], "").status,
+        400
+    );
+}

@@ -1,0 +1,73 @@
+//! The log of requests, and that whoever runs the test is outside of it.
+
+use serde_json::{Value, json};
+use talentdata_sandbox::{Options, Sandbox};
+
+use crate::support::{credentials, faulty, get, post, send, send_raw, version};
+
+fn requests(sandbox: &Sandbox) -> Vec<Value> {
+    let body = send(sandbox, "GET", "/__requests", &[], "").json();
+    assert_eq!(body["dropped"], 0);
+    body["requests"].as_array().unwrap().clone()
+}
+
+#[test]
+fn requests_are_logged_with_everything_that_was_received() {
+    let rule = json!({"match": {"path": "/v1/contacts"}, "reply": {"status": 500}});
+    let sandbox = faulty(&json!([{"match": {"nth": 99}, "reply": {}}, rule]));
+    let credentials = credentials(&sandbox);
+    post(&sandbox, "/v1/oauth/token", &credentials);
+    get(&sandbox, "/v1/contacts?limit=5&offset=10", "secret");
+    let logged = requests(&sandbox);
+    assert_eq!(logged.len(), 2);
+    let (token, page) = (&logged[0], &logged[1]);
+    assert_eq!(token["method"], "POST");
+    assert_eq!(token["path"], "/v1/oauth/token");
+    assert_eq!(token["body"], credentials.to_string());
+    assert_eq!(token["headers"]["content-type"], "application/json");
+    assert_eq!(token["fault"], Value::Null);
+    assert_eq!(page["query"], "limit=5&offset=10");
+    assert_eq!(page["headers"]["authorization"], "Bearer secret");
+    assert_eq!(page["fault"], 1);
+    assert!(page["at_ms"].as_u64() >= token["at_ms"].as_u64());
+    assert_ne!(page["connection"], token["connection"]);
+    send(&sandbox, "DELETE", "/__faults", &[], "");
+    assert!(requests(&sandbox).is_empty());
+}
+
+#[test]
+fn requests_on_one_connection_share_its_number_and_repeated_headers_are_joined() {
+    let sandbox = faulty(&json!([]));
+    let one = "GET /v1/version HTTP/1.1\r\nhost: x\r\nx-a: 1\r\nx-a: 2\r\n\r\n";
+    let last = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    send_raw(&sandbox, &format!("{one}{last}")).end.unwrap();
+    let logged = requests(&sandbox);
+    assert_eq!(logged[0]["connection"], logged[1]["connection"]);
+    assert_eq!(logged[0]["headers"]["x-a"], "1, 2");
+}
+
+#[test]
+fn the_fault_endpoints_are_outside_of_limit_and_counts() {
+    let options = Options {
+        faults: true,
+        limit: 1,
+        window: std::time::Duration::from_secs(u64::MAX),
+        ..Options::default()
+    };
+    let sandbox = Sandbox::start(options).unwrap();
+    for _ in 0..3 {
+        assert_eq!(
+            post(&sandbox, "/__faults", &json!({"rules": []})).status,
+            200
+        );
+        assert!(requests(&sandbox).is_empty());
+    }
+    assert_eq!(sandbox.stats().requests, 0);
+    assert_eq!(version(&sandbox).status, 200);
+    assert_eq!(version(&sandbox).status, 429);
+    assert_eq!(
+        send(&sandbox, "GET", "/__faults", &[], "").status,
+        429,
+        "no such endpoint"
+    );
+}

@@ -1,0 +1,14 @@
+//! The sandbox as a client meets it: over real sockets, with a client written for these tests alone.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cuts;
+mod drift;
+mod faults;
+mod limit;
+mod lists;
+mod log;
+mod start;
+mod support;
+mod token;
+mod version;
+mod wire;
