@@ -24,6 +24,7 @@ mod answer;
 mod auth;
 mod client;
 mod error;
+mod json;
 mod list;
 mod record;
 mod retry;

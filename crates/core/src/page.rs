@@ -2,6 +2,7 @@
 
 use crate::answer::{from_json, json_error};
 use crate::error::{Again, Error, ErrorKind, Result};
+use crate::json;
 use crate::record::{Place, RawRecord};
 use crate::transport::Answer;
 use bytes::Bytes;
@@ -93,19 +94,25 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
 
 /// The record array cut into records that share the body's bytes.
 fn records(body: &Bytes, array: &RawValue, key: &str, offset: u64) -> Result<Vec<RawRecord>> {
-    let items: Option<Vec<&RawValue>> =
-        serde_json::from_str(array.get()).map_err(|_| schema(format!("{key} is not an array")))?;
-    let items = items.unwrap_or_default();
-    let cut = |(index, item): (usize, &&RawValue)| {
-        if !item.get().starts_with('{') {
+    match array.get().as_bytes().first() {
+        Some(b'[') => {}
+        // A service may say null where it means none.
+        Some(b'n') => return Ok(Vec::new()),
+        _ => return Err(schema(format!("{key} is not an array"))),
+    }
+    let cut = |(index, item): (usize, &[u8])| {
+        if !item.starts_with(b"{") {
             return Err(schema(format!("{key}[{index}] is not an object")));
         }
         Ok(RawRecord::new(
-            body.slice_ref(item.get().as_bytes()),
+            body.slice_ref(item),
             Place { offset, index },
         ))
     };
-    items.iter().enumerate().map(cut).collect()
+    json::items(array.get().as_bytes())
+        .enumerate()
+        .map(cut)
+        .collect()
 }
 
 /// `success: false` is a failure, whatever the status (section 2).
@@ -188,8 +195,7 @@ fn first_of_array(value: &RawValue) -> Option<char> {
 
 fn is_array_of_objects(value: &RawValue) -> bool {
     first_of_array(value) == Some('{')
-        && serde_json::from_str::<Vec<&RawValue>>(value.get())
-            .is_ok_and(|items| items.iter().all(|item| item.get().starts_with('{')))
+        && json::items(value.get().as_bytes()).all(|item| item.starts_with(b"{"))
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

@@ -2,10 +2,10 @@
 
 use crate::answer::from_json;
 use crate::error::Result;
+use crate::json;
 use crate::scan::Identity;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
 /// One record: a JSON object, exactly as received.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,6 +39,11 @@ impl RawRecord {
         std::str::from_utf8(&self.json).unwrap_or_default()
     }
 
+    /// The fields in the order of the text: raw name (without quotes) and raw value.
+    pub(crate) fn members(&self) -> json::Members<'_> {
+        json::members(&self.json)
+    }
+
     /// The record as `T`.
     ///
     /// # Errors
@@ -50,17 +55,10 @@ impl RawRecord {
 
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
-        #[derive(serde::Deserialize)]
-        struct Identified<'a> {
-            #[serde(borrow)]
-            id: Option<&'a RawValue>,
+        match self.members().find(|(name, _)| name == b"id") {
+            Some((_, id)) => Identity::of(id, true),
+            None => Identity::of(&self.json, false),
         }
-        let id = serde_json::from_slice::<Identified>(&self.json)
-            .ok()
-            .and_then(|record| record.id);
-        id.map_or(Identity::of(&self.json, false), |id| {
-            Identity::of(id.get().as_bytes(), true)
-        })
     }
 }
 

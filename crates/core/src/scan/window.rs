@@ -1,8 +1,7 @@
 //! Remembers the identities of the records delivered last, in bounded memory.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hasher;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How many identities are remembered: 650 pages of 100, about 3 MB at most.
 const CAPACITY: usize = 65_536;
@@ -16,10 +15,8 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(crate) fn of(bytes: &[u8], by_id: bool) -> Self {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
         Identity {
-            hash: hasher.finish(),
+            hash: xxh3_64(bytes),
             by_id,
         }
     }
