@@ -12,7 +12,8 @@ use dice::scramble;
 pub(crate) use dice::{Dice, hash};
 use json::Object;
 
-use crate::list::List;
+// Also from here, where the generated table looks for it.
+pub(crate) use crate::list::List;
 
 impl List {
     /// Writes record `number` as a JSON object; the same one for the same seed, whatever the size of the list.
