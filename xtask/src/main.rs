@@ -1,3 +1,58 @@
-//! The project's own commands; `cargo xtask` lists them.
+//! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
-fn main() {}
+mod normalise;
+mod open_enums;
+mod outputs;
+mod rust;
+mod rust_models;
+mod spec;
+mod test;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask VERB
+
+  generate           write every generated file from spec/openapi.json
+  generate --check   say which generated files differ, and fail if any does
+  tidy               check the rules of the house that a formatter cannot
+  test               everything CI runs: format, lints, drift, tidy, all tests
+  test rust          one part of it (parts: format clippy generate tidy rust)
+";
+
+/// What every verb returns: nothing, or the sentence to print.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["generate"] => outputs::write(&root()),
+        ["generate", "--check"] => outputs::check(&root()),
+        ["tidy"] => tidy::run(&root()),
+        ["test"] => test::run(&root(), None),
+        ["test", part] => test::run(&root(), Some(part)),
+        ["help" | "--help" | "-h"] | [] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder that holds the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(1)
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}

@@ -1,1 +1,45 @@
 //! Client of the talent data service: authentication, rate gate, retry, pages and scans.
+//!
+//! ```no_run
+//! # async fn run() -> talentdata_core::Result<()> {
+//! let client = talentdata_core::Client::builder().base_url("https://talent.example").build()?;
+//! let mut contacts = client.contacts().list();
+//! while let Some(contact) = contacts.next().await {
+//!     println!("{}", contact?.first_name);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod blocking;
+pub mod clock;
+pub mod config;
+pub mod gate;
+pub mod page;
+pub mod scan;
+
+mod answer;
+mod auth;
+mod client;
+mod error;
+mod list;
+mod record;
+mod retry;
+mod transport;
+mod turnstile;
+
+#[rustfmt::skip]
+mod generated {
+    mod lists;
+}
+
+pub use client::Client;
+pub use config::{Builder, Config, Timeouts};
+pub use error::{Error, ErrorKind, Result};
+pub use list::List;
+pub use page::Page;
+pub use record::RawRecord;
+pub use scan::{Scan, ScanOptions};
+pub use talentdata_types as types;

@@ -8,8 +8,8 @@ mod credentials;
 mod data;
 mod drift;
 mod faults;
+#[rustfmt::skip]
 mod generated {
-    //! Files written by the generator.
     pub(crate) mod lists;
 }
 mod handle;

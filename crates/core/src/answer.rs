@@ -1,0 +1,240 @@
+//! Judges an answer: which error a status means, and whether a body is the JSON it should be.
+
+use crate::error::{Again, Error, ErrorKind, Result, Scrubber, visible};
+use crate::transport::Answer;
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+/// The longest request id that is shown.
+const LONGEST_ID: usize = 128;
+
+impl Answer {
+    /// The service's own name for the request, when it sent one.
+    pub(crate) fn request_id(&self) -> Option<String> {
+        let text = self.headers.get("x-request-id")?.to_str().ok()?;
+        Some(visible(text).chars().take(LONGEST_ID).collect())
+    }
+
+    /// The error that the status means; section 7 shows 429, the rest is common HTTP.
+    pub(crate) fn error_of_status(&self) -> Option<Error> {
+        let status = self.status.as_u16();
+        let wait = self.limits.retry_after.or(self.limits.reset);
+        let error = match status {
+            200..=299 => return None,
+            300..=399 => Error::new(
+                ErrorKind::Redirect,
+                format!(
+                    "the service redirects{}; no redirect is followed, set base_url to where the service is",
+                    self.target()
+                ),
+            ),
+            401 => Error::new(
+                ErrorKind::Auth,
+                "the service refused the token right after it was issued",
+            ),
+            403 => Error::new(
+                ErrorKind::Forbidden,
+                "the token may not do this; `talentdata permissions` shows what it may",
+            ),
+            404 => Error::new(
+                ErrorKind::NotFound,
+                "the service knows nothing at this address; check base_url",
+            ),
+            408 | 425 => Error::new(
+                ErrorKind::Timeout,
+                "the service gave up waiting for the request",
+            ),
+            409 => Error::new(ErrorKind::Conflict, "the service reports a conflict"),
+            429 => Error::new(ErrorKind::RateLimited, "the rate limit is reached")
+                .with_retry_after(wait),
+            400..=499 => Error::new(ErrorKind::BadRequest, "the service refused the request"),
+            501 | 505 | 511 => {
+                Error::new(ErrorKind::Server, "the service cannot do this").with_again(Again::Never)
+            }
+            500..=599 => Error::new(ErrorKind::Server, "the service failed"),
+            _ => Error::new(
+                ErrorKind::Server,
+                "the service answered with an unknown status",
+            )
+            .with_again(Again::Never),
+        };
+        Some(error.with_status(status))
+    }
+
+    /// The origin of a redirect's target; its path and query are nobody's business.
+    fn target(&self) -> String {
+        let location = self
+            .headers
+            .get("location")
+            .and_then(|value| value.to_str().ok());
+        let url = location.and_then(|text| url::Url::parse(text).ok());
+        url.and_then(|url| url.host_str().map(|host| format!(" to {}", visible(host))))
+            .unwrap_or_default()
+    }
+
+    /// The body as text that begins like a JSON object.
+    pub(crate) fn object_text(&self) -> Result<&str> {
+        let fail = |message: String| {
+            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
+        };
+        if let Some(charset) = self.foreign_charset() {
+            return Err(fail(format!(
+                "the answer is encoded as {charset}; only UTF-8 is read"
+            )));
+        }
+        let text = std::str::from_utf8(&self.body).map_err(|error| {
+            fail(format!(
+                "the answer is not UTF-8 at byte {}",
+                error.valid_up_to()
+            ))
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        match text.trim_start().bytes().next() {
+            Some(b'{') => Ok(text),
+            None => {
+                Err(fail("the answer is empty; JSON was expected".into()).with_again(Again::Once))
+            }
+            Some(b'<') => Err(fail(
+                "the answer is HTML; a proxy or login page may stand before the service".into(),
+            )),
+            Some(b'[') => Err(
+                fail("the answer is a JSON array; an object was expected".into())
+                    .with_kind(ErrorKind::Schema),
+            ),
+            Some(_) => Err(fail("the answer is not a JSON object".into())),
+        }
+    }
+
+    fn foreign_charset(&self) -> Option<String> {
+        let kind = self
+            .headers
+            .get("content-type")?
+            .to_str()
+            .ok()?
+            .to_ascii_lowercase();
+        let charset = kind
+            .split_once("charset=")?
+            .1
+            .trim_matches(['"', ' '])
+            .to_owned();
+        (!["utf-8", "utf8", "us-ascii"].contains(&charset.as_str())).then(|| visible(&charset))
+    }
+
+    /// The body as `T`.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        from_json(self.object_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
+    }
+
+    /// Adds to an error what this answer tells of itself.
+    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber) -> Error {
+        let body = if error.kind() == ErrorKind::TokenResponse {
+            None
+        } else {
+            scrubber.snippet(&self.body)
+        };
+        error
+            .with_request_id(self.request_id().map(|id| scrubber.scrub(&id)))
+            .with_body(body)
+    }
+}
+
+/// Reads JSON; `place` is the path of this text within the answer.
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let place = match (place.is_empty(), path == ".") {
+            (_, true) => place.to_owned(),
+            (true, false) => path,
+            (false, false) => format!("{place}.{path}"),
+        };
+        json_error(error.inner(), &place)
+    })?;
+    reader.end().map_err(|error| json_error(&error, place))?;
+    Ok(value)
+}
+
+/// Says what is wrong without the offending value, which the library's own words would quote.
+pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
+    let at = if place.is_empty() {
+        String::new()
+    } else {
+        format!("{place}: ")
+    };
+    match error.classify() {
+        Category::Data => Error::new(
+            ErrorKind::Schema,
+            format!("{at}{}", without_value(&error.to_string())),
+        ),
+        Category::Eof => Error::new(
+            ErrorKind::Decode,
+            format!(
+                "{at}the JSON ends too early, at line {} column {}",
+                error.line(),
+                error.column()
+            ),
+        )
+        .with_again(Again::Once),
+        Category::Syntax | Category::Io => Error::new(
+            ErrorKind::Decode,
+            format!(
+                "{at}this is not JSON, at line {} column {}",
+                error.line(),
+                error.column()
+            ),
+        ),
+    }
+}
+
+/// `invalid type: integer `5`, expected a string at line 1 column 2` as `an integer, expected a string`.
+fn without_value(text: &str) -> String {
+    let text = text.split(" at line ").next().unwrap_or(text);
+    let Some((what, expected)) = text.split_once(", expected ") else {
+        return visible(text);
+    };
+    let kind = what.split_once(": ").map_or(what, |(_, kind)| kind);
+    let kind = kind.split(['`', '"']).next().unwrap_or(kind).trim();
+    format!("found {kind}, expected {}", visible(expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_types::Contact;
+
+    #[test]
+    fn a_wrong_field_is_named_and_its_value_is_not_shown() {
+        let text = r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#;
+        let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema);
+        assert_eq!(
+            error.message(),
+            "contacts[3].firstName: found integer, expected a string"
+        );
+        let error =
+            from_json::<Contact>(r#"{"id":{"CANARY":1},"email":"CANARY"}"#, "").unwrap_err();
+        assert!(!error.message().contains("CANARY"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let error = from_json::<Contact>(r#"{"id":"1"}"#, "contacts[0]").unwrap_err();
+        assert_eq!(error.message(), "contacts[0]: missing field `firstName`");
+    }
+
+    #[test]
+    fn cut_and_broken_json_are_told_apart() {
+        assert_eq!(
+            from_json::<Contact>(r#"{"id":"#, "").unwrap_err().again(),
+            Again::Once
+        );
+        assert_eq!(
+            from_json::<Contact>(r#"{"id"]"#, "").unwrap_err().again(),
+            Again::Never
+        );
+        assert_eq!(
+            from_json::<Contact>("{}{}", "").unwrap_err().kind(),
+            ErrorKind::Schema
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The base URL, checked so that a credential can only go where the user meant.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
+use std::net::IpAddr;
+use url::{Host, Url};
+
+/// Where the service is: https, or plain http on this machine only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// `Config` for anything but an absolute https URL (or http on a loopback address) without
+    /// user, query and fragment.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |why: &str| {
+            Err(Error::new(
+                ErrorKind::Config,
+                format!(
+                    "base_url: {why}; give the service's address, such as https://host.example"
+                ),
+            ))
+        };
+        // URL parsers drop some of these in silence, and what is left may be another host.
+        if text.is_empty() {
+            return refuse("it is empty");
+        }
+        if text
+            .chars()
+            .any(|letter| letter.is_control() || letter.is_whitespace() || letter == '\\')
+        {
+            return refuse("it holds a space, a control character or a backslash");
+        }
+        let Ok(mut url) = Url::parse(text) else {
+            return refuse("it is not an absolute URL");
+        };
+        let loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
+            None => return refuse("it names no host"),
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if loopback => {}
+            "http" => return refuse("plain http would show the secret to the network; use https"),
+            _ => return refuse("only https is spoken"),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refuse("it holds a user or password");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return refuse("it holds a query or fragment");
+        }
+        if url.path().contains("//") {
+            return refuse("its path holds an empty segment");
+        }
+        let path = url.path().trim_end_matches('/').to_owned();
+        if path.ends_with("/v1") {
+            return refuse("leave out the final /v1, every path carries it already");
+        }
+        url.set_path(&path);
+        Ok(BaseUrl(url))
+    }
+
+    /// Whether the service is on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.0.scheme() == "http"
+    }
+
+    /// The URL of a path below this one.
+    pub(crate) fn at(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments
+                .pop_if_empty()
+                .extend(path.trim_start_matches('/').split('/'));
+        }
+        url
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for BaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn https_and_loopback_are_taken() {
+        for text in [
+            "https://talent.example",
+            "https://talent.example:8443/api/",
+            "http://127.0.0.1:8080",
+            "http://localhost",
+            "http://[::1]:9",
+            "http://[::ffff:127.0.0.1]",
+        ] {
+            assert!(BaseUrl::parse(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_and_says_why() {
+        for text in [
+            "",
+            "talent.example",
+            "/v1",
+            "ftp://talent.example",
+            "http://talent.example",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.nip.example",
+            "http://192.168.0.1",
+            "https://user@talent.example",
+            "https://user:pass@talent.example",
+            "https://talent.example?x=1",
+            "https://talent.example/#x",
+            "https://talent.example\r\nHost: evil",
+            "https://talent.example\\@evil.example",
+            " https://talent.example",
+            "https://talent.example//evil.example",
+            "https://talent.example/v1",
+            "https://",
+        ] {
+            let error = BaseUrl::parse(text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config, "{text}");
+            assert!(error.message().starts_with("base_url: "), "{text}");
+            assert!(!error.message().contains("pass@"), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_appended_to_the_prefix() {
+        let base = BaseUrl::parse("https://talent.example/api/").unwrap();
+        assert_eq!(
+            base.at("/v1/ja/skills").as_str(),
+            "https://talent.example/api/v1/ja/skills"
+        );
+        assert_eq!(base.to_string(), "https://talent.example/api");
+        assert_eq!(
+            BaseUrl::parse("http://localhost:1")
+                .unwrap()
+                .at("/v1/x")
+                .as_str(),
+            "http://localhost:1/v1/x"
+        );
+    }
+}

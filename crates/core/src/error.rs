@@ -1,0 +1,223 @@
+//! The one error of the client: a kind, a sentence, and what is known about the call that failed.
+
+mod kind;
+mod scrub;
+
+pub use kind::ErrorKind;
+pub(crate) use scrub::{Scrubber, visible};
+
+use std::fmt;
+use std::time::Duration;
+
+/// The result of everything that can fail here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, and where.
+///
+/// `Display` is one line for people; `Debug` is the whole report. Neither ever holds a secret, a
+/// token or a query string; of a response body at most 512 scrubbed bytes are kept.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    operation: Option<&'static str>,
+    status: Option<u16>,
+    retry_after: Option<Duration>,
+    request_id: Option<String>,
+    attempts: u32,
+    offset: Option<u64>,
+    body: Option<String>,
+    again: Again,
+}
+
+/// Whether the same request may succeed when sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// It would fail again.
+    Never,
+    /// One more try tells a damaged answer from a wrong one.
+    Once,
+    /// The fault may pass.
+    Yes,
+}
+
+impl Error {
+    /// An error of this kind that says `message`.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let again = if kind.is_retryable() {
+            Again::Yes
+        } else {
+            Again::Never
+        };
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            operation: None,
+            status: None,
+            retry_after: None,
+            request_id: None,
+            attempts: 0,
+            offset: None,
+            body: None,
+            again,
+        }))
+    }
+
+    /// What sort of failure it is; the numbers are the same in every language.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The sentence, without the facts that `Display` appends.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The operation that failed, by the spec's `operationId`.
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.operation
+    }
+
+    /// The HTTP status, when the service answered.
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// How long the service asked to wait (section 8).
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The service's own name for the request, when it sent one.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// How many times the request was sent; 0 when it never was.
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// The offset of the page that failed, in records.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The beginning of the answer's body, scrubbed, at most 512 bytes.
+    pub fn body(&self) -> Option<&str> {
+        self.0.body.as_deref()
+    }
+
+    pub(crate) fn again(&self) -> Again {
+        self.0.again
+    }
+
+    pub(crate) fn with_again(mut self, again: Again) -> Self {
+        self.0.again = again;
+        self
+    }
+
+    /// The same facts, said of another kind.
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// The same facts in other words.
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
+        self.0.operation.get_or_insert(operation);
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.retry_after = wait;
+        self
+    }
+
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
+        self.0.request_id = id;
+        self
+    }
+
+    pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
+        self.0.attempts = attempts;
+        self
+    }
+
+    pub(crate) fn with_offset(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    pub(crate) fn with_body(mut self, body: Option<String>) -> Self {
+        self.0.body = body;
+        self
+    }
+
+    fn facts(&self) -> String {
+        let inner = &*self.0;
+        let mut facts = vec![inner.kind.name().to_owned()];
+        facts.extend(inner.operation.map(str::to_owned));
+        facts.extend(inner.status.map(|status| format!("status {status}")));
+        facts.extend(inner.offset.map(|offset| format!("page offset {offset}")));
+        facts.extend((inner.attempts > 1).then(|| format!("after {} attempts", inner.attempts)));
+        facts.extend(
+            inner
+                .retry_after
+                .map(|wait| format!("retry after {} s", wait.as_secs_f64())),
+        );
+        facts.extend(inner.request_id.as_ref().map(|id| format!("request {id}")));
+        facts.join(", ")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.0.message, self.facts())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\n  {}", self.0.message, self.facts())?;
+        match &self.0.body {
+            Some(body) => write!(formatter, "\n  the answer began: {body}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_is_one_line_and_debug_a_report() {
+        let error = Error::new(ErrorKind::Server, "the service failed")
+            .with_operation("listContacts")
+            .with_status(503)
+            .with_offset(200)
+            .with_attempts(4)
+            .with_body(Some("oops".into()));
+        assert_eq!(
+            error.to_string(),
+            "the service failed (Server, listContacts, status 503, page offset 200, after 4 attempts)"
+        );
+        assert!(format!("{error:?}").ends_with("the answer began: oops"));
+    }
+}

@@ -1,0 +1,175 @@
+//! The kinds of error, declared once for every language: number, name, exit code, retry.
+
+/// What sort of failure an [`Error`](crate::Error) is.
+///
+/// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
+/// command line are made from them. They never change; new kinds are added at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u32)]
+pub enum ErrorKind {
+    /// A setting is missing or wrong; nothing was sent.
+    Config = 1,
+    /// An argument is wrong; nothing was sent.
+    InvalidArgument = 2,
+    /// No connection to the service could be made.
+    Connect = 3,
+    /// The service's certificate or the TLS handshake was refused.
+    Tls = 4,
+    /// The connection was lost, or what came over it was not HTTP.
+    Transport = 5,
+    /// A deadline passed.
+    Timeout = 6,
+    /// The service answered with a redirect; none is followed, so that no credential leaves its origin.
+    Redirect = 7,
+    /// The answer is larger than the client takes.
+    TooLarge = 8,
+    /// The answer is not the JSON it should be.
+    Decode = 9,
+    /// The answer is JSON, but not of the documented shape.
+    Schema = 10,
+    /// The credentials or the token were refused.
+    Auth = 11,
+    /// The service issued a token that cannot be used.
+    TokenResponse = 12,
+    /// The token may not do this (status 403).
+    Forbidden = 13,
+    /// There is no such thing at this address (status 404).
+    NotFound = 14,
+    /// The request conflicts with the state of the service (status 409).
+    Conflict = 15,
+    /// The service refused the request as wrong (other statuses of 400 to 499).
+    BadRequest = 16,
+    /// The rate limit is reached, and the wait asked for is longer than allowed (status 429).
+    RateLimited = 17,
+    /// The service failed (status 500 and above).
+    Server = 18,
+    /// The service answered 200 and said `success: false`.
+    Api = 19,
+    /// The pages of a list contradict each other, or make no progress.
+    Paging = 20,
+    /// Everything was read, but the list moved so much that completeness is not proven.
+    Incomplete = 21,
+    /// A file could not be read or written.
+    Io = 22,
+    /// The caller stopped it.
+    Cancelled = 23,
+    /// The client, scan or handle was closed before.
+    Closed = 24,
+    /// A defect of this library.
+    Internal = 25,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of the numbers.
+    pub const ALL: [ErrorKind; 25] = [
+        Self::Config,
+        Self::InvalidArgument,
+        Self::Connect,
+        Self::Tls,
+        Self::Transport,
+        Self::Timeout,
+        Self::Redirect,
+        Self::TooLarge,
+        Self::Decode,
+        Self::Schema,
+        Self::Auth,
+        Self::TokenResponse,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::Conflict,
+        Self::BadRequest,
+        Self::RateLimited,
+        Self::Server,
+        Self::Api,
+        Self::Paging,
+        Self::Incomplete,
+        Self::Io,
+        Self::Cancelled,
+        Self::Closed,
+        Self::Internal,
+    ];
+
+    /// The number that every language uses.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The name that every language uses.
+    pub const fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// A few words on it, for help texts.
+    pub const fn summary(self) -> &'static str {
+        self.facts().1
+    }
+
+    /// Whether the same call may succeed later without a change.
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::Connect | Self::Transport | Self::Timeout | Self::RateLimited | Self::Server
+        )
+    }
+
+    /// The exit code of the command line: 2 for usage, 130 when stopped, else 10 and the number.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Config | Self::InvalidArgument => 2,
+            Self::Cancelled => 130,
+            other => 10 + other.number() as u8,
+        }
+    }
+
+    const fn facts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Config => ("Config", "a setting is missing or wrong"),
+            Self::InvalidArgument => ("InvalidArgument", "an argument is wrong"),
+            Self::Connect => ("Connect", "no connection"),
+            Self::Tls => ("Tls", "certificate or TLS handshake refused"),
+            Self::Transport => ("Transport", "connection lost, or not HTTP"),
+            Self::Timeout => ("Timeout", "a deadline passed"),
+            Self::Redirect => ("Redirect", "the service redirects; none is followed"),
+            Self::TooLarge => ("TooLarge", "the answer is too large"),
+            Self::Decode => ("Decode", "the answer is not JSON"),
+            Self::Schema => ("Schema", "the answer has not the documented shape"),
+            Self::Auth => ("Auth", "credentials or token refused"),
+            Self::TokenResponse => ("TokenResponse", "the issued token cannot be used"),
+            Self::Forbidden => ("Forbidden", "not permitted (403)"),
+            Self::NotFound => ("NotFound", "not found (404)"),
+            Self::Conflict => ("Conflict", "conflict (409)"),
+            Self::BadRequest => ("BadRequest", "request refused (other 4xx)"),
+            Self::RateLimited => ("RateLimited", "rate limit reached (429)"),
+            Self::Server => ("Server", "the service failed (5xx)"),
+            Self::Api => ("Api", "the service said success: false"),
+            Self::Paging => ("Paging", "the pages contradict each other"),
+            Self::Incomplete => ("Incomplete", "completeness is not proven"),
+            Self::Io => ("Io", "a file could not be read or written"),
+            Self::Cancelled => ("Cancelled", "stopped by the caller"),
+            Self::Closed => ("Closed", "used after it was closed"),
+            Self::Internal => ("Internal", "a defect of this program"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorKind;
+
+    #[test]
+    fn every_kind_is_listed_at_its_number() {
+        for (index, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.number() as usize, index + 1, "{}", kind.name());
+            assert_eq!(kind.name(), format!("{kind:?}"));
+        }
+    }
+
+    #[test]
+    fn exit_codes_tell_kinds_apart() {
+        let codes: std::collections::BTreeSet<u8> =
+            ErrorKind::ALL.iter().map(|kind| kind.exit_code()).collect();
+        assert_eq!(codes.len(), ErrorKind::ALL.len() - 1);
+        assert!(!codes.contains(&0) && !codes.contains(&1));
+    }
+}

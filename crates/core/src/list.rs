@@ -1,0 +1,108 @@
+//! One list of the service: its pages and its scan, as typed records or raw ones.
+
+use crate::client::{Call, Client};
+use crate::error::{Error, ErrorKind, Result};
+use crate::page::Page;
+use crate::record::RawRecord;
+use crate::scan::{Scan, ScanOptions};
+use crate::transport::PAGE_BODY;
+use crate::turnstile::Lane;
+use serde::de::DeserializeOwned;
+use talentdata_types::Resource;
+
+/// A list of the service whose records are read as `T`.
+pub struct List<T> {
+    client: Client,
+    resource: Resource,
+    read: fn(RawRecord) -> Result<T>,
+}
+
+impl<T: DeserializeOwned> List<T> {
+    pub(crate) fn typed(client: &Client, resource: Resource) -> Self {
+        List {
+            client: client.clone(),
+            resource,
+            read: |record| record.to(),
+        }
+    }
+}
+
+impl<T> List<T> {
+    /// The same list with records as the service sent them.
+    pub fn raw(&self) -> List<RawRecord> {
+        self.client.resource(self.resource)
+    }
+
+    /// Every record, in order. Must be called within a tokio runtime.
+    pub fn list(&self) -> Scan<T> {
+        self.scan(ScanOptions::default())
+    }
+
+    /// Every record, in order, read in this way. Must be called within a tokio runtime.
+    pub fn scan(&self, options: ScanOptions) -> Scan<T> {
+        Scan::start(&self.client, self.resource, options, self.read)
+    }
+
+    /// One page: at most `limit` records (the service's default where none) after `offset` records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8); those of the
+    /// call; `Schema`, naming record and field, for a record that is not as documented.
+    pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
+        let most = self.resource.shape().max_limit;
+        if limit == Some(0) || limit.zip(most).is_some_and(|(limit, most)| limit > most) {
+            let bound = most.map(|most| format!(" to {most}")).unwrap_or_default();
+            let message = format!(
+                "limit: {} is not possible; give 1{bound}",
+                limit.unwrap_or_default()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let key = self.resource.shape().record_key;
+        let page = self
+            .client
+            .fetch_page(self.resource, limit, offset, key, Lane::Single)
+            .await?;
+        let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
+        Ok(Page {
+            records: records?,
+            pagination: page.pagination,
+            key: page.key,
+        })
+    }
+}
+
+impl Client {
+    /// A list with records as the service sent them.
+    pub fn resource(&self, resource: Resource) -> List<RawRecord> {
+        List {
+            client: self.clone(),
+            resource,
+            read: Ok,
+        }
+    }
+
+    pub(crate) async fn fetch_page(
+        &self,
+        resource: Resource,
+        limit: Option<u64>,
+        offset: u64,
+        key: Option<&str>,
+        lane: Lane,
+    ) -> Result<Page> {
+        let mut query = vec![("offset", offset)];
+        query.extend(limit.map(|limit| ("limit", limit)));
+        let operation = resource.shape().operation;
+        let call = Call {
+            operation,
+            query,
+            body: None,
+            most: PAGE_BODY,
+            lane,
+        };
+        let page = self
+            .call(call, |answer| Page::read(answer, key, offset))
+            .await;
+        page.map_err(|error| error.with_offset(offset))
+    }
+}

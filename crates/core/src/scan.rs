@@ -1,0 +1,133 @@
+//! A scan: every record of a list, in order, page after page.
+
+mod driver;
+mod receipt;
+mod stitch;
+mod window;
+
+pub use receipt::{Completeness, Doubt, Receipt};
+pub(crate) use window::Identity;
+
+use crate::client::Client;
+use crate::error::Result;
+use crate::record::RawRecord;
+use driver::Driver;
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use talentdata_types::Resource;
+use tokio::sync::mpsc;
+
+/// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consistency {
+    /// Pages overlap by one record, and the scan steps back where they do not join: every record
+    /// that is in the list during the whole scan is delivered exactly once, given a stable order.
+    #[default]
+    Complete,
+    /// Pages follow each other without overlap; nothing is checked.
+    Fast,
+}
+
+/// What a scan is asked to do.
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    /// How it deals with a changing list.
+    pub consistency: Consistency,
+    /// Records per page to ask for; the list's maximum by default.
+    pub page_size: Option<u64>,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        ScanOptions {
+            consistency: Consistency::Complete,
+            page_size: None,
+        }
+    }
+}
+
+/// Every record of a list, in order; a `Stream` of `Result<T>`.
+///
+/// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
+/// fetching. After an error the scan is over. Dropping it stops all its requests.
+pub struct Scan<T = RawRecord> {
+    batches: mpsc::Receiver<Result<Vec<RawRecord>>>,
+    current: VecDeque<RawRecord>,
+    receipt: Arc<Mutex<Receipt>>,
+    read: fn(RawRecord) -> Result<T>,
+    _driver: AbortOnDrop<()>,
+}
+
+impl<T> Scan<T> {
+    pub(crate) fn start(
+        client: &Client,
+        resource: Resource,
+        options: ScanOptions,
+        read: fn(RawRecord) -> Result<T>,
+    ) -> Self {
+        // A few batches, so that writing one and fetching the next go on side by side.
+        let (sender, batches) = mpsc::channel(4);
+        let receipt = Arc::new(Mutex::new(Receipt::new(resource, options.consistency)));
+        let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
+        let task = tokio::spawn(driver.run(sender));
+        Scan {
+            batches,
+            current: VecDeque::new(),
+            receipt,
+            read,
+            _driver: AbortOnDrop(task),
+        }
+    }
+
+    /// The next record; `None` at the end of the list.
+    pub async fn next(&mut self) -> Option<Result<T>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// The records of the next page that holds new ones; `None` at the end of the list.
+    ///
+    /// Records of the current page that were not yet taken come first.
+    pub async fn next_batch(&mut self) -> Option<Result<Vec<RawRecord>>> {
+        if !self.current.is_empty() {
+            return Some(Ok(std::mem::take(&mut self.current).into()));
+        }
+        self.batches.recv().await
+    }
+
+    /// What has been done so far; final once the scan has ended.
+    pub fn receipt(&self) -> Receipt {
+        self.receipt
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl<T> Stream for Scan<T> {
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(record) = self.current.pop_front() {
+                return Poll::Ready(Some((self.read)(record)));
+            }
+            match ready!(self.batches.poll_recv(context)) {
+                Some(Ok(batch)) => self.current = batch.into(),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+/// A task that ends with its owner.
+pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

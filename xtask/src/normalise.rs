@@ -1,0 +1,146 @@
+//! Prepares the spec's schemas for typify, which would otherwise lose what the house promises to keep.
+//!
+//! Unknown fields are kept (`additionalProperties: {}` yields a flattened map), enums are open,
+//! and constraints are dropped: the client accepts what the service may say tomorrow.
+
+use crate::spec::Spec;
+use heck::ToUpperCamelCase;
+use serde_json::{Map, Value, json};
+
+/// Keywords that restrict values without changing their structure.
+const CONSTRAINTS: [&str; 14] = [
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "propertyNames",
+];
+
+/// Formats that choose a Rust type; every other format is advice.
+const FORMATS: [&str; 2] = ["password", "uint64"];
+
+/// The models for typify, and the open enums that our own generator writes.
+pub(crate) struct Normalised {
+    /// JSON Schema per model, references under `#/definitions/`.
+    pub(crate) models: Vec<(String, Value)>,
+    /// Name, description and known values per open enum.
+    pub(crate) enums: Vec<OpenEnum>,
+}
+
+/// A string with known values, where others are legal.
+pub(crate) struct OpenEnum {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) values: Vec<String>,
+}
+
+pub(crate) fn normalise(spec: &Spec) -> Normalised {
+    let mut out = Normalised {
+        models: Vec::new(),
+        enums: Vec::new(),
+    };
+    for (name, schema) in &spec.schemas {
+        if let Some(known) = open_enum(name, schema) {
+            out.enums.push(known);
+            continue;
+        }
+        let mut model = schema.clone();
+        clean(
+            &mut model,
+            name,
+            spec.answered.contains(name),
+            &mut out.enums,
+        );
+        out.models.push((name.clone(), model));
+    }
+    out
+}
+
+/// An enum as the spec writes it: a closed list, or `anyOf` of a list and any string.
+fn open_enum(name: &str, schema: &Value) -> Option<OpenEnum> {
+    let list = match schema.get("anyOf").and_then(Value::as_array) {
+        Some(choices) if choices.contains(&json!({"type": "string"})) => {
+            choices.iter().find_map(|choice| choice.get("enum"))?
+        }
+        Some(_) => return None,
+        None => schema.get("enum")?,
+    };
+    let values = list
+        .as_array()?
+        .iter()
+        .map(|value| value.as_str().map(str::to_owned));
+    Some(OpenEnum {
+        name: name.to_owned(),
+        description: schema
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        values: values.collect::<Option<_>>()?,
+    })
+}
+
+fn clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<OpenEnum>) {
+    let Value::Object(map) = schema else { return };
+    if let Some(Value::String(reference)) = map.get_mut("$ref") {
+        *reference = reference.replace("#/components/schemas/", "#/definitions/");
+    }
+    map.retain(|key, _| !CONSTRAINTS.contains(&key.as_str()));
+    map.retain(|key, value| key != "format" || FORMATS.iter().any(|format| value == format));
+    if let Some(Value::Object(properties)) = map.get_mut("properties") {
+        for (property, child) in properties {
+            hoist_or_clean(
+                child,
+                &format!("{name}{}", property.to_upper_camel_case()),
+                keep_unknown,
+                enums,
+            );
+        }
+        if keep_unknown
+            && map
+                .get("additionalProperties")
+                .is_none_or(|value| *value == true)
+        {
+            map.insert("additionalProperties".into(), Value::Object(Map::new()));
+        } else if !keep_unknown {
+            map.remove("additionalProperties");
+        }
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(child) = map.get_mut(key) {
+            hoist_or_clean(
+                child,
+                &format!("{name}{}", key.to_upper_camel_case()),
+                keep_unknown,
+                enums,
+            );
+        }
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(children)) = map.get_mut(key) {
+            children
+                .iter_mut()
+                .for_each(|child| clean(child, name, keep_unknown, enums));
+        }
+    }
+}
+
+/// An enum without a name of its own takes the name of the place it stands in.
+fn hoist_or_clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<OpenEnum>) {
+    match open_enum(name, schema) {
+        Some(known) => {
+            *schema = json!({"$ref": format!("#/definitions/{name}")});
+            enums.push(known);
+        }
+        None => clean(schema, name, keep_unknown, enums),
+    }
+}

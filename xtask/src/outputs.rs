@@ -1,0 +1,63 @@
+//! The one table of generated files, and the two things done with it: write and check.
+
+use crate::spec::Spec;
+use crate::{Outcome, rust, rust_models};
+use std::path::Path;
+
+/// Turns the spec into the text of one file.
+type Render = fn(&Spec) -> Result<String, String>;
+
+/// Every generated file of the repository.
+const OUTPUTS: [(&str, Render); 4] = [
+    ("crates/types/src/generated/models.rs", rust_models::models),
+    ("crates/types/src/generated/operations.rs", rust::operations),
+    ("crates/core/src/generated/lists.rs", rust::client_lists),
+    ("crates/sandbox/src/generated/lists.rs", rust::sandbox_lists),
+];
+
+/// Writes every file whose text differs.
+pub(crate) fn write(root: &Path) -> Outcome {
+    for (path, text) in differing(root)? {
+        let target = root.join(path);
+        let folder = target.parent().ok_or(format!("{path} has no folder"))?;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&target, text))
+            .map_err(|error| format!("cannot write {path}: {error}"))?;
+        println!("wrote {path}");
+    }
+    Ok(())
+}
+
+/// Fails, naming the files, when any differs from what the spec yields.
+pub(crate) fn check(root: &Path) -> Outcome {
+    let stale: Vec<&str> = differing(root)?.into_iter().map(|(path, _)| path).collect();
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "out of date: {}; run `cargo xtask generate`",
+        stale.join(", ")
+    ))
+}
+
+fn differing(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+    let spec = Spec::load(root)?;
+    let mut out = Vec::new();
+    for (path, render) in OUTPUTS {
+        let text = render(&spec)?;
+        let present = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+        if present != text {
+            out.push((path, text));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    /// Drift between the spec and what is committed is a failing test.
+    #[test]
+    fn generated_files_are_current() {
+        super::check(&crate::root()).unwrap();
+    }
+}
