@@ -110,7 +110,9 @@ fn fields(spec: &Spec, model: &Value) -> Vec<TokenStream> {
     let properties = model.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
     let field = |(name, schema): (&String, &Value)| {
+        let known = known_values(spec, schema);
         let kind = match schema.get("type").and_then(Value::as_str) {
+            _ if !known.is_empty() => quote!(FieldKind::Text),
             Some("string") => quote!(FieldKind::Text),
             Some("integer") => quote!(FieldKind::Integer),
             Some("number") => quote!(FieldKind::Number),
@@ -118,7 +120,6 @@ fn fields(spec: &Spec, model: &Value) -> Vec<TokenStream> {
             _ => quote!(FieldKind::Json),
         };
         let needed = required.is_some_and(|names| names.iter().any(|one| one == name));
-        let known = known_values(spec, schema);
         quote!(Field { name: #name, kind: #kind, required: #needed, known_values: &[#(#known),*] })
     };
     properties.map(field).collect()
@@ -126,9 +127,14 @@ fn fields(spec: &Spec, model: &Value) -> Vec<TokenStream> {
 
 /// The values that the spec shows for a field, where it is an enum, by name or in place.
 fn known_values(spec: &Spec, schema: &Value) -> Vec<String> {
-    let named = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+    let named = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|path| path.rsplit('/').next());
     let schema = named.and_then(|name| spec.schema(name)).unwrap_or(schema);
-    open_enum("", schema).map(|known| known.values).unwrap_or_default()
+    open_enum("", schema)
+        .map(|known| known.values)
+        .unwrap_or_default()
 }
 
 /// `crates/core`: a method of the client per list.

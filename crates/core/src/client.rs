@@ -5,6 +5,7 @@ use crate::clock::{self, Time};
 use crate::config::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::gate::GateSettings;
+use crate::meter::Meter;
 use crate::retry::Retry;
 use crate::transport::{Answer, SMALL_BODY, Transport};
 use crate::turnstile::{Lane, Permit, Turnstile};
@@ -40,6 +41,7 @@ pub(crate) struct Call {
     /// The largest answer taken, in decompressed bytes.
     pub(crate) most: usize,
     pub(crate) lane: Lane,
+    pub(crate) meter: Option<Arc<Meter>>,
 }
 
 impl Call {
@@ -50,6 +52,7 @@ impl Call {
             body: None,
             most: SMALL_BODY,
             lane: Lane::Single,
+            meter: None,
         }
     }
 }
@@ -173,6 +176,9 @@ impl Client {
         loop {
             let (token, permit) = self.admit(call, asked, rejected.as_ref()).await?;
             progress.attempts += 1;
+            if let Some(meter) = &call.meter {
+                meter.sent(permit.waited(), progress.attempts);
+            }
             let request = self.request(call, token.as_deref());
             let answer = self.0.transport.send(request, permit, call.most).await;
             let outcome = answer.and_then(|answer| {
@@ -191,6 +197,9 @@ impl Client {
                 }
                 Err(error) => error,
             };
+            if let (Some(meter), Some(429)) = (&call.meter, error.status()) {
+                meter.refused();
+            }
             if let (Some(401), Some(token), None) = (error.status(), &token, &rejected) {
                 tracing::debug!("the token is no longer taken; asking for another");
                 rejected = Some(Arc::clone(token));
@@ -211,6 +220,9 @@ impl Client {
                 reason = error.kind().name(),
                 "sending again"
             );
+            if let Some(meter) = &call.meter {
+                meter.backs_off(wait);
+            }
             progress.last = Some(error);
             tokio::time::sleep(wait).await;
         }

@@ -16,6 +16,7 @@
 pub mod blocking;
 pub mod clock;
 pub mod config;
+pub mod export;
 pub mod gate;
 pub mod page;
 pub mod scan;
@@ -26,6 +27,7 @@ mod client;
 mod error;
 mod json;
 mod list;
+mod meter;
 mod record;
 mod retry;
 mod transport;

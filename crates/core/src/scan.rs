@@ -3,6 +3,7 @@
 mod driver;
 mod receipt;
 mod stitch;
+mod tally;
 mod window;
 
 pub use receipt::{Completeness, Doubt, Receipt};
@@ -70,7 +71,10 @@ impl<T> Scan<T> {
     ) -> Self {
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
-        let receipt = Arc::new(Mutex::new(Receipt::new(resource, options.consistency)));
+        let receipt = Arc::new(Mutex::new(Receipt {
+            resource: resource.name().to_owned(),
+            ..Receipt::default()
+        }));
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
         let task = tokio::spawn(driver.run(sender));
         Scan {

@@ -2,12 +2,15 @@
 
 use super::receipt::{Completeness, Receipt};
 use super::stitch::{Slice, Stitcher, Verdict};
+use super::tally::Tally;
 use super::{AbortOnDrop, Consistency, ScanOptions};
 use crate::client::Client;
+use crate::clock::{self, Time};
+use crate::config::REQUESTS_PER_SECOND;
 use crate::error::{Error, ErrorKind, Result};
+use crate::meter::Meter;
 use crate::page::Page;
 use crate::record::RawRecord;
-use crate::turnstile::Lane;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use talentdata_types::Resource;
@@ -24,6 +27,9 @@ pub(super) struct Driver {
     options: ScanOptions,
     receipt: Arc<Mutex<Receipt>>,
     stitcher: Stitcher,
+    tally: Tally,
+    meter: Arc<Meter>,
+    started: Time,
     ahead: VecDeque<(u64, Fetch)>,
     /// Where the next page ahead begins.
     next: u64,
@@ -50,6 +56,9 @@ impl Driver {
             resource,
             receipt,
             stitcher: Stitcher::new(options.consistency),
+            tally: Tally::new(resource.shape()),
+            meter: Arc::default(),
+            started: clock::now(),
             options,
             ahead: VecDeque::new(),
             next: 0,
@@ -105,7 +114,7 @@ impl Driver {
                     .iter()
                     .filter_map(|index| page.records.get(*index).cloned())
                     .collect();
-                self.note(&page, batch.len());
+                self.note(&page, &batch);
                 Ok((batch, end))
             }
             Verdict::First(earlier) => {
@@ -143,27 +152,41 @@ impl Driver {
 
     fn fetch(&self, offset: u64) -> Fetch {
         let (client, resource, key) = (self.client.clone(), self.resource, self.key.clone());
+        let meter = Arc::clone(&self.meter);
         let limit = self.options.page_size.or(resource.shape().max_limit);
         let page = async move {
             client
-                .fetch_page(resource, limit, offset, key.as_deref(), Lane::Scan)
+                .fetch_page(resource, limit, offset, key.as_deref(), Some(meter))
                 .await
         };
         Fetch::Running(AbortOnDrop(tokio::spawn(page)))
     }
 
-    fn note(&self, page: &Page, fresh: usize) {
+    /// Brings the receipt up to date after a page was joined.
+    fn note(&mut self, page: &Page, batch: &[RawRecord]) {
+        batch.iter().for_each(|record| self.tally.count(record));
+        let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
+        let budget = f64::from(REQUESTS_PER_SECOND) * seconds;
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
-        receipt.records += fresh as u64;
+        receipt.records += batch.len() as u64;
         receipt.pages += 1;
         receipt.duplicates_dropped = self.stitcher.duplicates;
         receipt.seams_repaired = self.stitcher.repairs;
         receipt.total_first.get_or_insert(page.pagination.total);
         receipt.total_last = Some(page.pagination.total);
+        receipt.seconds = seconds;
+        self.meter.read(&mut receipt);
+        receipt.budget_used = if budget > 0.0 {
+            receipt.requests as f64 / budget
+        } else {
+            0.0
+        };
     }
 
     fn conclude(self) {
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+        receipt.unknown_fields = self.tally.unknown_fields();
+        receipt.unknown_values = self.tally.unknown_values();
         receipt.doubts = self.stitcher.doubts;
         receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {
             (Consistency::Fast, _) => Completeness::NotChecked,

@@ -77,7 +77,9 @@ impl Tally {
     }
 
     fn count_value(&mut self, field: &Field, value: &[u8]) {
-        let text = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        let text = value
+            .strip_prefix(b"\"")
+            .and_then(|rest| rest.strip_suffix(b"\""));
         let Some(text) = text.and_then(json::text) else {
             return;
         };
@@ -117,27 +119,52 @@ mod tests {
     use talentdata_types::{FieldKind, Resource};
 
     const FIELDS: &[Field] = &[
-        Field { name: "id", kind: FieldKind::Text, required: true, known_values: &[] },
-        Field { name: "state", kind: FieldKind::Text, required: false, known_values: &["open", "shut"] },
+        Field {
+            name: "id",
+            kind: FieldKind::Text,
+            required: true,
+            known_values: &[],
+        },
+        Field {
+            name: "state",
+            kind: FieldKind::Text,
+            required: false,
+            known_values: &["open", "shut"],
+        },
     ];
 
     #[test]
     fn only_what_the_spec_does_not_know_is_counted() {
         let operation = Resource::Contacts.shape().operation;
-        let shape = ListShape { name: "things", operation, record_key: None, max_limit: None, fields: FIELDS };
+        let shape = ListShape {
+            name: "things",
+            operation,
+            record_key: None,
+            max_limit: None,
+            fields: FIELDS,
+        };
         let mut tally = Tally::new(Box::leak(Box::new(shape)));
         for json in [
             r#"{"id":"1","state":"open","new":1}"#,
             r#"{"new":2,"id":"2","state":"ajar"}"#,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
         ] {
-            let place = Place { offset: 0, index: 0 };
-            tally.count(&RawRecord::new(bytes::Bytes::from_static(json.as_bytes()), place));
+            let place = Place {
+                offset: 0,
+                index: 0,
+            };
+            tally.count(&RawRecord::new(
+                bytes::Bytes::from_static(json.as_bytes()),
+                place,
+            ));
         }
         let fields = tally.unknown_fields();
         assert_eq!(fields["late"], 1);
         assert_eq!(fields["new"], 3);
-        assert_eq!(tally.unknown_values()["state"], BTreeMap::from([("ajar".to_owned(), 1)]));
+        assert_eq!(
+            tally.unknown_values()["state"],
+            BTreeMap::from([("ajar".to_owned(), 1)])
+        );
     }
 
     #[test]
