@@ -61,7 +61,7 @@ impl Export {
                 batch = scan.next_batch() => batch,
             };
             let Some(batch) = batch else { break };
-            output.write(&batch?)?;
+            output.write(&batch?.records)?;
             progress(&scan.receipt());
         }
         output.finish()?;

@@ -1,11 +1,14 @@
 //! A scan: every record of a list, in order, page after page.
 
 mod driver;
+mod position;
 mod receipt;
+mod sequence;
 mod stitch;
 mod tally;
 mod window;
 
+pub use position::{Batch, Position};
 pub use receipt::{Completeness, Doubt, Receipt};
 pub(crate) use window::Identity;
 
@@ -33,21 +36,14 @@ pub enum Consistency {
 }
 
 /// What a scan is asked to do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ScanOptions {
     /// How it deals with a changing list.
     pub consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default.
     pub page_size: Option<u64>,
-}
-
-impl Default for ScanOptions {
-    fn default() -> Self {
-        ScanOptions {
-            consistency: Consistency::Complete,
-            page_size: None,
-        }
-    }
+    /// Where to go on; from the beginning by default.
+    pub resume: Option<Position>,
 }
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
@@ -55,7 +51,7 @@ impl Default for ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
-    batches: mpsc::Receiver<Result<Vec<RawRecord>>>,
+    batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
     read: fn(RawRecord) -> Result<T>,
@@ -93,11 +89,8 @@ impl<T> Scan<T> {
 
     /// The records of the next page that holds new ones; `None` at the end of the list.
     ///
-    /// Records of the current page that were not yet taken come first.
-    pub async fn next_batch(&mut self) -> Option<Result<Vec<RawRecord>>> {
-        if !self.current.is_empty() {
-            return Some(Ok(std::mem::take(&mut self.current).into()));
-        }
+    /// Use either this or [`next`](Self::next): records of a page that was begun there are not repeated here.
+    pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         self.batches.recv().await
     }
 
@@ -119,7 +112,7 @@ impl<T> Stream for Scan<T> {
                 return Poll::Ready(Some((self.read)(record)));
             }
             match ready!(self.batches.poll_recv(context)) {
-                Some(Ok(batch)) => self.current = batch.into(),
+                Some(Ok(batch)) => self.current = batch.records.into(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
