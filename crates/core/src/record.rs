@@ -22,15 +22,13 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
     /// Index within the page.
     pub(crate) index: usize,
+    /// Which of the page's layouts its field names have.
+    pub(crate) layout: usize,
 }
 
 impl RawRecord {
     /// `json` must be valid UTF-8 and a JSON object; pages check both.
-    pub(crate) fn new(json: Bytes, place: Place) -> Self {
-        let identity = match json::members(&json).find(|(name, _)| name == b"id") {
-            Some((_, id)) => Identity::of(id, true),
-            None => Identity::of(&json, false),
-        };
+    pub(crate) fn new(json: Bytes, identity: Identity, place: Place) -> Self {
         RawRecord {
             json,
             place,
@@ -60,6 +58,11 @@ impl RawRecord {
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
         let place = format!("record {} of the page", self.place.index);
         from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.place.offset))
+    }
+
+    /// Which of the page's layouts its field names have.
+    pub(crate) fn layout(&self) -> usize {
+        self.place.layout
     }
 
     /// What tells this record from others: its `id`, else all its bytes.

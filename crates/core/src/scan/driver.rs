@@ -131,7 +131,7 @@ impl Driver {
             .iter()
             .filter_map(|index| page.records.get(*index).cloned())
             .collect();
-        records.iter().for_each(|record| self.tally.count(record));
+        self.tally.count(&page.layouts, &records);
         let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
         let budget = f64::from(REQUESTS_PER_SECOND) * seconds;
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
