@@ -1,0 +1,76 @@
+//! Round-trip times: their floor, mean and spread, in seconds.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Time;
+
+/// Enough for a percentile of 99, few enough to follow a change within seconds.
+const SAMPLES: usize = 128;
+/// The floor is the least of the current and the previous half minute's half, so it follows a changed route.
+const FLOOR_SPAN: Duration = Duration::from_secs(15);
+/// Below this many samples the true floor may be far lower than the least seen.
+const FEW_SAMPLES: u64 = 30;
+/// Part of the least round trip that is trusted as the floor while samples are few.
+const TRUST_EARLY: f64 = 0.6;
+/// Part of the least round trip that is trusted as the floor later.
+const TRUST: f64 = 0.9;
+
+/// Statistics of the round-trip time.
+#[derive(Debug, Default)]
+pub(super) struct Latency {
+    recent: VecDeque<f64>,
+    seen: u64,
+    span_began: Time,
+    least: [f64; 2],
+    floor: f64,
+    mean: f64,
+    p99: f64,
+}
+
+impl Latency {
+    pub(super) fn add(&mut self, now: Time, round_trip: Duration) {
+        let sample = round_trip.as_secs_f64();
+        if self.seen == 0 {
+            (self.span_began, self.least) = (now, [sample; 2]);
+        } else if now > self.span_began + FLOOR_SPAN {
+            (self.span_began, self.least) = (now, [sample, self.least[0]]);
+        }
+        self.seen += 1;
+        self.least[0] = self.least[0].min(sample);
+        if self.recent.len() == SAMPLES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(sample);
+
+        let trust = if self.seen < FEW_SAMPLES {
+            TRUST_EARLY
+        } else {
+            TRUST
+        };
+        self.floor = trust * self.least[0].min(self.least[1]);
+        self.mean = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
+        let mut sorted: Vec<f64> = self.recent.iter().copied().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        self.p99 = sorted[(sorted.len() - 1) * 99 / 100];
+    }
+
+    /// A round trip is never believed to be shorter than this.
+    pub(super) fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// How far the usual round trip lies above the floor.
+    pub(super) fn mean_spread(&self) -> f64 {
+        self.mean - self.floor
+    }
+
+    /// How far all but the rarest round trips lie above the floor: a bound of the jitter on the way to the server.
+    pub(super) fn spread(&self) -> f64 {
+        self.p99 - self.floor
+    }
+}

@@ -1,0 +1,226 @@
+//! Decides when the next request may be sent, so that almost the whole budget is used and none is refused.
+
+mod headers;
+mod latency;
+mod ledger;
+mod neighbour;
+mod refill;
+mod rule;
+mod slots;
+mod stats;
+mod universal;
+
+use std::time::Duration;
+
+pub use headers::RateHeaders;
+use latency::Latency;
+use ledger::{Fate, Ledger};
+use neighbour::Neighbour;
+use refill::Refill;
+use rule::Rule;
+use slots::Slots;
+pub use stats::{GateStats, Mode};
+
+type Time = Duration;
+
+/// The status of a refused request (service document, section 8).
+const TOO_MANY_REQUESTS: u16 = 429;
+/// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
+const PROBES: usize = 4;
+/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+const MOST_IN_FLIGHT: usize = 128;
+
+/// What the gate has to know before the first response.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GateSettings {
+    /// Requests per window (service document, section 8.1). Headers can lower it, never raise it.
+    pub limit: u32,
+    /// The window of the limit.
+    pub window: Duration,
+    /// The part of the limit that is ours, above 0 and at most 1, where several processes share one.
+    pub share: f64,
+    /// Seed of the jitter in the back-off.
+    pub seed: u64,
+}
+
+impl Default for GateSettings {
+    fn default() -> Self {
+        Self {
+            limit: 40,
+            window: Duration::from_secs(1),
+            share: 1.0,
+            seed: 0,
+        }
+    }
+}
+
+impl GateSettings {
+    /// Requests per window that are ours, of `limit`.
+    fn budget(&self, limit: u32) -> u32 {
+        // A cast from a float saturates, and so keeps a senseless share within the limit.
+        ((f64::from(limit) * self.share) as u32).clamp(1, limit.max(1))
+    }
+}
+
+/// When the next request may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// At once.
+    Now,
+    /// At this time, unless a response changes it.
+    At(Duration),
+    /// Not before a response has arrived, or a request is lost.
+    AfterResponse,
+}
+
+/// A request that was sent, to be handed back with its outcome.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket(u64);
+
+/// The state of one company's budget as one process sees it.
+///
+/// A pure function of what it is told: it reads no clock and never waits. All times are those of one monotonic clock
+/// of the caller, from any epoch, and must not go back.
+#[derive(Debug)]
+pub struct Gate {
+    settings: GateSettings,
+    limit: u32,
+    ledger: Ledger,
+    latency: Latency,
+    rule: Rule,
+    slots: Slots,
+    neighbour: Neighbour,
+    refill: Refill,
+    sends: u64,
+    responses: u64,
+    lost: u64,
+    refused: u64,
+}
+
+impl Gate {
+    /// A gate that has seen nothing yet.
+    #[must_use]
+    pub fn new(settings: GateSettings) -> Self {
+        let limit = settings.limit.max(1);
+        Self {
+            settings,
+            limit,
+            ledger: Ledger::default(),
+            latency: Latency::default(),
+            rule: Rule::new(settings.seed),
+            slots: Slots::new(limit, settings.budget(limit)),
+            neighbour: Neighbour::default(),
+            refill: Refill::default(),
+            sends: 0,
+            responses: 0,
+            lost: 0,
+            refused: 0,
+        }
+    }
+
+    /// When the next request may be sent.
+    pub fn ready(&mut self, now: Duration) -> Ready {
+        let most = if self.responses == 0 {
+            PROBES
+        } else {
+            MOST_IN_FLIGHT
+        };
+        if self.ledger.in_flight() >= most {
+            return Ready::AfterResponse;
+        }
+        let at = self.rule.until().max(self.rolling()).max(self.paced());
+        if at <= now { Ready::Now } else { Ready::At(at) }
+    }
+
+    /// A request is being sent.
+    pub fn send(&mut self, now: Duration) -> Ticket {
+        self.sends += 1;
+        Ticket(self.ledger.send(now, self.settings.window))
+    }
+
+    /// The request was not sent after all.
+    pub fn unsend(&mut self, ticket: Ticket) {
+        self.sends -= u64::from(self.ledger.unsend(ticket.0));
+    }
+
+    /// No response will come, though the server may have counted the request.
+    pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
+        let settled = self.ledger.settle(ticket.0, Fate::Lost);
+        self.lost += u64::from(settled.is_some());
+    }
+
+    /// A response has arrived.
+    pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        let Some(sent) = self.ledger.settle(ticket.0, Fate::Answered(now)) else {
+            return;
+        };
+        self.responses += 1;
+        self.refused += u64::from(status == TOO_MANY_REQUESTS);
+        self.latency.add(now, now.saturating_sub(sent));
+        self.adopt_limit(headers);
+        let cause = self
+            .rule
+            .response(now, sent, status, headers, self.settings.window);
+        let window = self.settings.window;
+        let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
+        if cause.is_some() {
+            self.slots.edge(now, sent, own);
+        }
+        let Some(remaining) = headers.remaining else {
+            return;
+        };
+        let limit = f64::from(self.limit);
+        let remaining = (remaining as f64).min(limit);
+        if self.responses == 1 {
+            self.slots.first(remaining);
+        }
+        self.neighbour.seen(now, sent, limit, remaining, own);
+        self.refill.seen(now, window, limit, remaining, own);
+        let others = self.neighbour.is_noticed();
+        self.slots.seen(now, remaining, window, others);
+    }
+
+    /// Figures for a receipt.
+    #[must_use]
+    pub fn stats(&self) -> GateStats {
+        let (paused_exhausted, paused_refused) = self.rule.paused();
+        GateStats {
+            sends: self.sends,
+            responses: self.responses,
+            lost: self.lost,
+            refused: self.refused,
+            paused_exhausted,
+            paused_refused,
+            mode: if self.refill.is_proven() {
+                Mode::Refill
+            } else {
+                Mode::Universal
+            },
+            target_rate: 1.0 / self.gap(),
+        }
+    }
+
+    /// Never more than our budget in any window of send times, whatever the mode.
+    fn rolling(&self) -> Time {
+        let budget = self.settings.budget(self.limit) as usize;
+        let oldest = self.ledger.nth_last_sent(budget);
+        oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
+    }
+
+    /// Takes on the limit that the server names, in requests per our window, where it is lower than the configured one.
+    fn adopt_limit(&mut self, headers: &RateHeaders) {
+        let Some(named) = headers.limit else { return };
+        let window = self.settings.window.as_secs_f64();
+        let theirs = headers.window.map_or(window, |window| window.as_secs_f64());
+        // A cast from a float saturates.
+        let named = (f64::from(named) * window / theirs) as u32;
+        let limit = named.clamp(1, self.settings.limit.max(1));
+        if limit != self.limit {
+            self.limit = limit;
+            self.slots = Slots::new(limit, self.settings.budget(limit));
+            self.neighbour = Neighbour::default();
+            self.refill = Refill::default();
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The rate gate against simulated servers, on virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod goals;
+mod server;
+mod simulation;
