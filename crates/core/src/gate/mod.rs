@@ -178,7 +178,7 @@ impl Gate {
         self.neighbour.seen(now, sent, limit, remaining, own);
         self.refill.seen(now, window, limit, remaining, own);
         let others = self.neighbour.is_noticed();
-        self.slots.seen(now, remaining, window, others);
+        self.slots.seen(now, remaining, own, window, others);
     }
 
     /// Figures for a receipt.

@@ -121,23 +121,30 @@ impl Slots {
         }
         self.last_edge = now;
         let own = own - LEFT_ALONE;
-        if self.slots >= self.most && own >= self.most - 4.0 && self.guard < MOST_GUARD - 0.1 {
-            self.guard = (self.guard * 1.6 + 0.05).min(MOST_GUARD);
-            self.guard_hold.again(now);
-        } else if own >= OWN_PART * self.limit {
-            self.slots = (self.slots.ceil() - 1.0)
-                .max(OWN_PART * self.limit)
-                .min(self.most);
-            self.failed_at = self.slots + 1.0;
-            self.slots_hold.again(now);
-        } else {
+        if own < OWN_PART * self.limit {
             self.slots = (self.slots * 0.72).min(self.slots - 1.0).min(own).max(2.0);
             self.reserve = (self.reserve + 0.5).min(MOST_RESERVE);
+        } else if self.guard < 1.0 {
+            self.guard = 1.0;
+            self.guard_hold.again(now);
+        } else {
+            self.failed_at = self.slots.ceil();
+            self.slots = (self.failed_at - 1.0)
+                .max(OWN_PART * self.limit)
+                .min(self.most);
+            self.slots_hold.again(now);
         }
     }
 
     /// A response showed `remaining`; once a second the slots are reconsidered.
-    pub(super) fn seen(&mut self, now: Time, remaining: f64, window: Duration, others: bool) {
+    pub(super) fn seen(
+        &mut self,
+        now: Time,
+        remaining: f64,
+        own: f64,
+        window: Duration,
+        others: bool,
+    ) {
         if now >= self.begun + window {
             if self.count >= TELLING {
                 self.reconsider(now, others);
@@ -148,6 +155,9 @@ impl Slots {
                 least: f64::INFINITY,
                 low: 0,
             };
+        }
+        if own < (self.slots - 1.0).floor() {
+            return; // a window that we have not filled says nothing about one that we have
         }
         self.count += 1;
         self.current.least = self.current.least.min(remaining);
@@ -176,14 +186,14 @@ impl Slots {
         let lasting_room = least(SECONDS_KEPT) - threshold;
         let low: u32 = self.past.iter().map(|second| second.low).sum();
         if self.slots < self.most {
-            if room >= 6.0 {
+            let wary = now < self.slots_hold.until && self.slots + 1.0 >= self.failed_at;
+            if room >= 6.0 && !wary {
                 self.slots += 0.35 * room;
             } else if steady_room >= 1.0 && self.past.len() >= SECONDS_AGREEING {
-                let wary = now < self.slots_hold.until && self.slots + 1.0 >= self.failed_at;
                 self.slots += if wary {
                     0.04
                 } else {
-                    (0.4 * steady_room).clamp(0.25, 6.0)
+                    (0.4 * steady_room).clamp(0.5, 6.0)
                 };
             } else if room < 0.0 {
                 self.slots -= 0.5;
