@@ -12,9 +12,9 @@ const FLOOR_SPAN: Duration = Duration::from_secs(15);
 /// Below this many samples the true floor may be far lower than the least seen.
 const FEW_SAMPLES: u64 = 30;
 /// Part of the least round trip that is trusted as the floor while samples are few.
-const TRUST_EARLY: f64 = 0.6;
+const TRUST_EARLY: f64 = 0.8;
 /// Part of the least round trip that is trusted as the floor later.
-const TRUST: f64 = 0.9;
+const TRUST: f64 = 1.0;
 
 /// Statistics of the round-trip time.
 #[derive(Debug, Default)]

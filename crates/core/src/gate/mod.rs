@@ -9,6 +9,7 @@ mod rule;
 mod slots;
 mod stats;
 mod universal;
+mod windows;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use refill::Refill;
 use rule::Rule;
 use slots::Slots;
 pub use stats::{GateStats, Mode};
+use windows::Windows;
 
 type Time = Duration;
 
@@ -92,6 +94,8 @@ pub struct Gate {
     slots: Slots,
     neighbour: Neighbour,
     refill: Refill,
+    windows: Windows,
+    fixed: bool,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -112,6 +116,8 @@ impl Gate {
             slots: Slots::new(limit, settings.budget(limit)),
             neighbour: Neighbour::default(),
             refill: Refill::default(),
+            windows: Windows::default(),
+            fixed: false,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -177,6 +183,16 @@ impl Gate {
         }
         self.neighbour.seen(now, sent, limit, remaining, own);
         self.refill.seen(now, window, limit, remaining, own);
+        let floor = Duration::from_secs_f64(self.latency.floor());
+        if self
+            .windows
+            .seen(now, sent, window, floor, limit, remaining, own)
+            .is_some()
+            && !self.fixed
+        {
+            self.fixed = true;
+            self.slots.fixed_windows();
+        }
         let others = self.neighbour.is_noticed();
         self.slots.seen(now, remaining, own, window, others);
     }

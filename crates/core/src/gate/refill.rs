@@ -6,7 +6,7 @@ use super::Time;
 
 /// A window policy shows the sum of what is left and what we took to be the limit at least once a window; this many
 /// windows without it are proof.
-const PROOF: f64 = 1.6;
+const PROOF: f64 = 1.1;
 /// The sum has to lie above this many times the limit.
 const ABOVE: f64 = 1.25;
 /// Under this part of the limit the bucket may run dry before the next answer.

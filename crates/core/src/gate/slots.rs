@@ -25,6 +25,8 @@ const OWN_PART: f64 = 0.82;
 const MOST_GUARD: f64 = 1.5;
 /// Nor less: latency always varies a little.
 const LEAST_GUARD: f64 = 0.02;
+/// The guard between fixed windows: requests next to an edge are few, and seldom far apart in latency.
+const WINDOW_GUARD: f64 = 0.8;
 /// Something that has failed is tried again after this long, doubled each time up to 2^5.
 const FIRST_HOLD: Duration = Duration::from_secs(15);
 const MOST_DOUBLINGS: u32 = 5;
@@ -112,6 +114,12 @@ impl Slots {
     /// The first count ever seen: what others have taken is not ours to plan with.
     pub(super) fn first(&mut self, remaining: f64) {
         self.slots = self.slots.min((remaining + 1.0 - LEFT_ALONE).max(4.0));
+    }
+
+    /// The server counts in fixed windows, which leave us all slots, and where jitter matters only at the edges.
+    pub(super) fn fixed_windows(&mut self) {
+        self.slots = self.most;
+        self.guard = self.guard.min(WINDOW_GUARD);
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.

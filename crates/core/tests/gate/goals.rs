@@ -72,11 +72,3 @@ fn goals_settled() {
         }
     }
 }
-
-#[test]
-fn trace() {
-    let mut s = Scenario::new(Policy::SlidingCounter, ResetRounding::Up, 20, 3);
-    s.pages = 400;
-    s.run();
-    panic!();
-}
