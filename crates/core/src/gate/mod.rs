@@ -3,6 +3,7 @@
 mod headers;
 mod latency;
 mod ledger;
+mod lock;
 mod neighbour;
 mod refill;
 mod rule;
@@ -16,12 +17,13 @@ use std::time::Duration;
 pub use headers::RateHeaders;
 use latency::Latency;
 use ledger::{Fate, Ledger};
+use lock::Lock;
 use neighbour::Neighbour;
 use refill::Refill;
 use rule::Rule;
 use slots::Slots;
 pub use stats::{GateStats, Mode};
-use windows::Windows;
+use windows::{Sign, Windows};
 
 type Time = Duration;
 
@@ -31,6 +33,22 @@ const TOO_MANY_REQUESTS: u16 = 429;
 const PROBES: usize = 4;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MOST_IN_FLIGHT: usize = 128;
+
+/// A lock that was wrong is not tried again for this long, doubled each time.
+const BARRED: Duration = Duration::from_secs(15);
+/// Doublings of that, at most.
+const MOST_BROKEN: u32 = 8;
+
+/// What one response tells about the budget.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    received: Time,
+    sent: Time,
+    limit: f64,
+    remaining: f64,
+    /// Our own requests within the window that ended with this one, by send time.
+    own: f64,
+}
 
 /// What the gate has to know before the first response.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,6 +114,9 @@ pub struct Gate {
     refill: Refill,
     windows: Windows,
     fixed: bool,
+    lock: Option<Lock>,
+    barred_until: Time,
+    broken: u32,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -118,6 +139,9 @@ impl Gate {
             refill: Refill::default(),
             windows: Windows::default(),
             fixed: false,
+            lock: None,
+            barred_until: Time::ZERO,
+            broken: 0,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -135,7 +159,14 @@ impl Gate {
         if self.ledger.in_flight() >= most {
             return Ready::AfterResponse;
         }
-        let at = self.rule.until().max(self.rolling()).max(self.paced());
+        let paced = match &mut self.lock {
+            Some(lock) => {
+                lock.roll(now);
+                lock.next(&self.ledger, &self.latency)
+            }
+            None => self.paced(),
+        };
+        let at = self.rule.until().max(self.rolling()).max(paced);
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
 
@@ -177,24 +208,56 @@ impl Gate {
             return;
         };
         let limit = f64::from(self.limit);
-        let remaining = (remaining as f64).min(limit);
+        let count = Count {
+            received: now,
+            sent,
+            limit,
+            remaining: (remaining as f64).min(limit),
+            own,
+        };
         if self.responses == 1 {
-            self.slots.first(remaining);
+            self.slots.first(count.remaining);
         }
-        self.neighbour.seen(now, sent, limit, remaining, own);
-        self.refill.seen(now, window, limit, remaining, own);
+        self.neighbour.seen(&count);
+        self.refill.seen(&count, window);
+        self.look_for_windows(&count);
+        if self.lock.is_none() {
+            let others = self.neighbour.is_noticed();
+            self.slots.seen(&count, window, others);
+        }
+    }
+
+    /// Locks on to windows that follow a clock, and lets go of a lock that was wrong.
+    fn look_for_windows(&mut self, count: &Count) {
+        let now = count.received;
         let floor = Duration::from_secs_f64(self.latency.floor());
-        if self
-            .windows
-            .seen(now, sent, window, floor, limit, remaining, own)
-            .is_some()
-            && !self.fixed
-        {
+        let sign = self.windows.seen(count, self.settings.window, floor);
+        if let Some(lock) = &mut self.lock {
+            let fresh = lock.roll(now);
+            let right = lock.seen(count, &self.ledger);
+            if !right {
+                self.barred_until = now + BARRED * (1 << self.broken.min(MOST_BROKEN));
+                self.broken += 1;
+            }
+            if !right || !fresh || self.refill.is_proven() {
+                self.lock = None;
+                self.windows = Windows::default();
+            }
+            return;
+        }
+        if matches!(sign, Sign::None) {
+            return;
+        }
+        if !self.fixed {
             self.fixed = true;
             self.slots.fixed_windows();
         }
-        let others = self.neighbour.is_noticed();
-        self.slots.seen(now, remaining, own, window, others);
+        if let Sign::Clock(edge) = sign
+            && now >= self.barred_until
+        {
+            let budget = self.settings.budget(self.limit);
+            self.lock = Some(Lock::new(count, edge, self.settings.window, budget));
+        }
     }
 
     /// Figures for a receipt.
@@ -208,11 +271,7 @@ impl Gate {
             refused: self.refused,
             paused_exhausted,
             paused_refused,
-            mode: if self.refill.is_proven() {
-                Mode::Refill
-            } else {
-                Mode::Universal
-            },
+            mode: self.mode(),
             target_rate: 1.0 / self.gap(),
         }
     }
@@ -237,6 +296,14 @@ impl Gate {
             self.slots = Slots::new(limit, self.settings.budget(limit));
             self.neighbour = Neighbour::default();
             self.refill = Refill::default();
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        match &self.lock {
+            Some(_) => Mode::Locked,
+            None if self.refill.is_proven() => Mode::Refill,
+            None => Mode::Universal,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Time;
 use super::ledger::Ledger;
+use super::{Count, Time};
 
 /// Weight of one response in the estimate.
 const WEIGHT: f64 = 0.06;
@@ -22,12 +22,13 @@ pub(super) struct Neighbour {
 }
 
 impl Neighbour {
-    /// A request sent at `sent`, the `own`th of ours within a window, was answered `now` and left `remaining`.
-    pub(super) fn seen(&mut self, now: Time, sent: Time, limit: f64, remaining: f64, own: f64) {
-        let others = (limit - remaining - own).max(0.0);
+    pub(super) fn seen(&mut self, count: &Count) {
+        let others = (count.limit - count.remaining - count.own).max(0.0);
         self.spent += WEIGHT * (others - self.spent);
-        if sent >= self.newest_sent {
-            (self.newest_sent, self.received, self.remaining) = (sent, now, remaining);
+        if count.sent >= self.newest_sent {
+            self.newest_sent = count.sent;
+            self.received = count.received;
+            self.remaining = count.remaining;
         }
     }
 

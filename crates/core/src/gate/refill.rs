@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Time;
+use super::{Count, Time};
 
 /// A window policy shows the sum of what is left and what we took to be the limit at least once a window; this many
 /// windows without it are proof.
@@ -24,22 +24,14 @@ impl Refill {
         self.proven
     }
 
-    /// A response left `remaining` of `limit`, when `own` requests were ours within the window.
-    pub(super) fn seen(
-        &mut self,
-        now: Time,
-        window: Duration,
-        limit: f64,
-        remaining: f64,
-        own: f64,
-    ) {
-        if remaining < DRY * limit {
+    pub(super) fn seen(&mut self, count: &Count, window: Duration) {
+        if count.remaining < DRY * count.limit {
             *self = Self::default();
-        } else if remaining + own < ABOVE * limit {
+        } else if count.remaining + count.own < ABOVE * count.limit {
             self.since = None;
         } else {
-            let since = *self.since.get_or_insert(now);
-            self.proven |= now >= since + window.mul_f64(PROOF);
+            let since = *self.since.get_or_insert(count.received);
+            self.proven |= count.received >= since + window.mul_f64(PROOF);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Time;
+use super::{Count, Time};
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
 pub(super) const LEFT_ALONE: f64 = 1.0;
@@ -21,9 +21,7 @@ const SECONDS_KEPT: usize = 8;
 const SECONDS_AGREEING: usize = 3;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
-/// The guard is never more than this many times the spread of round trips.
-const MOST_GUARD: f64 = 1.5;
-/// Nor less: latency always varies a little.
+/// The guard is never less than this part of the spread of round trips: latency always varies a little.
 const LEAST_GUARD: f64 = 0.02;
 /// The guard between fixed windows: requests next to an edge are few, and seldom far apart in latency.
 const WINDOW_GUARD: f64 = 0.8;
@@ -145,14 +143,8 @@ impl Slots {
     }
 
     /// A response showed `remaining`; once a second the slots are reconsidered.
-    pub(super) fn seen(
-        &mut self,
-        now: Time,
-        remaining: f64,
-        own: f64,
-        window: Duration,
-        others: bool,
-    ) {
+    pub(super) fn seen(&mut self, count: &Count, window: Duration, others: bool) {
+        let (now, remaining) = (count.received, count.remaining);
         if now >= self.begun + window {
             if self.count >= TELLING {
                 self.reconsider(now, others);
@@ -164,7 +156,7 @@ impl Slots {
                 low: 0,
             };
         }
-        if own < (self.slots - 1.0).floor() {
+        if count.own < (self.slots - 1.0).floor() {
             return; // a window that we have not filled says nothing about one that we have
         }
         self.count += 1;

@@ -26,9 +26,10 @@ fn goals_cold() {
                     .sum::<f64>()
                     / runs.len() as f64;
                 println!(
-                    "{policy:22} {rounding:10} {rtt:3} ms  mean {:5.1} min {:5.1}  refused {refused} paused {paused:.2}",
+                    "{policy:22} {rounding:10} {rtt:3} ms  mean {:5.1} min {:5.1}  refused {refused} paused {paused:.2} {}",
                     mean * 100.0,
-                    min * 100.0
+                    min * 100.0,
+                    modes(&runs)
                 );
             }
         }
@@ -63,12 +64,19 @@ fn goals_settled() {
             let served: u64 = runs.iter().map(|o| o.others_served).sum();
             let left = 1.0 - asked as f64 / n / 100.0 / 40.0;
             println!(
-                "{policy:22} {rounding:10} {rtt:3} ms {others:?} mean {:5.1} of left {:5.1} refused {:.2}% others {:.1}%",
+                "{policy:22} {rounding:10} {rtt:3} ms {others:?} mean {:5.1} of left {:5.1} refused {:.2}% others {:.1}% {}",
                 mean * 100.0,
                 mean * 100.0 / left,
                 100.0 * refused as f64 / sends as f64,
-                100.0 * served as f64 / asked as f64
+                100.0 * served as f64 / asked as f64,
+                modes(&runs)
             );
         }
     }
+}
+
+fn modes(runs: &[crate::simulation::Outcome]) -> String {
+    runs.iter()
+        .map(|o| o.stats.mode.to_string().chars().next().unwrap())
+        .collect()
 }
