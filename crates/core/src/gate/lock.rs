@@ -16,6 +16,9 @@ use super::{Count, Time};
 const LASTS: Duration = Duration::from_secs(60);
 /// How far clocks drift meanwhile, at 50 millionths.
 const DRIFT: Duration = Duration::from_millis(3);
+/// A request may be faster than any before it, by this part of the least round trip; if it is the first of a window,
+/// it would fall into the one before.
+const SURPRISE: f64 = 0.3;
 /// Windows for which the first request goes alone and one less is sent: should windows open with a request after all,
 /// a first request that is faster than those before it falls into the window before, and is the only one to.
 const TRIAL: u32 = 4;
@@ -59,7 +62,13 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Begins in the window whose first count is `count`.
-    pub(super) fn new(count: &Count, edge: Edge, window: Duration, budget: u32) -> Self {
+    pub(super) fn new(
+        count: &Count,
+        edge: Edge,
+        window: Duration,
+        floor: Duration,
+        budget: u32,
+    ) -> Self {
         let limit = count.limit;
         Self {
             limit,
@@ -68,7 +77,7 @@ impl Lock {
             since: count.received,
             edge: Edge {
                 earliest: edge.earliest.saturating_sub(DRIFT),
-                latest: edge.latest + DRIFT,
+                latest: edge.latest + DRIFT + floor.mul_f64(SURPRISE),
             },
             trial: TRIAL,
             members: 1.0,

@@ -256,7 +256,7 @@ impl Gate {
             && now >= self.barred_until
         {
             let budget = self.settings.budget(self.limit);
-            self.lock = Some(Lock::new(count, edge, self.settings.window, budget));
+            self.lock = Some(Lock::new(count, edge, self.settings.window, floor, budget));
         }
     }
 

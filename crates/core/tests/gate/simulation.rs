@@ -348,6 +348,18 @@ impl World {
             let wait = headers.retry_after.or(headers.reset).unwrap_or_default();
             self.forbidden_until = self.forbidden_until.max(self.now + wait);
         }
+        if std::env::var_os("TRACE").is_some() {
+            let st = self.gate.stats();
+            println!(
+                "{:.3} rem {:?} st {status} {} rate {:.2} fl {} #{index} epoch {:.3}",
+                self.now.as_secs_f64(),
+                headers.remaining,
+                st.mode,
+                st.target_rate,
+                self.in_flight,
+                (self.epoch + self.now).as_secs_f64() % 1000.0
+            );
+        }
         self.in_flight -= 1;
         self.answered = true;
         self.outcome.refused += u64::from(!admitted);
