@@ -64,11 +64,6 @@ impl Latency {
         self.mean
     }
 
-    /// How far the usual round trip lies above the floor.
-    pub(super) fn mean_spread(&self) -> f64 {
-        self.mean - self.floor
-    }
-
     /// How far all but the rarest round trips lie above the floor: a bound of the jitter on the way to the server.
     pub(super) fn spread(&self) -> f64 {
         self.p99 - self.floor

@@ -123,6 +123,10 @@ impl Lock {
     /// When the next request may go.
     pub(super) fn next(&self, ledger: &Ledger, latency: &Latency) -> Time {
         let edge = self.edge;
+        let last = ledger.last_sent().unwrap_or_default();
+        if last < edge.latest {
+            return edge.latest; // one request a window goes whatever the others do, to see what is left
+        }
         let sent = ledger.sent_between(self.before(), Time::MAX) as f64;
         let others = if self.others < NOTICED {
             0.0
@@ -130,11 +134,11 @@ impl Lock {
             self.others
         };
         let unseen = (1.2 * others * (latency.mean() + UNSEEN)).min(MOST_UNSEEN);
-        let reserve = LEFT_ALONE + self.reserve.floor();
-        let left = self.least - ledger.in_flight() as f64 - reserve - unseen;
         let trial = f64::from(u8::from(self.trial > 0));
-        let most = (self.limit - reserve - others).min(self.budget) - trial;
-        let scouting = self.trial > 0 && sent >= 1.0 && self.members < 1.0;
+        let reserve = LEFT_ALONE + self.reserve.floor() + trial;
+        let left = self.least - ledger.in_flight() as f64 - reserve - unseen;
+        let most = (self.limit - reserve - others).min(self.budget);
+        let scouting = self.trial > 0 && self.members < 1.0;
         if scouting || left < 1.0 || most - sent < 1.0 {
             return edge.latest + self.window;
         }
@@ -142,10 +146,6 @@ impl Lock {
         let middle = edge.earliest + edge.latest.saturating_sub(edge.earliest) / 2;
         let end = (middle + self.window).saturating_sub(late);
         let end = end.max(edge.latest + self.window.mul_f64(LEAST_PART));
-        let last = ledger.last_sent().unwrap_or_default();
-        if last < edge.latest {
-            return edge.latest;
-        }
         let even = end.saturating_sub(last).div_f64(most - sent + 0.6);
         let next = last + even.max(self.window.div_f64(self.limit).mul_f64(CLOSEST));
         next.min(edge.latest + self.window)

@@ -201,7 +201,7 @@ impl Gate {
             .response(now, sent, status, headers, self.settings.window);
         let window = self.settings.window;
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
-        if cause.is_some() {
+        if cause.is_some() && self.lock.is_none() {
             self.slots.edge(now, sent, own);
         }
         let Some(remaining) = headers.remaining else {

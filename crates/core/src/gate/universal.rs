@@ -42,8 +42,7 @@ impl Gate {
         if self.refill.is_proven() {
             return whole;
         }
-        let slack = self.latency.mean_spread().min(self.guard());
-        whole.max((window + slack) / self.slots.slots())
+        whole.max(window / self.slots.slots())
     }
 
     /// Seconds for which a request may lag behind the next one's way to the server.
