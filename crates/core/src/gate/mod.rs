@@ -202,7 +202,7 @@ impl Gate {
         let window = self.settings.window;
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
         if cause.is_some() && self.lock.is_none() {
-            self.slots.edge(now, sent, own);
+            self.slots.shortage(now, sent, own);
         }
         let Some(remaining) = headers.remaining else {
             return;
@@ -222,8 +222,7 @@ impl Gate {
         self.refill.seen(&count, window);
         self.look_for_windows(&count);
         if self.lock.is_none() {
-            let others = self.neighbour.is_noticed();
-            self.slots.seen(&count, window, others);
+            self.slots.seen(&count, window);
         }
     }
 

@@ -1,10 +1,9 @@
-//! How many requests may share a window, found out from the remaining counts: the slots, their guard and a reserve.
+//! How many requests may share a window, and how much jitter is allowed for, found out from the remaining counts.
 //!
-//! Three things can bring a count of 0. Jitter squeezed our requests together: then the guard grows. The server counts
-//! more strictly than a log would: then one slot goes. Others spend from the same budget: then many slots go, and come
-//! back as far as there is room.
+//! Three things can bring a count of 0. Jitter squeezed our requests together: then the guard goes back to the whole
+//! spread of round trips. The server counts more strictly than a log would: then one slot goes. Others spend from the
+//! same budget: then many slots go. Whatever went comes back as long as the counts leave room.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::{Count, Time};
@@ -13,44 +12,34 @@ use super::{Count, Time};
 pub(super) const LEFT_ALONE: f64 = 1.0;
 /// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
 const CAUTION: f64 = 1.0;
-/// A second of fewer responses says nothing about the budget.
+/// With fewer slots nothing would be learned any more.
+const FEWEST: f64 = 2.0;
+/// Of the first count we plan with what is left, but not with less than this.
+const FEWEST_FIRST: f64 = 4.0;
+/// A second with fewer responses from filled windows says nothing about the budget.
 const TELLING: u32 = 4;
-/// Seconds that are looked back upon.
-const SECONDS_KEPT: usize = 8;
-/// Seconds that must agree before slots grow at an even pace.
-const SECONDS_AGREEING: usize = 3;
+/// Seconds that must agree before anything grows.
+const AGREEING: usize = 3;
+/// The part of the room seen that is taken each second, and its least and most.
+const GROWTH: f64 = 0.4;
+const LEAST_GROWTH: f64 = 0.5;
+const MOST_GROWTH: f64 = 6.0;
+/// Growth towards a number of slots that has failed lately.
+const WARY_GROWTH: f64 = 0.04;
+/// What is left of the slots when others spend as well.
+const BACK_OFF: f64 = 0.72;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
+/// What is left of the guard after a second without a shortage.
+const GUARD_DECAY: f64 = 0.85;
 /// The guard is never less than this part of the spread of round trips: latency always varies a little.
 const LEAST_GUARD: f64 = 0.02;
 /// The guard between fixed windows: requests next to an edge are few, and seldom far apart in latency.
 const WINDOW_GUARD: f64 = 0.8;
-/// Something that has failed is tried again after this long, doubled each time up to 2^5.
+/// What has failed is left alone for this long, doubled each time.
 const FIRST_HOLD: Duration = Duration::from_secs(15);
+/// Doublings of that, at most.
 const MOST_DOUBLINGS: u32 = 5;
-/// Most requests kept in reserve beyond the one.
-const MOST_RESERVE: f64 = 3.0;
-
-/// A value that has failed, and how long it is left alone.
-#[derive(Debug, Default)]
-struct Hold {
-    until: Time,
-    times: u32,
-}
-
-impl Hold {
-    fn again(&mut self, now: Time) {
-        self.until = now + FIRST_HOLD * (1 << self.times.min(MOST_DOUBLINGS));
-        self.times += 1;
-    }
-}
-
-/// The least remaining count of one second.
-#[derive(Debug)]
-struct Second {
-    least: f64,
-    low: u32,
-}
 
 /// The controller of the universal mode.
 #[derive(Debug)]
@@ -59,15 +48,21 @@ pub(super) struct Slots {
     most: f64,
     slots: f64,
     guard: f64,
-    reserve: f64,
+    last_shortage: Time,
     failed_at: f64,
-    slots_hold: Hold,
-    guard_hold: Hold,
-    last_edge: Time,
+    failures: u32,
+    held_until: Time,
+    second: Second,
+    /// The least counts of the last seconds, newest first; none left where there was no such second.
+    least: [f64; AGREEING],
+}
+
+/// The counts of the current second, as far as they came from windows that we had filled.
+#[derive(Debug, Default)]
+struct Second {
     begun: Time,
-    count: u32,
-    current: Second,
-    past: VecDeque<Second>,
+    counts: u32,
+    least: f64,
 }
 
 impl Slots {
@@ -80,18 +75,12 @@ impl Slots {
             most,
             slots: (most - CAUTION).max(1.0),
             guard: 1.0,
-            reserve: 0.0,
+            last_shortage: Time::ZERO,
             failed_at: f64::INFINITY,
-            slots_hold: Hold::default(),
-            guard_hold: Hold::default(),
-            last_edge: Time::ZERO,
-            begun: Time::ZERO,
-            count: 0,
-            current: Second {
-                least: f64::INFINITY,
-                low: 0,
-            },
-            past: VecDeque::new(),
+            failures: 0,
+            held_until: Time::ZERO,
+            second: Second::default(),
+            least: [0.0; AGREEING],
         }
     }
 
@@ -104,14 +93,11 @@ impl Slots {
         self.guard
     }
 
-    /// Remaining counts at or under this are too low.
-    pub(super) fn threshold(&self) -> f64 {
-        LEFT_ALONE + self.reserve.floor()
-    }
-
     /// The first count ever seen: what others have taken is not ours to plan with.
     pub(super) fn first(&mut self, remaining: f64) {
-        self.slots = self.slots.min((remaining + 1.0 - LEFT_ALONE).max(4.0));
+        self.slots = self
+            .slots
+            .min((remaining + 1.0 - LEFT_ALONE).max(FEWEST_FIRST));
     }
 
     /// The server counts in fixed windows, which leave us all slots, and where jitter matters only at the edges.
@@ -121,95 +107,64 @@ impl Slots {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn edge(&mut self, now: Time, sent: Time, own: f64) {
-        if sent <= self.last_edge {
-            return; // the same shortage, seen by a request that was already under way
+    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64) {
+        if sent <= self.last_shortage {
+            return; // seen before, by a request that was under way together with this one
         }
-        self.last_edge = now;
+        self.last_shortage = now;
         let own = own - LEFT_ALONE;
         if own < OWN_PART * self.limit {
-            self.slots = (self.slots * 0.72).min(self.slots - 1.0).min(own).max(2.0);
-            self.reserve = (self.reserve + 0.5).min(MOST_RESERVE);
-        } else if self.guard < 1.0 {
-            self.guard = 1.0;
-            self.guard_hold.again(now);
+            self.slots = (self.slots * BACK_OFF).min(self.slots - 1.0).min(own);
         } else {
-            self.failed_at = self.slots.ceil();
-            self.slots = (self.failed_at - 1.0)
-                .max(OWN_PART * self.limit)
-                .min(self.most);
-            self.slots_hold.again(now);
+            self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
+            self.failures += 1;
+            if self.guard < 1.0 {
+                self.guard = 1.0;
+            } else {
+                self.failed_at = self.slots.ceil();
+                self.slots = (self.failed_at - 1.0).max(OWN_PART * self.limit);
+            }
         }
+        self.keep_in_bounds();
     }
 
-    /// A response showed `remaining`; once a second the slots are reconsidered.
-    pub(super) fn seen(&mut self, count: &Count, window: Duration, others: bool) {
-        let (now, remaining) = (count.received, count.remaining);
-        if now >= self.begun + window {
-            if self.count >= TELLING {
-                self.reconsider(now, others);
+    /// A response showed a count; once a second slots and guard are reconsidered.
+    pub(super) fn seen(&mut self, count: &Count, window: Duration) {
+        if count.received >= self.second.begun + window {
+            if self.second.counts >= TELLING {
+                self.least.rotate_right(1);
+                self.least[0] = self.second.least;
+                self.reconsider(count.received);
             }
-            self.begun = now;
-            self.count = 0;
-            self.current = Second {
+            self.second = Second {
+                begun: count.received,
+                counts: 0,
                 least: f64::INFINITY,
-                low: 0,
             };
         }
-        if count.own < (self.slots - 1.0).floor() {
-            return; // a window that we have not filled says nothing about one that we have
+        // A window that we have not filled says nothing about one that we have.
+        if count.own >= (self.slots - 1.0).floor() {
+            self.second.counts += 1;
+            self.second.least = self.second.least.min(count.remaining);
         }
-        self.count += 1;
-        self.current.least = self.current.least.min(remaining);
-        self.current.low += u32::from(remaining <= self.threshold());
     }
 
-    fn reconsider(&mut self, now: Time, others: bool) {
-        let blank = Second {
-            least: f64::INFINITY,
-            low: 0,
-        };
-        self.past
-            .push_back(std::mem::replace(&mut self.current, blank));
-        if self.past.len() > SECONDS_KEPT {
-            self.past.pop_front();
-        }
-        let least = |seconds: usize| {
-            let recent = self.past.iter().rev().take(seconds);
-            recent
-                .map(|second| second.least)
-                .fold(f64::INFINITY, f64::min)
-        };
-        let threshold = self.threshold();
-        let room = least(1) - threshold;
-        let steady_room = least(SECONDS_AGREEING) - threshold;
-        let lasting_room = least(SECONDS_KEPT) - threshold;
-        let low: u32 = self.past.iter().map(|second| second.low).sum();
-        if self.slots < self.most {
-            let wary = now < self.slots_hold.until && self.slots + 1.0 >= self.failed_at;
-            if room >= 6.0 && !wary {
-                self.slots += 0.35 * room;
-            } else if steady_room >= 1.0 && self.past.len() >= SECONDS_AGREEING {
-                self.slots += if wary {
-                    0.04
-                } else {
-                    (0.4 * steady_room).clamp(0.5, 6.0)
-                };
-            } else if room < 0.0 {
-                self.slots -= 0.5;
-            }
-        } else if lasting_room >= 0.0 && low <= 2 && now >= self.guard_hold.until {
-            self.guard *= match lasting_room {
-                room if room >= 3.0 => 0.75,
-                room if room > 0.0 => 0.88,
-                _ => 0.97,
+    fn reconsider(&mut self, now: Time) {
+        let room = self.least.iter().copied().fold(f64::INFINITY, f64::min) - LEFT_ALONE;
+        let held = now < self.held_until;
+        if self.slots < self.most && room >= 1.0 {
+            self.slots += if held && self.slots + 1.0 >= self.failed_at {
+                WARY_GROWTH
+            } else {
+                (GROWTH * room).clamp(LEAST_GROWTH, MOST_GROWTH)
             };
-            self.guard = self.guard.max(LEAST_GUARD);
+        } else if self.slots >= self.most && room >= 0.0 && !held {
+            self.guard = (self.guard * GUARD_DECAY).max(LEAST_GUARD);
         }
-        if others && room <= 1.0 {
-            self.slots += 0.6 - 0.024 * self.slots;
-        }
-        self.slots = self.slots.clamp(2.0_f64.min(self.most), self.most);
-        self.reserve = (self.reserve - 0.08).max(0.0);
+        self.keep_in_bounds();
+    }
+
+    fn keep_in_bounds(&mut self) {
+        self.slots = self.slots.max(FEWEST).min(self.most);
     }
 }

@@ -30,7 +30,7 @@ impl Gate {
             &self.ledger,
             window,
             self.latency.mean(),
-            self.slots.threshold(),
+            super::slots::LEFT_ALONE,
         );
         even.max(clear).max(self.slot_free())
     }
