@@ -27,11 +27,11 @@ const MOST_GROWTH: f64 = 6.0;
 /// Growth towards a number of slots that has failed lately.
 const WARY_GROWTH: f64 = 0.04;
 /// What is left of the slots when others spend as well.
-const BACK_OFF: f64 = 0.72;
+const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
 /// What is left of the guard after a second without a shortage.
-const GUARD_DECAY: f64 = 0.85;
+const GUARD_DECAY: f64 = 0.97;
 /// The guard is never less than this part of the spread of round trips: latency always varies a little.
 const LEAST_GUARD: f64 = 0.02;
 /// The guard between fixed windows: requests next to an edge are few, and seldom far apart in latency.
