@@ -4,6 +4,7 @@ mod headers;
 mod latency;
 mod ledger;
 mod lock;
+mod model;
 mod neighbour;
 mod refill;
 mod rule;
@@ -17,13 +18,9 @@ use std::time::Duration;
 pub use headers::RateHeaders;
 use latency::Latency;
 use ledger::{Fate, Ledger};
-use lock::Lock;
-use neighbour::Neighbour;
-use refill::Refill;
+use model::Model;
 use rule::Rule;
-use slots::Slots;
 pub use stats::{GateStats, Mode};
-use windows::{Sign, Windows};
 
 type Time = Duration;
 
@@ -33,11 +30,6 @@ const TOO_MANY_REQUESTS: u16 = 429;
 const PROBES: usize = 4;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MOST_IN_FLIGHT: usize = 128;
-
-/// A lock that was wrong is not tried again for this long, doubled each time.
-const BARRED: Duration = Duration::from_secs(15);
-/// Doublings of that, at most.
-const MOST_BROKEN: u32 = 8;
 
 /// What one response tells about the budget.
 #[derive(Debug, Clone, Copy)]
@@ -75,10 +67,12 @@ impl Default for GateSettings {
 }
 
 impl GateSettings {
-    /// Requests per window that are ours, of `limit`.
-    fn budget(&self, limit: u32) -> u32 {
+    /// What is believed at first about a server that counts to `limit` a window.
+    fn model(&self, limit: u32) -> Model {
+        let limit = limit.max(1);
         // A cast from a float saturates, and so keeps a senseless share within the limit.
-        ((f64::from(limit) * self.share) as u32).clamp(1, limit.max(1))
+        let budget = ((f64::from(limit) * self.share) as u32).clamp(1, limit);
+        Model::new(limit, budget, self.window)
     }
 }
 
@@ -105,18 +99,10 @@ pub struct Ticket(u64);
 #[derive(Debug)]
 pub struct Gate {
     settings: GateSettings,
-    limit: u32,
     ledger: Ledger,
     latency: Latency,
     rule: Rule,
-    slots: Slots,
-    neighbour: Neighbour,
-    refill: Refill,
-    windows: Windows,
-    fixed: bool,
-    lock: Option<Lock>,
-    barred_until: Time,
-    broken: u32,
+    model: Model,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -127,21 +113,12 @@ impl Gate {
     /// A gate that has seen nothing yet.
     #[must_use]
     pub fn new(settings: GateSettings) -> Self {
-        let limit = settings.limit.max(1);
         Self {
             settings,
-            limit,
             ledger: Ledger::default(),
             latency: Latency::default(),
             rule: Rule::new(settings.seed),
-            slots: Slots::new(limit, settings.budget(limit)),
-            neighbour: Neighbour::default(),
-            refill: Refill::default(),
-            windows: Windows::default(),
-            fixed: false,
-            lock: None,
-            barred_until: Time::ZERO,
-            broken: 0,
+            model: settings.model(settings.limit),
             sends: 0,
             responses: 0,
             lost: 0,
@@ -149,23 +126,17 @@ impl Gate {
         }
     }
 
-    /// When the next request may be sent.
+    /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
+    /// earlier time.
     pub fn ready(&mut self, now: Duration) -> Ready {
-        let most = if self.responses == 0 {
-            PROBES
-        } else {
-            MOST_IN_FLIGHT
+        let most = match self.responses {
+            0 => PROBES,
+            _ => MOST_IN_FLIGHT,
         };
         if self.ledger.in_flight() >= most {
             return Ready::AfterResponse;
         }
-        let paced = match &mut self.lock {
-            Some(lock) => {
-                lock.roll(now);
-                lock.next(&self.ledger, &self.latency)
-            }
-            None => self.paced(),
-        };
+        let paced = self.model.next(now, &self.ledger, &self.latency);
         let at = self.rule.until().max(self.rolling()).max(paced);
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
@@ -195,67 +166,23 @@ impl Gate {
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
         self.latency.add(now, now.saturating_sub(sent));
-        self.adopt_limit(headers);
-        let cause = self
-            .rule
-            .response(now, sent, status, headers, self.settings.window);
         let window = self.settings.window;
+        let told_to_wait = self.rule.response(now, sent, status, headers, window);
+        self.adopt_limit(headers);
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
-        if cause.is_some() && self.lock.is_none() {
-            self.slots.shortage(now, sent, own);
+        if told_to_wait {
+            self.model.shortage(now, sent, own);
         }
-        let Some(remaining) = headers.remaining else {
-            return;
-        };
-        let limit = f64::from(self.limit);
-        let count = Count {
-            received: now,
-            sent,
-            limit,
-            remaining: (remaining as f64).min(limit),
-            own,
-        };
-        if self.responses == 1 {
-            self.slots.first(count.remaining);
-        }
-        self.neighbour.seen(&count);
-        self.refill.seen(&count, window);
-        self.look_for_windows(&count);
-        if self.lock.is_none() {
-            self.slots.seen(&count, window);
-        }
-    }
-
-    /// Locks on to windows that follow a clock, and lets go of a lock that was wrong.
-    fn look_for_windows(&mut self, count: &Count) {
-        let now = count.received;
-        let floor = Duration::from_secs_f64(self.latency.floor());
-        let sign = self.windows.seen(count, self.settings.window, floor);
-        if let Some(lock) = &mut self.lock {
-            let fresh = lock.roll(now);
-            let right = lock.seen(count, &self.ledger);
-            if !right {
-                self.barred_until = now + BARRED * (1 << self.broken.min(MOST_BROKEN));
-                self.broken += 1;
-            }
-            if !right || !fresh || self.refill.is_proven() {
-                self.lock = None;
-                self.windows = Windows::default();
-            }
-            return;
-        }
-        if matches!(sign, Sign::None) {
-            return;
-        }
-        if !self.fixed {
-            self.fixed = true;
-            self.slots.fixed_windows();
-        }
-        if let Sign::Clock(edge) = sign
-            && now >= self.barred_until
-        {
-            let budget = self.settings.budget(self.limit);
-            self.lock = Some(Lock::new(count, edge, self.settings.window, floor, budget));
+        if let Some(remaining) = headers.remaining {
+            let limit = f64::from(self.model.limit());
+            let count = Count {
+                received: now,
+                sent,
+                limit,
+                remaining: (remaining as f64).min(limit),
+                own,
+            };
+            self.model.seen(&count, &self.ledger, &self.latency);
         }
     }
 
@@ -270,39 +197,28 @@ impl Gate {
             refused: self.refused,
             paused_exhausted,
             paused_refused,
-            mode: self.mode(),
-            target_rate: 1.0 / self.gap(),
+            mode: self.model.mode(),
+            target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
         }
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.
     fn rolling(&self) -> Time {
-        let budget = self.settings.budget(self.limit) as usize;
-        let oldest = self.ledger.nth_last_sent(budget);
+        let oldest = self.ledger.nth_last_sent(self.model.budget() as usize);
         oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
     }
 
     /// Takes on the limit that the server names, in requests per our window, where it is lower than the configured one.
+    /// What was learned under another limit is forgotten.
     fn adopt_limit(&mut self, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
         let window = self.settings.window.as_secs_f64();
-        let theirs = headers.window.map_or(window, |window| window.as_secs_f64());
+        let theirs = headers.window.map_or(window, |theirs| theirs.as_secs_f64());
         // A cast from a float saturates.
         let named = (f64::from(named) * window / theirs) as u32;
-        let limit = named.clamp(1, self.settings.limit.max(1));
-        if limit != self.limit {
-            self.limit = limit;
-            self.slots = Slots::new(limit, self.settings.budget(limit));
-            self.neighbour = Neighbour::default();
-            self.refill = Refill::default();
-        }
-    }
-
-    fn mode(&self) -> Mode {
-        match &self.lock {
-            Some(_) => Mode::Locked,
-            None if self.refill.is_proven() => Mode::Refill,
-            None => Mode::Universal,
+        let limit = named.min(self.settings.limit).max(1);
+        if limit != self.model.limit() {
+            self.model = self.settings.model(limit);
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use super::ledger::Ledger;
+use super::slots::LEFT_ALONE;
 use super::{Count, Time};
 
 /// Weight of one response in the estimate.
 const WEIGHT: f64 = 0.06;
 /// Fewer requests a window than this cannot be told from jitter.
-const NOTICED: f64 = 1.5;
-/// Others are unknown for the round trip, and for this much longer.
-const UNSEEN: f64 = 0.03;
+pub(super) const NOTICED: f64 = 1.5;
+/// What others do is not seen for the round trip, and for this much longer, in seconds: a request of ours apart.
+pub(super) const UNSEEN: f64 = 0.03;
 
 /// The estimate, and the newest count it rests on.
 #[derive(Debug, Default)]
@@ -32,24 +33,13 @@ impl Neighbour {
         }
     }
 
-    /// Whether anyone else is noticed at all.
-    pub(super) fn is_noticed(&self) -> bool {
-        self.spent >= NOTICED
-    }
-
-    /// When a request would be expected to leave the others what they take meanwhile, beyond `least`; at the latest a
-    /// window after the newest count, which by then says nothing.
-    pub(super) fn clear_at(
-        &self,
-        ledger: &Ledger,
-        window: Duration,
-        round_trip: f64,
-        least: f64,
-    ) -> Time {
-        if !self.is_noticed() {
+    /// When a request would be expected to leave the others what they take meanwhile, and the usual deviation from it;
+    /// at the latest a window after the newest count, which by then says nothing.
+    pub(super) fn clear_at(&self, ledger: &Ledger, window: Duration, round_trip: f64) -> Time {
+        if self.spent < NOTICED {
             return Time::ZERO;
         }
-        let need = least + (2.0 * self.spent * (round_trip + UNSEEN)).sqrt();
+        let need = LEFT_ALONE + (2.0 * self.spent * (round_trip + UNSEEN)).sqrt();
         let since = ledger.sent_between(self.newest_sent, Time::MAX);
         let missing = need - (self.remaining - since as f64 - 1.0);
         if missing <= 0.0 {

@@ -20,7 +20,7 @@ const MOST_STEPS: i32 = 10;
 
 /// Why sending is paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
+enum Cause {
     /// The budget of the window is used up.
     Exhausted,
     /// The server refused a request.
@@ -61,7 +61,7 @@ impl Rule {
     }
 
     /// Applies the rule to the response received `now` to a request that left at `sent`. `nought` is the wait meant by
-    /// a reset of 0 in whole seconds, and by none at all.
+    /// a reset of 0 in whole seconds, and by none at all. Whether we are told to wait.
     pub(super) fn response(
         &mut self,
         now: Time,
@@ -69,7 +69,7 @@ impl Rule {
         status: u16,
         headers: &RateHeaders,
         nought: Duration,
-    ) -> Option<Cause> {
+    ) -> bool {
         let told = headers.retry_after.or(headers.reset);
         let refused = status == super::TOO_MANY_REQUESTS;
         if !refused && sent > self.last_refusal + CALM {
@@ -78,7 +78,7 @@ impl Rule {
         let cause = match headers.remaining {
             _ if refused => Cause::Refused,
             Some(0) => Cause::Exhausted,
-            _ => return None,
+            _ => return false,
         };
         let vague = headers.retry_after.is_none() && headers.reset_is_integer;
         let wait = match told {
@@ -91,7 +91,7 @@ impl Rule {
             Cause::Refused => wait.max(self.back_off(now, sent, told.is_some())),
         };
         self.pause(now, wait, cause);
-        Some(cause)
+        true
     }
 
     /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.

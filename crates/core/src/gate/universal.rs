@@ -1,73 +1,88 @@
 //! The time of the next request under any policy: evenly paced, and no more at once than there are slots.
+//!
+//! A slot is free again when its request and the next one cannot be counted in the same window any more. With one slot
+//! less than the limit this alone keeps every server that counts in windows or in a log from showing 0, however long
+//! the way to it is; the even pace does the same for sliding counters, and is what others next to us can live with.
 
 use std::time::Duration;
 
-use super::ledger::Fate;
-use super::{Gate, Time};
+use super::latency::Latency;
+use super::ledger::{Fate, Ledger};
+use super::neighbour::Neighbour;
+use super::slots::Slots;
+use super::{Count, Time};
 
-/// The guard is never shorter, for timers and schedulers vary, in seconds.
-const LEAST_GUARD: f64 = 0.002;
-/// Pacing is this much denser than the slots allow, so that a late request does not cost its place.
+/// What timers and schedulers add to the spread of round trips, in seconds.
+const TIMERS: f64 = 0.002;
+/// The pace is this much denser than the slots allow, so that a late request does not cost its place.
 const CATCH_UP: f64 = 0.97;
-/// The same in refill mode, where the limit itself is the only bound.
-const REFILL_CATCH_UP: f64 = 0.98;
 
-impl Gate {
-    /// When pacing and slots let the next request go.
-    pub(super) fn paced(&self) -> Time {
-        let gap = if self.refill.is_proven() {
-            REFILL_CATCH_UP * self.gap()
-        } else {
-            CATCH_UP * self.gap()
-        };
-        let last = self.ledger.last_sent();
-        let even = last.map_or(Time::ZERO, |sent| sent + Duration::from_secs_f64(gap));
-        if self.refill.is_proven() {
-            return even;
-        }
-        let window = self.settings.window;
-        let clear = self.neighbour.clear_at(
-            &self.ledger,
+/// The universal mode.
+#[derive(Debug)]
+pub(super) struct Universal {
+    window: Duration,
+    slots: Slots,
+    neighbour: Neighbour,
+    begun: bool,
+}
+
+impl Universal {
+    pub(super) fn new(limit: u32, budget: u32, window: Duration) -> Self {
+        Self {
             window,
-            self.latency.mean(),
-            super::slots::LEFT_ALONE,
-        );
-        even.max(clear).max(self.slot_free())
-    }
-
-    /// Seconds between two requests at an even pace.
-    pub(super) fn gap(&self) -> f64 {
-        let window = self.settings.window.as_secs_f64();
-        let whole = window / f64::from(self.settings.budget(self.limit));
-        if self.refill.is_proven() {
-            return whole;
+            slots: Slots::new(limit, budget),
+            neighbour: Neighbour::default(),
+            begun: false,
         }
-        whole.max(window / self.slots.slots())
     }
 
-    /// Seconds for which a request may lag behind the next one's way to the server.
-    fn guard(&self) -> f64 {
-        self.slots.guard() * self.latency.spread() + LEAST_GUARD
+    /// Requests per window that are aimed at.
+    pub(super) fn aim(&self) -> f64 {
+        self.slots.slots()
     }
 
-    /// When the oldest of as many requests as there are slots can no longer share a window with the next one: a window
-    /// and the guard after it was sent, or a window after it must have been counted, if an answer tells.
-    fn slot_free(&self) -> Time {
-        let window = self.settings.window;
-        let by_guard = window + Duration::from_secs_f64(self.guard());
-        let floor = Duration::from_secs_f64(self.latency.floor());
-        let mut held: Vec<Time> = self
-            .ledger
+    pub(super) fn seen(&mut self, count: &Count) {
+        if !self.begun {
+            self.begun = true;
+            self.slots.first(count.remaining);
+        }
+        self.neighbour.seen(count);
+        self.slots.seen(count, self.window);
+    }
+
+    /// The server counts in fixed windows.
+    pub(super) fn fixed_windows(&mut self) {
+        self.slots.take_all();
+    }
+
+    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64) {
+        self.slots.shortage(now, sent, own);
+    }
+
+    /// When the next request may go.
+    pub(super) fn next(&self, ledger: &Ledger, latency: &Latency) -> Time {
+        let gap = self.window.div_f64(self.slots.slots()).mul_f64(CATCH_UP);
+        let even = ledger.last_sent().map_or(Time::ZERO, |sent| sent + gap);
+        let clear = self.neighbour.clear_at(ledger, self.window, latency.mean());
+        even.max(clear).max(self.slot_free(ledger, latency))
+    }
+
+    /// When the oldest of as many requests as there are slots gives up its own. An answer tells that its request was
+    /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the
+    /// spread of round trips.
+    fn slot_free(&self, ledger: &Ledger, latency: &Latency) -> Time {
+        let spread = Duration::from_secs_f64(latency.spread() + TIMERS);
+        let floor = Duration::from_secs_f64(latency.floor());
+        let mut counted_by: Vec<Time> = ledger
             .entries()
             .map(|entry| match entry.fate {
-                Fate::Answered(at) => (at + window)
-                    .saturating_sub(floor)
-                    .min(entry.sent + by_guard),
-                Fate::InFlight | Fate::Lost => entry.sent + by_guard,
+                Fate::Answered(at) => at.saturating_sub(floor).min(entry.sent + spread),
+                Fate::InFlight | Fate::Lost => entry.sent + spread,
             })
             .collect();
-        held.sort_unstable_by(|a, b| b.cmp(a));
+        counted_by.sort_unstable_by(|a, b| b.cmp(a));
         let slots = self.slots.slots().ceil() as usize;
-        held.get(slots - 1).copied().unwrap_or(Time::ZERO)
+        let oldest = counted_by.get(slots - 1);
+        oldest.map_or(Time::ZERO, |at| *at + self.window)
     }
 }
