@@ -14,9 +14,9 @@ use super::windows::Edge;
 use super::{Count, Time};
 
 /// A lock is given up and found anew after this long, so that clocks cannot drift out of it.
-const LASTS: Duration = Duration::from_secs(60);
+const LASTS: Duration = Duration::from_secs(200);
 /// How far clocks drift meanwhile, at 50 millionths.
-const DRIFT: Duration = Duration::from_millis(3);
+const DRIFT: Duration = Duration::from_millis(10);
 /// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
 /// would fall into the one before.
 const SURPRISE: f64 = 0.3;
