@@ -132,8 +132,13 @@ impl Slots {
     }
 
     fn grow(&mut self, now: Time) {
-        let least = self.least.iter().copied().fold(f64::INFINITY, f64::min);
-        let room = least - LEFT_ALONE;
+        let spans = if self.slots < OWN_PART * self.limit {
+            1
+        } else {
+            AGREEING
+        };
+        let recent = self.least.iter().take(spans).copied();
+        let room = recent.fold(f64::INFINITY, f64::min) - LEFT_ALONE;
         if room < 1.0 {
             return;
         }

@@ -44,11 +44,13 @@ fn goals_settled() {
         (20, Others::Steady(10.0)),
         (100, Others::Steady(10.0)),
         (20, Others::Poisson(10.0)),
-        (20, Others::Bursty),
+        (20, Others::Bursty), (100, Others::Bursty), (100, Others::Poisson(10.0)),
+        (100, Others::Bursty),
+        (100, Others::Poisson(10.0)),
     ] {
         for policy in Policy::ALL {
             let rounding = ResetRounding::Up;
-            let runs: Vec<_> = (0..6)
+            let runs: Vec<_> = (0..12)
                 .map(|seed| {
                     let mut s = Scenario::new(policy, rounding, rtt, seed);
                     s.others = others;
