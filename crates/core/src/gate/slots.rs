@@ -16,8 +16,8 @@ const CAUTION: f64 = 1.0;
 const FEWEST: f64 = 2.0;
 /// Of the first count we plan with what is left, but not with less than this.
 const FEWEST_FIRST: f64 = 4.0;
-/// A window with fewer counts says nothing about the budget.
-const TELLING: u32 = 4;
+/// Counts for less than this part of the slots say nothing about the rest.
+const TELLING: f64 = 0.1;
 /// Windows that must agree before slots grow.
 const AGREEING: usize = 3;
 /// The part of the room seen that is taken at a time.
@@ -26,7 +26,7 @@ const GROWTH: f64 = 0.4;
 const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
 /// Growth towards a number of slots that has failed lately.
 const WARY_GROWTH: f64 = 0.04;
-/// What is left of the slots when others spend as well.
+/// What is left of the slots, at least, when others spend as well.
 const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
@@ -105,7 +105,7 @@ impl Slots {
             self.failures += 1;
             self.slots = (self.failed_at - 1.0).max(alone);
         } else {
-            self.slots = (self.slots * BACK_OFF).min(self.slots - 1.0).min(own);
+            self.slots = (self.slots - 1.0).min(own).max(self.slots * BACK_OFF);
         }
         self.keep_in_bounds();
     }
@@ -113,7 +113,7 @@ impl Slots {
     /// A response showed a count; once a window's length the slots are reconsidered.
     pub(super) fn seen(&mut self, count: &Count, window: Duration) {
         if count.received >= self.current.begun + window {
-            if self.current.counts >= TELLING {
+            if f64::from(self.current.counts) >= TELLING * self.slots {
                 self.least.rotate_right(1);
                 self.least[0] = self.current.least;
                 self.grow(count.received);

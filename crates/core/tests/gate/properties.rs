@@ -35,7 +35,8 @@ fn anything(seed: u64) -> Scenario {
     let mut rng = Rng::with_seed(seed);
     let policy = pick(&mut rng, &Policy::ALL);
     let rounding = pick(&mut rng, &ResetRounding::ALL);
-    let mut scenario = Scenario::new(policy, rounding, rng.u64(1..400), seed);
+    let mut scenario = Scenario::new(policy, rounding, rng.u64(1..400));
+    scenario.seed = seed;
     scenario.until = Duration::from_secs(12);
     scenario.quirk = pick(&mut rng, &QUIRKS);
     scenario.jitter = rng.f64();

@@ -60,10 +60,9 @@ impl Scenario {
         policy: Policy,
         rounding: ResetRounding,
         round_trip_ms: u64,
-        seed: u64,
     ) -> Self {
         Self {
-            seed,
+            seed: 0,
             policy,
             rounding,
             quirk: Quirk::None,
@@ -352,18 +351,6 @@ impl World {
         if !admitted || headers.remaining == Some(0) {
             let wait = headers.retry_after.or(headers.reset).unwrap_or_default();
             self.forbidden_until = self.forbidden_until.max(self.now + wait);
-        }
-        if std::env::var_os("TRACE").is_some() {
-            let st = self.gate.stats();
-            println!(
-                "{:.3} rem {:?} st {status} {} rate {:.2} fl {} #{index} epoch {:.3}",
-                self.now.as_secs_f64(),
-                headers.remaining,
-                st.mode,
-                st.target_rate,
-                self.in_flight,
-                (self.epoch + self.now).as_secs_f64() % 1000.0
-            );
         }
         self.in_flight -= 1;
         self.answered = true;
