@@ -1,5 +1,6 @@
 //! Decides when the next request may be sent, so that almost the whole budget is used and none is refused.
 
+mod guard;
 mod headers;
 mod latency;
 mod ledger;
@@ -171,7 +172,7 @@ impl Gate {
         self.adopt_limit(headers);
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
         if told_to_wait {
-            self.model.shortage(now, sent, own);
+            self.model.shortage(now, sent, own, &self.latency);
         }
         if let Some(remaining) = headers.remaining {
             let limit = f64::from(self.model.limit());

@@ -90,14 +90,14 @@ impl Model {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64) {
+    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
         if self.lock.is_none() {
-            self.universal.shortage(now, sent, own);
+            self.universal.shortage(now, sent, own, latency);
         }
     }
 
     pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, latency: &Latency) {
-        self.universal.seen(count);
+        self.universal.seen(count, latency);
         self.refill.seen(count, self.window);
         let now = count.received;
         if let Some(lock) = &mut self.lock {

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::guard::Guard;
 use super::{Count, Time};
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
@@ -41,6 +42,7 @@ pub(super) struct Slots {
     limit: f64,
     most: f64,
     slots: f64,
+    guard: Guard,
     last_shortage: Time,
     failed_at: f64,
     failures: u32,
@@ -67,6 +69,7 @@ impl Slots {
             limit,
             most,
             slots: (most - CAUTION).max(1.0),
+            guard: Guard::default(),
             last_shortage: Time::ZERO,
             failed_at: f64::INFINITY,
             failures: 0,
@@ -78,6 +81,11 @@ impl Slots {
 
     pub(super) fn slots(&self) -> f64 {
         self.slots
+    }
+
+    /// Seconds by which a request may be counted later than the fastest, while round trips vary by `spread`.
+    pub(super) fn guard(&self, spread: f64) -> f64 {
+        self.guard.of(spread)
     }
 
     /// The first count ever seen: what others have taken is not ours to plan with.
@@ -92,13 +100,16 @@ impl Slots {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64) {
+    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, spread: f64) {
         if sent <= self.last_shortage {
             return; // seen before, by a request that was under way together with this one
         }
         self.last_shortage = now;
         let own = own - LEFT_ALONE;
         let alone = OWN_PART * self.limit;
+        if own >= alone && self.guard.blame(now, spread) {
+            return;
+        }
         if own >= alone {
             self.failed_at = self.slots.ceil();
             self.wary_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
@@ -111,12 +122,12 @@ impl Slots {
     }
 
     /// A response showed a count; once a window's length the slots are reconsidered.
-    pub(super) fn seen(&mut self, count: &Count, window: Duration) {
+    pub(super) fn seen(&mut self, count: &Count, window: Duration, spread: f64) {
         if count.received >= self.current.begun + window {
             if f64::from(self.current.counts) >= TELLING * self.slots {
                 self.least.rotate_right(1);
                 self.least[0] = self.current.least;
-                self.grow(count.received);
+                self.grow(count.received, spread, window);
             }
             self.current = Span {
                 begun: count.received,
@@ -124,14 +135,16 @@ impl Slots {
                 least: f64::INFINITY,
             };
         }
-        // A window that we have not filled says nothing about one that we have.
-        if count.own >= (self.slots - 1.0).floor() {
+        // A window that we have not filled, as far as the guard lets, says nothing about one that we have.
+        let window = window.as_secs_f64();
+        let filled = (self.slots - 1.0) * window / (window + self.guard.of(spread));
+        if count.own >= filled.floor() {
             self.current.counts += 1;
             self.current.least = self.current.least.min(count.remaining);
         }
     }
 
-    fn grow(&mut self, now: Time) {
+    fn grow(&mut self, now: Time, spread: f64, window: Duration) {
         let spans = if self.slots < OWN_PART * self.limit {
             1
         } else {
@@ -139,6 +152,9 @@ impl Slots {
         };
         let recent = self.least.iter().take(spans).copied();
         let room = recent.fold(f64::INFINITY, f64::min) - LEFT_ALONE;
+        if room >= 0.0 && self.slots >= self.most {
+            self.guard.calm(now, spread, window);
+        }
         if room < 1.0 {
             return;
         }

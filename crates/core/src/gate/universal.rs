@@ -41,13 +41,13 @@ impl Universal {
         self.slots.slots()
     }
 
-    pub(super) fn seen(&mut self, count: &Count) {
+    pub(super) fn seen(&mut self, count: &Count, latency: &Latency) {
         if !self.begun {
             self.begun = true;
             self.slots.first(count.remaining);
         }
         self.neighbour.seen(count);
-        self.slots.seen(count, self.window);
+        self.slots.seen(count, self.window, latency.spread());
     }
 
     /// The server counts in fixed windows.
@@ -55,8 +55,8 @@ impl Universal {
         self.slots.take_all();
     }
 
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64) {
-        self.slots.shortage(now, sent, own);
+    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
+        self.slots.shortage(now, sent, own, latency.spread());
     }
 
     /// When the next request may go.
@@ -71,13 +71,13 @@ impl Universal {
     /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the
     /// spread of round trips.
     fn slot_free(&self, ledger: &Ledger, latency: &Latency) -> Time {
-        let spread = Duration::from_secs_f64(latency.spread() + TIMERS);
+        let guard = Duration::from_secs_f64(self.slots.guard(latency.spread()) + TIMERS);
         let floor = Duration::from_secs_f64(latency.floor());
         let mut counted_by: Vec<Time> = ledger
             .entries()
             .map(|entry| match entry.fate {
-                Fate::Answered(at) => at.saturating_sub(floor).min(entry.sent + spread),
-                Fate::InFlight | Fate::Lost => entry.sent + spread,
+                Fate::Answered(at) => at.saturating_sub(floor).min(entry.sent + guard),
+                Fate::InFlight | Fate::Lost => entry.sent + guard,
             })
             .collect();
         counted_by.sort_unstable_by(|a, b| b.cmp(a));

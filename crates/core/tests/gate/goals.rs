@@ -44,8 +44,14 @@ fn least(runs: &[Outcome], figure: impl Fn(&Outcome) -> f64) -> f64 {
 
 /// Prints a row of the table, and fails under the goal.
 fn reach(row: &str, share: f64, goal: f64, rest: &str) {
-    println!("{row:62} {:5.1} % (goal {:4.1} %) {rest}", 100.0 * share, 100.0 * goal);
-    if std::env::var_os("X").is_some() {return;}
+    println!(
+        "{row:62} {:5.1} % (goal {:4.1} %) {rest}",
+        100.0 * share,
+        100.0 * goal
+    );
+    if std::env::var_os("X").is_some() {
+        return;
+    }
     assert!(share >= goal, "{row}: {share:.4} is under {goal}");
 }
 
@@ -123,10 +129,17 @@ fn goals_beside_a_neighbour() {
         let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.stats.sends);
         let left = 1.0 - asked / (80 * SEEDS) as f64 / f64::from(LIMIT);
         let row = format!("of what is left, {policy}, others {others:?}");
-        let rest = format!("{:.2} % refused, others keep {:.1} %", 100.0 * refused, 100.0 * served);
+        let rest = format!(
+            "{:.2} % refused, others keep {:.1} %",
+            100.0 * refused,
+            100.0 * served
+        );
         let share = mean(&runs, |run| run.share_between(20, 80)) / left;
         reach(&row, share, goal, &rest);
-        if false {}; if std::env::var_os("X").is_none() {assert!(refused <= most_refused, "{row}: {refused:.4} refused");}
+        if false {};
+        if std::env::var_os("X").is_none() {
+            assert!(refused <= most_refused, "{row}: {refused:.4} refused");
+        }
         assert!(served >= kept, "{row}: others keep {served:.4}");
     }
 }
@@ -140,11 +153,35 @@ fn goals_with_gateways_of_their_own_mind() {
         (Policy::TokenBucket, Quirk::ReadsLate, slow, 0.9, 0.0),
         (Policy::ClockWindow, Quirk::ReadsLate, slow, 0.9, 0.0),
         (Policy::ClockWindow, Quirk::CountsLate, slow, 0.9, 0.0),
-        (Policy::ClockWindow, Quirk::Nodes(2), Duration::ZERO, 0.9, 0.0),
-        (Policy::SlidingLog, Quirk::Nodes(3), Duration::ZERO, 0.9, 0.0),
-        (Policy::SlidingLog, Quirk::CountsRefused, Duration::ZERO, 0.9, 0.0),
+        (
+            Policy::ClockWindow,
+            Quirk::Nodes(2),
+            Duration::ZERO,
+            0.9,
+            0.0,
+        ),
+        (
+            Policy::SlidingLog,
+            Quirk::Nodes(3),
+            Duration::ZERO,
+            0.9,
+            0.0,
+        ),
+        (
+            Policy::SlidingLog,
+            Quirk::CountsRefused,
+            Duration::ZERO,
+            0.9,
+            0.0,
+        ),
         (Policy::SlidingLog, Quirk::Silent, Duration::ZERO, 0.9, 0.0),
-        (Policy::TokenBucket, Quirk::OnlyRetryAfter, Duration::ZERO, 0.9, 0.0),
+        (
+            Policy::TokenBucket,
+            Quirk::OnlyRetryAfter,
+            Duration::ZERO,
+            0.9,
+            0.0,
+        ),
     ];
     for (policy, quirk, processing, goal, most_refused) in cases {
         let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
@@ -156,6 +193,9 @@ fn goals_with_gateways_of_their_own_mind() {
         let row = format!("{policy}, {quirk:?}, processing {processing:?}");
         let rest = format!("{:.2} % refused", 100.0 * refused);
         reach(&row, mean(&runs, Outcome::share), goal, &rest);
-        if false {}; if std::env::var_os("X").is_none() {assert!(refused <= most_refused, "{row}: {refused:.4} refused");}
+        if false {};
+        if std::env::var_os("X").is_none() {
+            assert!(refused <= most_refused, "{row}: {refused:.4} refused");
+        }
     }
 }

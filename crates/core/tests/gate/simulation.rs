@@ -56,11 +56,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    pub(crate) fn new(
-        policy: Policy,
-        rounding: ResetRounding,
-        round_trip_ms: u64,
-    ) -> Self {
+    pub(crate) fn new(policy: Policy, rounding: ResetRounding, round_trip_ms: u64) -> Self {
         Self {
             seed: 0,
             policy,
