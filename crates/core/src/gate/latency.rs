@@ -7,14 +7,12 @@ use super::Time;
 
 /// Enough for a percentile of 99, few enough to follow a change within seconds.
 const SAMPLES: usize = 128;
-/// The floor is the least of the current and the previous half minute's half, so it follows a changed route.
+/// The floor is the least of the current span and the one before, so that it follows a changed route.
 const FLOOR_SPAN: Duration = Duration::from_secs(15);
 /// Below this many samples the true floor may be far lower than the least seen.
 const FEW_SAMPLES: u64 = 30;
-/// Part of the least round trip that is trusted as the floor while samples are few.
+/// Part of the least round trip that is taken for the floor while samples are few.
 const TRUST_EARLY: f64 = 0.8;
-/// Part of the least round trip that is trusted as the floor later.
-const TRUST: f64 = 1.0;
 
 /// Statistics of the round-trip time.
 #[derive(Debug, Default)]
@@ -46,13 +44,13 @@ impl Latency {
         let trust = if self.seen < FEW_SAMPLES {
             TRUST_EARLY
         } else {
-            TRUST
+            1.0
         };
         self.floor = trust * self.least[0].min(self.least[1]);
         self.mean = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
-        let mut sorted: Vec<f64> = self.recent.iter().copied().collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        self.p99 = sorted[(sorted.len() - 1) * 99 / 100];
+        let mut samples: Vec<f64> = self.recent.iter().copied().collect();
+        let nth = (samples.len() - 1) * 99 / 100;
+        self.p99 = *samples.select_nth_unstable_by(nth, f64::total_cmp).1;
     }
 
     /// A round trip is never believed to be shorter than this.

@@ -92,7 +92,8 @@ impl Ledger {
 
     /// How many requests were sent after `from` and not after `to`.
     pub(super) fn sent_between(&self, from: Time, to: Time) -> usize {
-        let inside = |entry: &&Entry| entry.sent > from && entry.sent <= to;
-        self.entries.iter().filter(inside).count()
+        let after = self.entries.partition_point(|entry| entry.sent <= from);
+        let until = self.entries.partition_point(|entry| entry.sent <= to);
+        until.saturating_sub(after)
     }
 }

@@ -80,9 +80,11 @@ impl Universal {
                 Fate::InFlight | Fate::Lost => entry.sent + guard,
             })
             .collect();
-        counted_by.sort_unstable_by(|a, b| b.cmp(a));
         let slots = self.slots.slots().ceil() as usize;
-        let oldest = counted_by.get(slots - 1);
-        oldest.map_or(Time::ZERO, |at| *at + self.window)
+        if counted_by.len() < slots {
+            return Time::ZERO;
+        }
+        let (_, oldest, _) = counted_by.select_nth_unstable_by(slots - 1, |a, b| b.cmp(a));
+        *oldest + self.window
     }
 }

@@ -49,9 +49,6 @@ fn reach(row: &str, share: f64, goal: f64, rest: &str) {
         100.0 * share,
         100.0 * goal
     );
-    if std::env::var_os("X").is_some() {
-        return;
-    }
     assert!(share >= goal, "{row}: {share:.4} is under {goal}");
 }
 
@@ -136,10 +133,7 @@ fn goals_beside_a_neighbour() {
         );
         let share = mean(&runs, |run| run.share_between(20, 80)) / left;
         reach(&row, share, goal, &rest);
-        if false {};
-        if std::env::var_os("X").is_none() {
-            assert!(refused <= most_refused, "{row}: {refused:.4} refused");
-        }
+        assert!(refused <= most_refused, "{row}: {refused:.4} refused");
         assert!(served >= kept, "{row}: others keep {served:.4}");
     }
 }
@@ -147,41 +141,19 @@ fn goals_beside_a_neighbour() {
 #[test]
 fn goals_with_gateways_of_their_own_mind() {
     let slow = Duration::from_millis(100);
+    let none = Duration::ZERO;
     let cases = [
-        (Policy::ClockWindow, Quirk::None, slow, 0.9, 0.0),
-        (Policy::SlidingLog, Quirk::None, slow, 0.9, 0.0),
-        (Policy::TokenBucket, Quirk::ReadsLate, slow, 0.9, 0.0),
-        (Policy::ClockWindow, Quirk::ReadsLate, slow, 0.9, 0.0),
-        (Policy::ClockWindow, Quirk::CountsLate, slow, 0.9, 0.0),
-        (
-            Policy::ClockWindow,
-            Quirk::Nodes(2),
-            Duration::ZERO,
-            0.9,
-            0.0,
-        ),
-        (
-            Policy::SlidingLog,
-            Quirk::Nodes(3),
-            Duration::ZERO,
-            0.9,
-            0.0,
-        ),
-        (
-            Policy::SlidingLog,
-            Quirk::CountsRefused,
-            Duration::ZERO,
-            0.9,
-            0.0,
-        ),
-        (Policy::SlidingLog, Quirk::Silent, Duration::ZERO, 0.9, 0.0),
-        (
-            Policy::TokenBucket,
-            Quirk::OnlyRetryAfter,
-            Duration::ZERO,
-            0.9,
-            0.0,
-        ),
+        (Policy::ClockWindow, Quirk::None, slow, 0.93, 0.0),
+        (Policy::SlidingLog, Quirk::None, slow, 0.87, 0.0),
+        (Policy::ClockWindow, Quirk::ReadsLate, slow, 0.92, 0.0),
+        (Policy::TokenBucket, Quirk::ReadsLate, slow, 0.97, 0.0),
+        // It counts so late that a few too many get in, and then a few are refused.
+        (Policy::ClockWindow, Quirk::CountsLate, slow, 0.88, 0.002),
+        (Policy::ClockWindow, Quirk::Nodes(2), none, 0.97, 0.0),
+        (Policy::SlidingLog, Quirk::Nodes(3), none, 0.97, 0.0),
+        (Policy::SlidingLog, Quirk::CountsRefused, none, 0.92, 0.0),
+        (Policy::SlidingLog, Quirk::Silent, none, 0.9, 0.0),
+        (Policy::TokenBucket, Quirk::OnlyRetryAfter, none, 0.9, 0.0),
     ];
     for (policy, quirk, processing, goal, most_refused) in cases {
         let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
@@ -193,9 +165,6 @@ fn goals_with_gateways_of_their_own_mind() {
         let row = format!("{policy}, {quirk:?}, processing {processing:?}");
         let rest = format!("{:.2} % refused", 100.0 * refused);
         reach(&row, mean(&runs, Outcome::share), goal, &rest);
-        if false {};
-        if std::env::var_os("X").is_none() {
-            assert!(refused <= most_refused, "{row}: {refused:.4} refused");
-        }
+        assert!(refused <= most_refused, "{row}: {refused:.4} refused");
     }
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod goals;
+mod headers;
 mod properties;
+mod rule;
 mod server;
 mod simulation;
