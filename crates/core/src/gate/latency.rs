@@ -18,6 +18,8 @@ const TRUST_EARLY: f64 = 0.8;
 #[derive(Debug, Default)]
 pub(super) struct Latency {
     recent: VecDeque<f64>,
+    /// The same, in order of size.
+    sorted: Vec<f64>,
     seen: u64,
     span_began: Time,
     least: [f64; 2],
@@ -36,10 +38,15 @@ impl Latency {
         }
         self.seen += 1;
         self.least[0] = self.least[0].min(sample);
-        if self.recent.len() == SAMPLES {
-            self.recent.pop_front();
+        if self.recent.len() == SAMPLES
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            self.sorted
+                .remove(self.sorted.partition_point(|other| *other < oldest));
         }
         self.recent.push_back(sample);
+        let place = self.sorted.partition_point(|other| *other < sample);
+        self.sorted.insert(place, sample);
 
         let trust = if self.seen < FEW_SAMPLES {
             TRUST_EARLY
@@ -47,10 +54,8 @@ impl Latency {
             1.0
         };
         self.floor = trust * self.least[0].min(self.least[1]);
-        self.mean = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
-        let mut samples: Vec<f64> = self.recent.iter().copied().collect();
-        let nth = (samples.len() - 1) * 99 / 100;
-        self.p99 = *samples.select_nth_unstable_by(nth, f64::total_cmp).1;
+        self.mean = self.sorted.iter().sum::<f64>() / self.sorted.len() as f64;
+        self.p99 = self.sorted[(self.sorted.len() - 1) * 99 / 100];
     }
 
     /// A round trip is never believed to be shorter than this.

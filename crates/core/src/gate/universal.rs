@@ -73,12 +73,18 @@ impl Universal {
     fn slot_free(&self, ledger: &Ledger, latency: &Latency) -> Time {
         let guard = Duration::from_secs_f64(self.slots.guard(latency.spread()) + TIMERS);
         let floor = Duration::from_secs_f64(latency.floor());
+        // Requests that gave up their slot before the last one was sent are no matter.
+        let free = ledger
+            .last_sent()
+            .unwrap_or_default()
+            .saturating_sub(self.window);
         let mut counted_by: Vec<Time> = ledger
             .entries()
             .map(|entry| match entry.fate {
                 Fate::Answered(at) => at.saturating_sub(floor).min(entry.sent + guard),
                 Fate::InFlight | Fate::Lost => entry.sent + guard,
             })
+            .filter(|at| *at > free)
             .collect();
         let slots = self.slots.slots().ceil() as usize;
         if counted_by.len() < slots {

@@ -8,7 +8,7 @@ use talentdata_sandbox::limit::{Policy, ResetRounding};
 use crate::server::Quirk;
 use crate::simulation::{LIMIT, Others, Outcome, Scenario};
 
-const SEEDS: u64 = 5;
+const SEEDS: u64 = 4;
 
 /// The policies, and what they allow: the share of the limit for 400 pages at a round trip of 20 ms and of 100 ms.
 const COLD: [(Policy, f64, f64); 7] = [
@@ -84,11 +84,11 @@ fn goals_settled() {
     for (policy, near, far) in goals {
         for (round_trip, goal) in [(20, near), (100, far)] {
             let mut scenario = Scenario::new(policy, ResetRounding::Up, round_trip);
-            scenario.until = Duration::from_secs(80);
+            scenario.until = Duration::from_secs(60);
             let runs = runs(&scenario);
             let refused = total(&runs, |run| run.refused);
-            let row = format!("from 20 s to 80 s, {policy}, {round_trip} ms");
-            let share = mean(&runs, |run| run.share_between(20, 80));
+            let row = format!("from 20 s to 60 s, {policy}, {round_trip} ms");
+            let share = mean(&runs, |run| run.share_between(20, 60));
             reach(&row, share, goal, &format!("{refused} refused"));
             assert_eq!(refused, 0.0, "{row}");
         }
@@ -119,19 +119,19 @@ fn goals_beside_a_neighbour() {
     for (policy, others, goal, most_refused, kept) in cases {
         let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
         scenario.others = others;
-        scenario.until = Duration::from_secs(80);
+        scenario.until = Duration::from_secs(60);
         let runs = runs(&scenario);
         let asked = total(&runs, |run| run.others_asked);
         let served = total(&runs, |run| run.others_served) / asked;
         let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.stats.sends);
-        let left = 1.0 - asked / (80 * SEEDS) as f64 / f64::from(LIMIT);
+        let left = 1.0 - asked / (60 * SEEDS) as f64 / f64::from(LIMIT);
         let row = format!("of what is left, {policy}, others {others:?}");
         let rest = format!(
             "{:.2} % refused, others keep {:.1} %",
             100.0 * refused,
             100.0 * served
         );
-        let share = mean(&runs, |run| run.share_between(20, 80)) / left;
+        let share = mean(&runs, |run| run.share_between(20, 60)) / left;
         reach(&row, share, goal, &rest);
         assert!(refused <= most_refused, "{row}: {refused:.4} refused");
         assert!(served >= kept, "{row}: others keep {served:.4}");
@@ -159,7 +159,7 @@ fn goals_with_gateways_of_their_own_mind() {
         let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
         scenario.quirk = quirk;
         scenario.processing = processing;
-        scenario.until = Duration::from_secs(60);
+        scenario.until = Duration::from_secs(40);
         let runs = runs(&scenario);
         let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.stats.sends);
         let row = format!("{policy}, {quirk:?}, processing {processing:?}");

@@ -148,6 +148,8 @@ struct World {
 
 /// A request is given up after this long.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// Part of the waits during which the gate is asked once more.
+const ASK_AGAIN: f64 = 0.2;
 /// Timers fire up to this much late.
 const SLOP: f64 = 0.001;
 
@@ -246,18 +248,9 @@ impl World {
                 Ready::Now => self.send(),
                 Ready::At(at) => {
                     assert!(at > self.now, "{:?}: ready in the past", self.scenario);
-                    let between = self.now + (at - self.now).mul_f64(self.rng.f64());
-                    // Asked again before that, the gate may have grown more careful, but never less.
-                    let early = match self.gate.ready(between) {
-                        Ready::Now => between < at,
-                        Ready::At(again) => again < at,
-                        Ready::AfterResponse => true,
-                    };
-                    assert!(
-                        !early,
-                        "{:?}: less at {between:?} than {at:?}",
-                        self.scenario
-                    );
+                    if self.rng.f64() < ASK_AGAIN {
+                        self.ask_again(at);
+                    }
                     self.wake += 1;
                     let late = Duration::from_secs_f64(self.rng.f64() * SLOP);
                     self.push(at + late, Event::Wake(self.wake));
@@ -269,6 +262,21 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Asked again before the time it named, the gate may have grown more careful, but never less.
+    fn ask_again(&mut self, at: Duration) {
+        let between = self.now + (at - self.now).mul_f64(self.rng.f64());
+        let early = match self.gate.ready(between) {
+            Ready::Now => between < at,
+            Ready::At(again) => again < at,
+            Ready::AfterResponse => true,
+        };
+        assert!(
+            !early,
+            "{:?}: less at {between:?} than {at:?}",
+            self.scenario
+        );
     }
 
     fn send(&mut self) {
