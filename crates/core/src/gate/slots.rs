@@ -25,14 +25,12 @@ const AGREEING: usize = 3;
 const GROWTH: f64 = 0.4;
 /// The least and the most slots taken at a time.
 const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
-/// Growth towards a number of slots that has failed lately.
-const WARY_GROWTH: f64 = 0.04;
 /// What is left of the slots, at least, when others spend as well.
 const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
-/// What has failed is left alone for this long, doubled each time.
-const FIRST_HOLD: Duration = Duration::from_secs(15);
+/// A number of slots that has failed is not tried again for this long, doubled each time.
+const FIRST_HOLD: Duration = Duration::from_secs(30);
 /// Doublings of that, at most.
 const MOST_DOUBLINGS: u32 = 5;
 
@@ -46,7 +44,7 @@ pub(super) struct Slots {
     last_shortage: Time,
     failed_at: f64,
     failures: u32,
-    wary_until: Time,
+    held_until: Time,
     current: Span,
     /// The least counts of the last spans, newest first; none left where there was no such span.
     least: [f64; AGREEING],
@@ -73,7 +71,7 @@ impl Slots {
             last_shortage: Time::ZERO,
             failed_at: f64::INFINITY,
             failures: 0,
-            wary_until: Time::ZERO,
+            held_until: Time::ZERO,
             current: Span::default(),
             least: [0.0; AGREEING],
         }
@@ -112,7 +110,7 @@ impl Slots {
         }
         if own >= alone {
             self.failed_at = self.slots.ceil();
-            self.wary_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
+            self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
             self.failures += 1;
             self.slots = (self.failed_at - 1.0).max(alone);
         } else {
@@ -155,16 +153,11 @@ impl Slots {
         if room >= 0.0 && self.slots >= self.most {
             self.guard.calm(now, spread, window);
         }
-        if room < 1.0 {
-            return;
+        let held = now < self.held_until && self.slots + 1.0 >= self.failed_at;
+        if room >= 1.0 && !held {
+            self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
+            self.keep_in_bounds();
         }
-        let wary = now < self.wary_until && self.slots + 1.0 >= self.failed_at;
-        self.slots += if wary {
-            WARY_GROWTH
-        } else {
-            (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1)
-        };
-        self.keep_in_bounds();
     }
 
     fn keep_in_bounds(&mut self) {
