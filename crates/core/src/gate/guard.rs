@@ -1,13 +1,13 @@
 //! How much later than the fastest a request may be counted: at first all that the round trips vary by, then less.
 //!
 //! Of the spread of round trips only the part on the way to the server matters, and it cannot be measured: the rest is
-//! the server's own time, which may be far greater. So the guard shrinks as long as nothing happens.
+//! the server's own time, which may be far greater. So the guard shrinks as long as it keeps us from using what there is.
 
 use std::time::Duration;
 
 use super::Time;
 
-/// What is left of the guard after a window in which the budget was filled and no shortage seen.
+/// What is left of the guard after a window in which all slots were open and requests were left over.
 const DECAY: f64 = 0.9;
 /// The guard shrinks no further than to this part of a window, below which there is little to gain.
 const LEAST: f64 = 0.06;
@@ -42,7 +42,7 @@ impl Guard {
         self.most.min(spread)
     }
 
-    /// The budget was filled, and nothing happened.
+    /// All slots were open, and requests were left over.
     pub(super) fn calm(&mut self, now: Time, spread: f64, window: Duration) {
         if now >= self.held_until {
             let least = LEAST * window.as_secs_f64();
@@ -50,14 +50,12 @@ impl Guard {
         }
     }
 
-    /// The budget was exceeded, though only by ourselves; whether the guard was small enough to be the reason.
-    pub(super) fn blame(&mut self, now: Time, spread: f64) -> bool {
-        let to_blame = self.most < spread;
-        if to_blame {
+    /// The budget was exceeded, though only by ourselves: the guard may have become too small.
+    pub(super) fn blame(&mut self, now: Time, spread: f64) {
+        if self.most < spread {
             self.most *= GROWTH;
             self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
             self.failures += 1;
         }
-        to_blame
     }
 }

@@ -22,7 +22,7 @@ const DRIFT: Duration = Duration::from_millis(10);
 const SURPRISE: f64 = 0.3;
 /// Windows for which the first request goes alone, and one less is sent: should windows open with a request after all,
 /// a first request that is faster than those before it falls into the window before, and is the only one to.
-const TRIAL: u32 = 4;
+const TRIAL: u32 = 3;
 /// The part of the spread of round trips that a request may be late at the end of a window, half being the way out.
 const LATE: f64 = 0.5;
 /// What timers and schedulers add to that, in seconds.

@@ -1,8 +1,8 @@
 //! How many requests may share a window, found out from the remaining counts.
 //!
 //! A count of 0 means one of two things. We spent the budget alone: then the server counts more strictly than it seemed,
-//! or latency varies more, and one slot goes. Others spent from it too: then a part of the slots goes. Whatever went
-//! comes back as long as the counts leave room.
+//! or latency varies more, and one slot goes and the guard grows. Others spent from it too: then a part of the slots
+//! goes. Whatever went comes back as long as the counts leave room.
 
 use std::time::Duration;
 
@@ -105,10 +105,8 @@ impl Slots {
         self.last_shortage = now;
         let own = own - LEFT_ALONE;
         let alone = OWN_PART * self.limit;
-        if own >= alone && self.guard.blame(now, spread) {
-            return;
-        }
         if own >= alone {
+            self.guard.blame(now, spread);
             self.failed_at = self.slots.ceil();
             self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
             self.failures += 1;
@@ -143,6 +141,7 @@ impl Slots {
     }
 
     fn grow(&mut self, now: Time, spread: f64, window: Duration) {
+        // Where others took the slots away, what they leave at once may be used.
         let spans = if self.slots < OWN_PART * self.limit {
             1
         } else {
@@ -150,14 +149,15 @@ impl Slots {
         };
         let recent = self.least.iter().take(spans).copied();
         let room = recent.fold(f64::INFINITY, f64::min) - LEFT_ALONE;
-        if room >= 0.0 && self.slots >= self.most {
+        let held = now < self.held_until && self.slots + 1.0 >= self.failed_at;
+        if room < 1.0 || held {
+            return;
+        }
+        if self.slots >= self.most {
             self.guard.calm(now, spread, window);
         }
-        let held = now < self.held_until && self.slots + 1.0 >= self.failed_at;
-        if room >= 1.0 && !held {
-            self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
-            self.keep_in_bounds();
-        }
+        self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
+        self.keep_in_bounds();
     }
 
     fn keep_in_bounds(&mut self) {
