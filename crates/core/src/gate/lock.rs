@@ -39,7 +39,7 @@ const WEIGHT: f64 = 0.25;
 const FOR_SURE: f64 = 1.2;
 /// Most requests left to that.
 const MOST_UNSEEN: f64 = 8.0;
-/// The end of a window is kept free for this part of a request.
+/// Part of a step, at that pace, for which the end of a window is kept free.
 const SPARE: f64 = 0.6;
 
 /// A lock on the server's windows.
@@ -82,7 +82,7 @@ impl Lock {
         }
     }
 
-    /// Whether it is time to find the edges anew.
+    /// Whether clocks may have drifted so far that the edges have to be found anew.
     pub(super) fn is_stale(&self, now: Time) -> bool {
         now >= self.since + LASTS
     }

@@ -159,6 +159,7 @@ impl Gate {
     /// A request is being sent.
     pub fn send(&mut self, now: Duration) -> Ticket {
         self.sends += 1;
+        self.model.sent(now);
         Ticket(self.ledger.send(now, self.settings.window))
     }
 

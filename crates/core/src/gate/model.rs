@@ -25,6 +25,7 @@ pub(super) struct Model {
     universal: Universal,
     refill: Refill,
     windows: Windows,
+    /// An edge has been seen, so that there are fixed windows of one kind or the other.
     fixed: bool,
     lock: Option<Lock>,
     wrong_locks: u32,
@@ -89,6 +90,18 @@ impl Model {
         }
     }
 
+    /// A request is sent; where it may have been long since the last, a lock is no longer relied on.
+    pub(super) fn sent(&mut self, now: Time) {
+        if self.lock.as_ref().is_some_and(|lock| lock.is_stale(now)) {
+            self.unlock();
+        }
+    }
+
+    fn unlock(&mut self) {
+        self.lock = None;
+        self.windows = Windows::default();
+    }
+
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
     pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
         if self.lock.is_none() {
@@ -107,9 +120,8 @@ impl Model {
                 self.barred_until = now + FIRST_BAR * (1 << self.wrong_locks.min(MOST_DOUBLINGS));
                 self.wrong_locks += 1;
             }
-            if !right || lock.is_stale(now) || self.refill.is_proven() {
-                self.lock = None;
-                self.windows = Windows::default();
+            if !right || self.refill.is_proven() {
+                self.unlock();
             }
             return;
         }

@@ -88,8 +88,7 @@ impl Slots {
 
     /// The first count ever seen: what others have taken is not ours to plan with.
     pub(super) fn first(&mut self, remaining: f64) {
-        let left = (remaining + 1.0 - LEFT_ALONE).max(FEWEST_FIRST);
-        self.slots = self.slots.min(left);
+        self.slots = self.slots.min(remaining.max(FEWEST_FIRST));
     }
 
     /// The server counts in fixed windows, which leave us all slots.
@@ -112,7 +111,7 @@ impl Slots {
             self.failures += 1;
             self.slots = (self.failed_at - 1.0).max(alone);
         } else {
-            self.slots = (self.slots - 1.0).min(own).max(self.slots * BACK_OFF);
+            self.slots = own.min(self.slots - 1.0).max(self.slots * BACK_OFF);
         }
         self.keep_in_bounds();
     }

@@ -171,6 +171,16 @@ fn only_windows_that_follow_a_clock_are_locked_on_to() {
 }
 
 #[test]
+fn a_lock_is_renewed_without_harm() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, ResetRounding::Up, 20);
+    scenario.until = Duration::from_secs(450);
+    let run = scenario.run();
+    assert!(run.share() > 0.965, "{}", run.share());
+    assert_eq!(run.refused, 0);
+    assert_eq!(run.stats.mode, Mode::Locked);
+}
+
+#[test]
 fn lost_requests_cost_their_place_and_no_more() {
     for policy in Policy::ALL {
         let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);

@@ -38,7 +38,6 @@ pub(crate) struct Server {
     limit: u32,
     rounding: ResetRounding,
     counted: Vec<Duration>,
-    pub(crate) admitted: u64,
 }
 
 /// The answer to one request; the headers are made when it is written.
@@ -67,7 +66,6 @@ impl Server {
             limit,
             rounding,
             counted: Vec::new(),
-            admitted: 0,
         }
     }
 
@@ -91,7 +89,6 @@ impl Server {
             }
             _ => self.nodes[node].decide(now),
         };
-        self.admitted += u64::from(decision.admitted);
         Verdict { decision, node }
     }
 
