@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::ledger::Ledger;
 use super::{Count, Time};
 
-/// A window policy shows the sum of what is left and what we took to be the limit at least once a window; this many
-/// windows without it are proof.
-const PROOF: f64 = 1.1;
+/// A window policy shows the sum of what is left and what we took to be about the limit for the last quarter of each
+/// window; this part of a window without it is proof.
+const PROOF: f64 = 0.95;
 /// The sum has to lie above this many times the limit.
 const ABOVE: f64 = 1.25;
 /// Under this part of the limit the bucket may run dry before the next answer.

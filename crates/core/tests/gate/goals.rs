@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
+use crate::scenario::{LIMIT, Others, Outcome, Scenario};
 use crate::server::Quirk;
-use crate::simulation::{LIMIT, Others, Outcome, Scenario};
 
 const SEEDS: u64 = 4;
 

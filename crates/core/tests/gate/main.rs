@@ -4,6 +4,8 @@
 mod goals;
 mod headers;
 mod properties;
+mod referee;
 mod rule;
+mod scenario;
 mod server;
 mod simulation;

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use talentdata_core::gate::Mode;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
+use crate::scenario::{LIMIT, Others, Scenario};
 use crate::server::Quirk;
-use crate::simulation::{LIMIT, Others, Scenario};
 
 const QUIRKS: [Quirk; 10] = [
     Quirk::None,
@@ -153,19 +153,18 @@ fn a_share_of_the_limit_is_kept() {
 }
 
 #[test]
-fn only_windows_that_follow_a_clock_are_locked_on_to() {
+fn the_way_of_counting_is_recognised() {
     for seed in 0..15 {
         for policy in Policy::ALL {
             let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
             scenario.seed = seed;
             scenario.until = Duration::from_secs(12);
-            let mode = scenario.run().stats.mode;
-            let locked = mode == Mode::Locked;
-            assert_eq!(
-                locked,
-                policy == Policy::ClockWindow,
-                "{policy}, seed {seed}: {mode}"
-            );
+            let expected = match policy {
+                Policy::ClockWindow => Mode::Locked,
+                Policy::TokenBucket | Policy::Gcra | Policy::Unlimited => Mode::Refill,
+                _ => Mode::Universal,
+            };
+            assert_eq!(scenario.run().stats.mode, expected, "{policy}, seed {seed}");
         }
     }
 }
@@ -173,7 +172,7 @@ fn only_windows_that_follow_a_clock_are_locked_on_to() {
 #[test]
 fn a_lock_is_renewed_without_harm() {
     let mut scenario = Scenario::new(Policy::ClockWindow, ResetRounding::Up, 20);
-    scenario.until = Duration::from_secs(450);
+    scenario.until = Duration::from_secs(260);
     let run = scenario.run();
     assert!(run.share() > 0.965, "{}", run.share());
     assert_eq!(run.refused, 0);

@@ -1,112 +1,16 @@
-//! A client, a server and the network between them, on virtual time; breaks off where the client breaks a hard rule.
+//! A client, a server and the network between them, on virtual time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket};
-use talentdata_sandbox::limit::{Policy, ResetRounding};
+use talentdata_core::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
 
-use crate::server::{Quirk, Server, Verdict, WINDOW};
-
-pub(crate) const LIMIT: u32 = 40;
-
-/// Other clients of the same company.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Others {
-    None,
-    /// One request every so often, per second.
-    Steady(f64),
-    /// The same on average, but at random.
-    Poisson(f64),
-    /// Up to forty requests within 100 ms, once in two seconds on average.
-    Bursty,
-}
-
-/// One run.
-#[derive(Debug, Clone)]
-pub(crate) struct Scenario {
-    pub(crate) seed: u64,
-    pub(crate) policy: Policy,
-    pub(crate) rounding: ResetRounding,
-    pub(crate) quirk: Quirk,
-    /// Median of the round trip, without processing.
-    pub(crate) round_trip: Duration,
-    /// Sigma of the lognormal latency of each way.
-    pub(crate) jitter: f64,
-    /// Mean time the server takes, exponentially distributed.
-    pub(crate) processing: Duration,
-    pub(crate) others: Others,
-    /// When the others are there.
-    pub(crate) others_during: (Duration, Duration),
-    /// Part of the requests, or of their responses, that vanish.
-    pub(crate) loss: f64,
-    /// When nothing gets through.
-    pub(crate) outage: (Duration, Duration),
-    /// Part of the permits that are not used.
-    pub(crate) unused: f64,
-    /// Another server from this time on.
-    pub(crate) change: Option<(Duration, Policy, u32)>,
-    pub(crate) share: f64,
-    /// Pages to fetch, and when to stop in any case.
-    pub(crate) pages: u64,
-    pub(crate) until: Duration,
-}
-
-impl Scenario {
-    pub(crate) fn new(policy: Policy, rounding: ResetRounding, round_trip_ms: u64) -> Self {
-        Self {
-            seed: 0,
-            policy,
-            rounding,
-            quirk: Quirk::None,
-            round_trip: Duration::from_millis(round_trip_ms),
-            jitter: 0.3,
-            processing: Duration::ZERO,
-            others: Others::None,
-            others_during: (Duration::ZERO, Duration::MAX),
-            loss: 0.0,
-            outage: (Duration::ZERO, Duration::ZERO),
-            unused: 0.0,
-            change: None,
-            share: 1.0,
-            pages: u64::MAX,
-            until: Duration::MAX,
-        }
-    }
-
-    pub(crate) fn run(self) -> Outcome {
-        World::new(self).run()
-    }
-}
-
-/// What came of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct Outcome {
-    pub(crate) elapsed: Duration,
-    /// When each page arrived.
-    pub(crate) arrivals: Vec<Duration>,
-    pub(crate) refused: u64,
-    pub(crate) others_asked: u64,
-    pub(crate) others_served: u64,
-    pub(crate) stats: GateStats,
-}
-
-impl Outcome {
-    /// Pages per second as a share of the limit.
-    pub(crate) fn share(&self) -> f64 {
-        self.arrivals.len() as f64 / self.elapsed.as_secs_f64() / f64::from(LIMIT)
-    }
-
-    /// The same within part of the run, in seconds.
-    pub(crate) fn share_between(&self, from: u64, to: u64) -> f64 {
-        let span = Duration::from_secs(from)..Duration::from_secs(to);
-        let pages = self.arrivals.iter().filter(|at| span.contains(at)).count();
-        pages as f64 / (to - from) as f64 / f64::from(LIMIT)
-    }
-}
+use crate::referee::Referee;
+use crate::scenario::{LIMIT, Others, Outcome, Scenario};
+use crate::server::{Server, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -125,7 +29,7 @@ struct Request {
     settled: bool,
 }
 
-struct World {
+pub(crate) struct World {
     scenario: Scenario,
     rng: Rng,
     server: Server,
@@ -138,10 +42,7 @@ struct World {
     sequence: u64,
     wake: u64,
     requests: Vec<Request>,
-    in_flight: usize,
-    answered: bool,
-    forbidden_until: Duration,
-    sent: VecDeque<Duration>,
+    referee: Referee,
     burst_left: u32,
     outcome: Outcome,
 }
@@ -154,7 +55,7 @@ const ASK_AGAIN: f64 = 0.2;
 const SLOP: f64 = 0.001;
 
 impl World {
-    fn new(scenario: Scenario) -> Self {
+    pub(crate) fn new(scenario: Scenario) -> Self {
         let mut rng = Rng::with_seed(scenario.seed);
         let Scenario {
             policy,
@@ -186,16 +87,13 @@ impl World {
             sequence: 0,
             wake: 0,
             requests: Vec::new(),
-            in_flight: 0,
-            answered: false,
-            forbidden_until: Duration::ZERO,
-            sent: VecDeque::new(),
+            referee: Referee::new(scenario.clone()),
             burst_left: 0,
             scenario,
         }
     }
 
-    fn run(mut self) -> Outcome {
+    pub(crate) fn run(mut self) -> Outcome {
         if self.scenario.others != Others::None {
             self.push(self.scenario.others_during.0, Event::Other);
         }
@@ -236,7 +134,7 @@ impl World {
     /// Sends as long as the gate lets.
     fn pump(&mut self) {
         loop {
-            let wanted = self.outcome.arrivals.len() as u64 + self.in_flight as u64;
+            let wanted = self.outcome.arrivals.len() as u64 + self.referee.in_flight() as u64;
             if wanted >= self.scenario.pages {
                 return;
             }
@@ -247,7 +145,7 @@ impl World {
                 }
                 Ready::Now => self.send(),
                 Ready::At(at) => {
-                    assert!(at > self.now, "{:?}: ready in the past", self.scenario);
+                    self.referee.waits_until(self.now, at);
                     if self.rng.f64() < ASK_AGAIN {
                         self.ask_again(at);
                     }
@@ -257,53 +155,25 @@ impl World {
                     return;
                 }
                 Ready::AfterResponse => {
-                    assert!(self.in_flight > 0, "{:?}: waits for ever", self.scenario);
+                    self.referee.waits_for_a_response();
                     return;
                 }
             }
         }
     }
 
-    /// Asked again before the time it named, the gate may have grown more careful, but never less.
     fn ask_again(&mut self, at: Duration) {
         let between = self.now + (at - self.now).mul_f64(self.rng.f64());
-        let early = match self.gate.ready(between) {
-            Ready::Now => between < at,
-            Ready::At(again) => again < at,
-            Ready::AfterResponse => true,
-        };
-        assert!(
-            !early,
-            "{:?}: less at {between:?} than {at:?}",
-            self.scenario
-        );
+        match self.gate.ready(between) {
+            Ready::Now => self.referee.waits_on(at, between),
+            Ready::At(again) => self.referee.waits_on(at, again),
+            Ready::AfterResponse => self.referee.waits_for_a_response(),
+        }
     }
 
     fn send(&mut self) {
         let now = self.now;
-        let told = self.forbidden_until;
-        assert!(
-            now >= told,
-            "{:?}: sent at {now:?}, told to wait until {told:?}",
-            self.scenario
-        );
-        if self.sent.len() == LIMIT as usize {
-            let oldest = self.sent.pop_front().expect("as many as the limit");
-            assert!(
-                now >= oldest + WINDOW,
-                "{:?}: too many sends at {now:?}",
-                self.scenario
-            );
-        }
-        self.sent.push_back(now);
-        self.in_flight += 1;
-        let most = if self.answered { 128 } else { 4 };
-        assert!(
-            self.in_flight <= most,
-            "{:?}: {} in flight",
-            self.scenario,
-            self.in_flight
-        );
+        self.referee.sends(now);
         let index = self.requests.len();
         self.requests.push(Request {
             ticket: self.gate.send(now),
@@ -352,12 +222,7 @@ impl World {
         let status = if admitted { 200 } else { 429 };
         let wall = SystemTime::UNIX_EPOCH + self.epoch + self.now;
         let headers = RateHeaders::read(&request.headers, wall);
-        if !admitted || headers.remaining == Some(0) {
-            let wait = headers.retry_after.or(headers.reset).unwrap_or_default();
-            self.forbidden_until = self.forbidden_until.max(self.now + wait);
-        }
-        self.in_flight -= 1;
-        self.answered = true;
+        self.referee.receives(self.now, !admitted, &headers);
         self.outcome.refused += u64::from(!admitted);
         if admitted {
             self.outcome.arrivals.push(self.now);
@@ -371,7 +236,7 @@ impl World {
         if std::mem::replace(&mut self.requests[index].settled, true) {
             return;
         }
-        self.in_flight -= 1;
+        self.referee.gives_up();
         self.gate.lost(self.now, self.requests[index].ticket);
         self.pump();
     }
