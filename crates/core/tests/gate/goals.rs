@@ -8,7 +8,7 @@ use talentdata_sandbox::limit::{Policy, ResetRounding};
 use crate::scenario::{LIMIT, Others, Outcome, Scenario};
 use crate::server::Quirk;
 
-const SEEDS: u64 = 4;
+const SEEDS: u64 = 3;
 
 /// The policies, and what they allow: the share of the limit for 400 pages at a round trip of 20 ms and of 100 ms.
 const COLD: [(Policy, f64, f64); 7] = [
