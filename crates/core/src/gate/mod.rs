@@ -66,6 +66,8 @@ pub struct GateSettings {
     pub window: Duration,
     /// The part of the limit that is ours, above 0 and at most 1, where several processes share one.
     pub share: f64,
+    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
+    pub paced: bool,
     /// Seed of the jitter in the back-off.
     pub seed: u64,
 }
@@ -76,6 +78,7 @@ impl Default for GateSettings {
             limit: 40,
             window: Duration::from_secs(1),
             share: 1.0,
+            paced: true,
             seed: 0,
         }
     }
@@ -105,7 +108,10 @@ pub enum Ready {
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ticket(u64);
+pub struct Ticket {
+    id: u64,
+    sent: Time,
+}
 
 /// The state of one company's budget as one process sees it.
 ///
@@ -144,6 +150,14 @@ impl Gate {
     /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
     /// earlier time.
     pub fn ready(&mut self, now: Duration) -> Ready {
+        if !self.settings.paced {
+            let until = self.rule.until();
+            return if until <= now {
+                Ready::Now
+            } else {
+                Ready::At(until)
+            };
+        }
         let most = match self.responses {
             0 => PROBES,
             _ => MOST_IN_FLIGHT,
@@ -159,31 +173,43 @@ impl Gate {
     /// A request is being sent.
     pub fn send(&mut self, now: Duration) -> Ticket {
         self.sends += 1;
+        if !self.settings.paced {
+            return Ticket {
+                id: self.sends,
+                sent: now,
+            };
+        }
         self.model.sent(now);
-        Ticket(self.ledger.send(now, self.settings.window))
+        let id = self.ledger.send(now, self.settings.window);
+        Ticket { id, sent: now }
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
-        self.sends -= u64::from(self.ledger.unsend(ticket.0));
+        self.sends -= u64::from(self.ledger.unsend(ticket.id));
     }
 
     /// No response will come, though the server may have counted the request.
     pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
-        let settled = self.ledger.settle(ticket.0, Fate::Lost);
+        let settled = self.ledger.settle(ticket.id, Fate::Lost);
         self.lost += u64::from(settled.is_some());
     }
 
     /// A response has arrived.
     pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let Some(sent) = self.ledger.settle(ticket.0, Fate::Answered(now)) else {
+        let settled = self.ledger.settle(ticket.id, Fate::Answered(now));
+        if settled.is_none() && self.settings.paced {
             return;
-        };
+        }
+        let sent = ticket.sent;
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
-        self.latency.add(now, now.saturating_sub(sent));
         let window = self.settings.window;
         let told_to_wait = self.rule.response(now, sent, status, headers, window);
+        if !self.settings.paced {
+            return;
+        }
+        self.latency.add(now, now.saturating_sub(sent));
         self.adopt_limit(headers);
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
         if told_to_wait {

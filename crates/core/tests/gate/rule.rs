@@ -230,3 +230,19 @@ proptest! {
         prop_assert!(sent.windows(limit + 1).all(|w| w[limit] - w[0] >= Duration::from_secs(1)));
     }
 }
+
+#[test]
+fn without_pacing_only_the_rule_is_kept() {
+    let mut gate = Gate::new(GateSettings {
+        paced: false,
+        ..GateSettings::default()
+    });
+    let tickets: Vec<Ticket> = (0..1000).map(|_| gate.send(1000 * MS)).collect();
+    assert_eq!(gate.ready(1000 * MS), Ready::Now);
+    for ticket in tickets {
+        gate.response(1020 * MS, ticket, 200, &headers(0, Some(3000 * MS)));
+    }
+    assert_eq!(gate.ready(1020 * MS), Ready::At(4020 * MS));
+    assert_eq!(gate.ready(4020 * MS), Ready::Now);
+    assert_eq!((gate.stats().sends, gate.stats().responses), (1000, 1000));
+}
