@@ -13,9 +13,12 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod blocking;
 pub mod clock;
 pub mod config;
+pub mod format;
 pub mod gate;
 pub mod page;
 pub mod scan;

@@ -91,10 +91,31 @@ impl<T> Scan<T> {
     ///
     /// Records of the current page that were not yet taken come first.
     pub async fn next_batch(&mut self) -> Option<Result<Vec<RawRecord>>> {
+        std::future::poll_fn(|context| self.poll_next_batch(context)).await
+    }
+
+    /// The same, for a stream built on this one.
+    pub(crate) fn poll_next_batch(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Vec<RawRecord>>>> {
         if !self.current.is_empty() {
-            return Some(Ok(std::mem::take(&mut self.current).into()));
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current).into())));
         }
-        self.batches.recv().await
+        self.batches.poll_recv(context)
+    }
+
+    /// The same records in Arrow record batches of `rows` rows, which may be fewer where they are large.
+    #[cfg(feature = "arrow")]
+    pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
+        let raw = Scan {
+            batches: self.batches,
+            current: self.current,
+            receipt: self.receipt,
+            read: Ok,
+            _driver: self._driver,
+        };
+        crate::arrow::BatchScan::new(raw, rows)
     }
 
     /// What has been done so far; final once the scan has ended.
