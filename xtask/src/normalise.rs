@@ -66,7 +66,7 @@ pub(crate) fn normalise(spec: &Spec) -> Normalised {
 }
 
 /// An enum as the spec writes it: a closed list, or `anyOf` of a list and any string.
-fn open_enum(name: &str, schema: &Value) -> Option<OpenEnum> {
+pub(crate) fn open_enum(name: &str, schema: &Value) -> Option<OpenEnum> {
     let list = match schema.get("anyOf").and_then(Value::as_array) {
         Some(choices) if choices.contains(&json!({"type": "string"})) => {
             choices.iter().find_map(|choice| choice.get("enum"))?

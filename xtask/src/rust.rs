@@ -1,5 +1,6 @@
 //! Generated Rust that the table of operations yields: the lists, their methods, the sandbox's routes.
 
+use crate::normalise::open_enum;
 use crate::spec::{List, Operation, Spec, TokenUse};
 use heck::{ToShoutySnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, TokenStream};
@@ -91,7 +92,7 @@ fn shape(spec: &Spec, operation: &Operation, list: &List) -> TokenStream {
         .records
         .as_ref()
         .and_then(|records| spec.schema(&records.model));
-    let fields = model.map(fields).unwrap_or_default();
+    let fields = model.map(|model| fields(spec, model)).unwrap_or_default();
     quote! {
         &ListShape {
             name: #name,
@@ -104,12 +105,14 @@ fn shape(spec: &Spec, operation: &Operation, list: &List) -> TokenStream {
 }
 
 /// The documented fields of a record, in the spec's order.
-fn fields(model: &Value) -> Vec<TokenStream> {
+fn fields(spec: &Spec, model: &Value) -> Vec<TokenStream> {
     let required = model.get("required").and_then(Value::as_array);
     let properties = model.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
     let field = |(name, schema): (&String, &Value)| {
+        let known = known_values(spec, schema);
         let kind = match schema.get("type").and_then(Value::as_str) {
+            _ if !known.is_empty() => quote!(FieldKind::Text),
             Some("string") => quote!(FieldKind::Text),
             Some("integer") => quote!(FieldKind::Integer),
             Some("number") => quote!(FieldKind::Number),
@@ -117,9 +120,21 @@ fn fields(model: &Value) -> Vec<TokenStream> {
             _ => quote!(FieldKind::Json),
         };
         let needed = required.is_some_and(|names| names.iter().any(|one| one == name));
-        quote!(Field { name: #name, kind: #kind, required: #needed })
+        quote!(Field { name: #name, kind: #kind, required: #needed, known_values: &[#(#known),*] })
     };
     properties.map(field).collect()
+}
+
+/// The values that the spec shows for a field, where it is an enum, by name or in place.
+fn known_values(spec: &Spec, schema: &Value) -> Vec<String> {
+    let named = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|path| path.rsplit('/').next());
+    let schema = named.and_then(|name| spec.schema(name)).unwrap_or(schema);
+    open_enum("", schema)
+        .map(|known| known.values)
+        .unwrap_or_default()
 }
 
 /// `crates/core`: a method of the client per list.

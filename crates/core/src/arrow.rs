@@ -20,6 +20,9 @@ mod infer;
 mod row;
 mod scan;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use batch::BatchBuilder;

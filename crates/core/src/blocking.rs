@@ -5,7 +5,7 @@ use crate::config::Builder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
 use crate::record::RawRecord;
-use crate::scan::{Receipt, Scan as AsyncScan, ScanOptions};
+use crate::scan::{Batch, Receipt, Scan as AsyncScan, ScanOptions};
 use std::sync::Arc;
 use talentdata_types::{
     CategoryName, Resource, TokenPermissions, VersionCheckResponse, VersionResponse,
@@ -110,7 +110,7 @@ pub struct Scan {
 
 impl Scan {
     /// The records of the next page that holds new ones; `None` at the end of the list.
-    pub fn next_batch(&mut self) -> Option<Result<Vec<RawRecord>>> {
+    pub fn next_batch(&mut self) -> Option<Result<Batch>> {
         self.runtime.block_on(self.scan.next_batch())
     }
 

@@ -9,6 +9,9 @@ mod output;
 #[cfg(feature = "arrow")]
 mod parquet;
 
+#[cfg(all(test, feature = "arrow"))]
+mod tests;
+
 #[cfg(feature = "arrow")]
 pub use csv::CsvSink;
 #[cfg(feature = "arrow")]

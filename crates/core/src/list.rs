@@ -2,12 +2,14 @@
 
 use crate::client::{Call, Client};
 use crate::error::{Error, ErrorKind, Result};
+use crate::meter::Meter;
 use crate::page::Page;
 use crate::record::RawRecord;
 use crate::scan::{Scan, ScanOptions};
 use crate::transport::PAGE_BODY;
 use crate::turnstile::Lane;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 use talentdata_types::Resource;
 
 /// A list of the service whose records are read as `T`.
@@ -61,7 +63,7 @@ impl<T> List<T> {
         let key = self.resource.shape().record_key;
         let page = self
             .client
-            .fetch_page(self.resource, limit, offset, key, Lane::Single)
+            .fetch_page(self.resource, limit, offset, key, None)
             .await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
         Ok(Page {
@@ -88,7 +90,7 @@ impl Client {
         limit: Option<u64>,
         offset: u64,
         key: Option<&str>,
-        lane: Lane,
+        meter: Option<Arc<Meter>>,
     ) -> Result<Page> {
         let mut query = vec![("offset", offset)];
         query.extend(limit.map(|limit| ("limit", limit)));
@@ -98,7 +100,13 @@ impl Client {
             query,
             body: None,
             most: PAGE_BODY,
-            lane,
+            // What is counted is a scan.
+            lane: if meter.is_some() {
+                Lane::Scan
+            } else {
+                Lane::Single
+            },
+            meter,
         };
         let page = self
             .call(call, |answer| Page::read(answer, key, offset))

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 pub struct RawRecord {
     json: Bytes,
     place: Place,
+    identity: Identity,
 }
 
 /// Where a record stood, for messages.
@@ -26,7 +27,15 @@ pub(crate) struct Place {
 impl RawRecord {
     /// `json` must be valid UTF-8 and a JSON object; pages check both.
     pub(crate) fn new(json: Bytes, place: Place) -> Self {
-        RawRecord { json, place }
+        let identity = match json::members(&json).find(|(name, _)| name == b"id") {
+            Some((_, id)) => Identity::of(id, true),
+            None => Identity::of(&json, false),
+        };
+        RawRecord {
+            json,
+            place,
+            identity,
+        }
     }
 
     /// The JSON text, as UTF-8 bytes.
@@ -55,10 +64,7 @@ impl RawRecord {
 
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
-        match self.members().find(|(name, _)| name == b"id") {
-            Some((_, id)) => Identity::of(id, true),
-            None => Identity::of(&self.json, false),
-        }
+        self.identity
     }
 }
 

@@ -1,10 +1,14 @@
 //! A scan: every record of a list, in order, page after page.
 
 mod driver;
+mod position;
 mod receipt;
+mod sequence;
 mod stitch;
+mod tally;
 mod window;
 
+pub use position::{Batch, Position};
 pub use receipt::{Completeness, Doubt, Receipt};
 pub(crate) use window::Identity;
 
@@ -32,21 +36,14 @@ pub enum Consistency {
 }
 
 /// What a scan is asked to do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ScanOptions {
     /// How it deals with a changing list.
     pub consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default.
     pub page_size: Option<u64>,
-}
-
-impl Default for ScanOptions {
-    fn default() -> Self {
-        ScanOptions {
-            consistency: Consistency::Complete,
-            page_size: None,
-        }
-    }
+    /// Where to go on; from the beginning by default.
+    pub resume: Option<Position>,
 }
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
@@ -54,7 +51,8 @@ impl Default for ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
-    batches: mpsc::Receiver<Result<Vec<RawRecord>>>,
+    resource: Resource,
+    batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
     read: fn(RawRecord) -> Result<T>,
@@ -70,16 +68,25 @@ impl<T> Scan<T> {
     ) -> Self {
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
-        let receipt = Arc::new(Mutex::new(Receipt::new(resource, options.consistency)));
+        let receipt = Arc::new(Mutex::new(Receipt {
+            resource: resource.name().to_owned(),
+            ..Receipt::default()
+        }));
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
         let task = tokio::spawn(driver.run(sender));
         Scan {
+            resource,
             batches,
             current: VecDeque::new(),
             receipt,
             read,
             _driver: AbortOnDrop(task),
         }
+    }
+
+    /// The list.
+    pub fn resource(&self) -> Resource {
+        self.resource
     }
 
     /// The next record; `None` at the end of the list.
@@ -89,26 +96,16 @@ impl<T> Scan<T> {
 
     /// The records of the next page that holds new ones; `None` at the end of the list.
     ///
-    /// Records of the current page that were not yet taken come first.
-    pub async fn next_batch(&mut self) -> Option<Result<Vec<RawRecord>>> {
-        std::future::poll_fn(|context| self.poll_next_batch(context)).await
+    /// Use either this or [`next`](Self::next): records of a page that was begun there are not repeated here.
+    pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
+        self.batches.recv().await
     }
 
-    /// The same, for a stream built on this one.
-    pub(crate) fn poll_next_batch(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Vec<RawRecord>>>> {
-        if !self.current.is_empty() {
-            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current).into())));
-        }
-        self.batches.poll_recv(context)
-    }
-
-    /// The same records in Arrow record batches of `rows` rows, which may be fewer where they are large.
+    /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
     #[cfg(feature = "arrow")]
     pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
         let raw = Scan {
+            resource: self.resource,
             batches: self.batches,
             current: self.current,
             receipt: self.receipt,
@@ -127,6 +124,21 @@ impl<T> Scan<T> {
     }
 }
 
+impl Scan {
+    /// The next records, as they come.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn poll_records(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
+        if !self.current.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current))));
+        }
+        let batch = ready!(self.batches.poll_recv(context));
+        Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
+    }
+}
+
 impl<T> Stream for Scan<T> {
     type Item = Result<T>;
 
@@ -136,7 +148,7 @@ impl<T> Stream for Scan<T> {
                 return Poll::Ready(Some((self.read)(record)));
             }
             match ready!(self.batches.poll_recv(context)) {
-                Some(Ok(batch)) => self.current = batch.into(),
+                Some(Ok(batch)) => self.current = batch.records.into(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }

@@ -49,6 +49,7 @@ impl Turnstile {
     /// # Errors
     /// `RateLimited` when the service has asked for a longer wait than the settings allow.
     pub(crate) async fn pass(self: &Arc<Self>) -> Result<Permit> {
+        let came = clock::now();
         loop {
             let now = clock::now();
             let ready = self.gate().ready(now);
@@ -59,6 +60,7 @@ impl Turnstile {
                         turnstile: Arc::clone(self),
                         ticket,
                         state: State::Unused,
+                        waited: now.saturating_sub(came),
                     });
                 }
                 Ready::At(moment) => {
@@ -111,6 +113,7 @@ pub(crate) struct Permit {
     turnstile: Arc<Turnstile>,
     ticket: Ticket,
     state: State,
+    waited: Duration,
 }
 
 enum State {
@@ -120,6 +123,11 @@ enum State {
 }
 
 impl Permit {
+    /// How long the head of the queue waited for it.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
+    }
+
     /// The request is leaving now.
     pub(crate) fn sent(&mut self) {
         self.state = State::Sent;

@@ -5,7 +5,6 @@ use std::hint::black_box;
 use std::io;
 
 /// The one client that a sandbox knows.
-#[derive(Debug)]
 pub(crate) struct Credentials {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,

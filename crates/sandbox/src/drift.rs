@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::data::Dice;
-use crate::list::{Asked, Slice};
 use crate::options::Drift;
+use crate::page::{Asked, Slice};
 
 /// The order of a list's records, as runs of consecutive numbers; a list that never changed is one run.
 ///

@@ -1,5 +1,6 @@
 //! A running sandbox, as its owner holds it.
 
+use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, mpsc};
@@ -17,7 +18,6 @@ use crate::stats::Stats;
 ///
 /// Nothing here is async: it can be started and dropped with and without an async runtime around it. Dropping ends
 /// all connections, and returns when the threads have ended.
-#[derive(Debug)]
 pub struct Sandbox {
     base_url: String,
     service: Arc<Service>,
@@ -104,6 +104,16 @@ impl Sandbox {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.service.stats()
+    }
+}
+
+/// Without the credentials, which do not belong in a log even here.
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Sandbox");
+        fields
+            .field("base_url", &self.base_url)
+            .finish_non_exhaustive()
     }
 }
 

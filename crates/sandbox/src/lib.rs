@@ -1,12 +1,9 @@
 //! The talent data service itself, in-process on loopback, for trying and for testing.
-//!
-//! [`Sandbox::start`] serves all operations of the service document with sample data, its rate limit and its tokens.
-//! It is written from that document alone and holds raw JSON, so that it shares no mistake with the client. Where the
-//! document says "not shown", the sandbox has to do *something*: each such place is marked "the sandbox's choice", and
-//! nothing should be concluded from it about the real service.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod answer;
+mod contents;
 mod credentials;
 mod data;
 mod drift;
@@ -19,6 +16,7 @@ mod handle;
 pub mod limit;
 mod list;
 mod options;
+mod page;
 mod request;
 mod routes;
 mod server;
@@ -29,7 +27,7 @@ mod sync;
 mod token;
 mod version;
 
-pub use data::{List, lists};
 pub use handle::Sandbox;
+pub use list::{List, lists};
 pub use options::{Drift, Options};
 pub use stats::Stats;

@@ -1,97 +1,90 @@
-//! Pages of a list: the parameters, the records and the pagination object (sections 2, 4 and 8).
+//! The table of paginated lists, and what follows from a row of it.
 
-use std::ops::Range;
+use crate::data::hash;
 
-use crate::answer::Answer;
-use crate::data::{List, json};
-use crate::request::Received;
-
-/// Where a page starts and how many records it may hold, as asked for.
+/// A paginated list of the service (section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) offset: u64,
-    pub(crate) limit: u64,
+pub struct List {
+    /// The path after `/v1/`, with `_` for `/` and `-`.
+    pub name: &'static str,
+    /// The whole path.
+    pub path: &'static str,
+    /// The member that holds the records, where the document shows it.
+    pub record_key: Option<&'static str>,
+    /// What the list holds, in words.
+    pub noun: &'static str,
 }
 
-impl Asked {
-    /// Reads `limit` and `offset`. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
-    /// answered 400; a limit above the most is cut to it without a word (section 8: not shown).
-    pub(crate) fn read(request: &Received, list: &List, most: u64) -> Result<Self, Answer> {
-        let limit = integer(request, "limit", list.default_limit())?;
-        if limit == 0 {
-            return Err(Answer::error(
-                400,
-                "invalid_request",
-                "limit has to be at least 1",
-            ));
+/// All paginated lists, in the document's order.
+#[must_use]
+pub fn lists() -> &'static [List] {
+    crate::generated::lists::LISTS
+}
+
+impl List {
+    /// `ja`, `taxonomy`, or `corecrm` for the lists right below `/v1/`.
+    #[must_use]
+    pub fn group(&self) -> &'static str {
+        let below = self.path.trim_start_matches("/v1/");
+        below.split_once('/').map_or("corecrm", |(group, _)| group)
+    }
+
+    /// Records on a page when `limit` is not given: 20 to 50, another number for most lists (section 8). Which
+    /// number, is the sandbox's choice.
+    #[must_use]
+    pub fn default_limit(&self) -> u64 {
+        20 + hash(self.name) % 7 * 5
+    }
+
+    /// Records in the list unless [`Options::records`](crate::Options::records) says otherwise.
+    #[must_use]
+    pub fn default_size(&self) -> u64 {
+        match self.name {
+            "contacts" => 2500,
+            name => 40 + hash(name) % 1161,
         }
-        Ok(Self {
-            offset: integer(request, "offset", 0)?,
-            limit: limit.min(most),
+    }
+
+    /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
+    /// that a client has to find it in the answer.
+    pub(crate) fn served_key(&self) -> &'static str {
+        let last = self.path.rsplit('/').next().unwrap_or(self.name);
+        self.record_key.unwrap_or(match hash(self.name) % 3 {
+            0 => last,
+            1 => "data",
+            _ => "items",
         })
     }
 }
 
-fn integer(request: &Received, name: &str, default: u64) -> Result<u64, Answer> {
-    let Some(text) = request.parameter(name) else {
-        return Ok(default);
-    };
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|_| digits);
-    number.ok_or_else(|| {
-        let message = format!("{name} has to be a non-negative integer");
-        Answer::error(400, "invalid_request", &message)
-    })
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-/// The records of a page, by number, and how many records the list holds at that moment.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Slice {
-    pub(crate) total: u64,
-    pub(crate) numbers: Vec<Range<u64>>,
-}
+    use super::*;
 
-impl Slice {
-    /// Of a list that never changes.
-    pub(crate) fn of(total: u64, asked: Asked) -> Self {
-        let start = asked.offset.min(total);
-        let end = asked.offset.saturating_add(asked.limit).min(total);
-        Self {
-            total,
-            numbers: std::iter::once(start..end).collect(),
+    #[test]
+    fn lists_differ_in_default_limit_and_record_key() {
+        let limits: BTreeSet<u64> = lists().iter().map(List::default_limit).collect();
+        assert!(limits.len() >= 3, "{limits:?}");
+        assert!(
+            limits.iter().all(|limit| (20..=50).contains(limit)),
+            "{limits:?}"
+        );
+        let keys: BTreeSet<&str> = lists().iter().map(List::served_key).collect();
+        assert!(
+            keys.contains("contacts") && keys.contains("data") && keys.contains("items"),
+            "{keys:?}"
+        );
+        assert!(keys.len() >= 4, "{keys:?}");
+        for list in lists() {
+            assert!((40..=2500).contains(&list.default_size()), "{}", list.name);
         }
     }
-}
 
-/// Enough for most records, so that the buffer seldom grows.
-const USUAL_RECORD_BYTES: usize = 600;
-
-/// The page as the document shows it for contacts; `success` appears in the core CRM only, which is the sandbox's
-/// choice. `limit` is the number of records in the answer (section 2), not the number asked for.
-pub(crate) fn page(list: &List, seed: u64, asked: Asked, slice: &Slice) -> Answer {
-    let count: u64 = slice
-        .numbers
-        .iter()
-        .map(|range| range.end - range.start)
-        .sum();
-    let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
-    let mut object = json::Object::new(&mut out);
-    if list.group() == "corecrm" {
-        object.literal("success", "true");
+    #[test]
+    fn groups_follow_from_paths() {
+        let groups: BTreeSet<&str> = lists().iter().map(List::group).collect();
+        assert_eq!(groups, BTreeSet::from(["corecrm", "ja", "taxonomy"]));
     }
-    let mut numbers = slice.numbers.iter().cloned().flatten();
-    object.array(list.served_key(), count, |out, _| {
-        if let Some(number) = numbers.next() {
-            list.write_record(seed, number, out);
-        }
-    });
-    object.object("pagination", |pagination| {
-        pagination.number("total", slice.total);
-        pagination.number("limit", count);
-        pagination.number("offset", asked.offset);
-        let has_more = asked.offset.saturating_add(count) < slice.total;
-        pagination.literal("hasMore", if has_more { "true" } else { "false" });
-    });
-    object.end();
-    Answer::written(200, out)
 }

@@ -65,6 +65,7 @@ impl Received {
         media_type.eq_ignore_ascii_case("application/json")
     }
 
+    /// A coding with a weight is not looked at: a plain answer is always right.
     pub(crate) fn accepts_gzip(&self) -> bool {
         let values = self.headers.get_all(header::ACCEPT_ENCODING).iter();
         let mut codings = values

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::data::{List, lists};
+use crate::list::{List, lists};
 
 /// An operation of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,17 @@
 //! The service: takes complete requests through limit, route and token to their answers, without any network.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::answer::Answer;
+use crate::contents::Contents;
 use crate::credentials::Credentials;
-use crate::data::{Dice, lists};
-use crate::drift::Drifting;
+use crate::data::Dice;
 use crate::faults::{Book, Reply};
 use crate::limit::Limiter;
-use crate::list::{Asked, Slice, page};
 use crate::options::Options;
+use crate::page::{Asked, page};
 use crate::request::Received;
 use crate::routes::{Bearer, Operation, list};
 use crate::stats::{Counter, Stats};
@@ -21,23 +20,18 @@ use crate::token::{Tokens, issue, permissions, unauthorized};
 use crate::version;
 
 /// Everything that one sandbox knows.
-#[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
-    /// Sizes of the lists, by their position in the table.
-    sizes: Vec<u64>,
+    pub(crate) contents: Contents,
     /// The time at the start by the wall clock; from there the monotonic clock counts, so that time never goes back.
     epoch: Duration,
     started: Instant,
     state: Mutex<State>,
-    /// The lists that change, by their position in the table; empty without drift.
-    drifting: Vec<Mutex<Drifting>>,
     /// Only with `options.faults`.
     pub(crate) book: Option<Mutex<Book>>,
 }
 
-#[derive(Debug)]
 struct State {
     limiter: Limiter,
     counter: Counter,
@@ -48,11 +42,6 @@ struct State {
 impl Service {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(options: Options) -> io::Result<Self> {
-        let sizes = sizes(&options.records)?;
-        let drifting = options.drift.iter().flat_map(|drift| {
-            let lists = sizes.iter().map(|size| Drifting::new(*drift, *size));
-            lists.map(Mutex::new)
-        });
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
         let Options {
             policy,
@@ -64,9 +53,8 @@ impl Service {
         } = options;
         Ok(Self {
             credentials: Credentials::random()?,
-            drifting: drifting.collect(),
+            contents: Contents::new(&options)?,
             book: options.faults.then(Mutex::default),
-            sizes,
             epoch: epoch.unwrap_or_default(),
             started: Instant::now(),
             state: Mutex::new(State {
@@ -93,32 +81,13 @@ impl Service {
             0 => 0,
             most => lock(&self.state).jitter.below(most),
         };
-        (latency + Duration::from_nanos(chosen)) / 2
+        latency.saturating_add(Duration::from_nanos(chosen)) / 2
     }
 
     /// Logs the request, and finds what is to be done to its answer.
     pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
         let book = self.book.as_ref()?;
         lock(book).received(request, self.started.elapsed())
-    }
-
-    /// Works on the list at `position`, if the lists of this sandbox change.
-    pub(crate) fn with_drifting<T>(
-        &self,
-        position: usize,
-        work: impl FnOnce(&mut Drifting) -> T,
-    ) -> Option<T> {
-        let drifting = self.drifting.get(position)?;
-        Some(work(&mut lock(drifting)))
-    }
-
-    /// Gives all lists their first state.
-    pub(crate) fn restart_drift(&self) {
-        if let Some(drift) = self.options.drift {
-            for (list, size) in self.drifting.iter().zip(&self.sizes) {
-                *lock(list) = Drifting::new(drift, *size);
-            }
-        }
     }
 
     /// Answers a request; the three headers of section 8 are on every answer.
@@ -182,9 +151,7 @@ impl Service {
             Operation::List(position) => {
                 let list = list(position);
                 let asked = Asked::read(request, list, self.options.max_limit)?;
-                let slice = self
-                    .with_drifting(position, |drifting| drifting.page(asked))
-                    .unwrap_or_else(|| Slice::of(self.sizes[position], asked));
+                let slice = self.contents.page(position, asked);
                 page(list, self.options.seed, asked, &slice)
             }
         })
@@ -202,18 +169,4 @@ impl Service {
             Err(unauthorized("the token is not valid, or no longer"))
         }
     }
-}
-
-fn sizes(records: &BTreeMap<String, u64>) -> io::Result<Vec<u64>> {
-    let known = |name: &str| lists().iter().any(|list| list.name == name);
-    if let Some(name) = records.keys().find(|name| !known(name)) {
-        let names: Vec<&str> = lists().iter().map(|list| list.name).collect();
-        let message = format!("there is no list `{name}`, only {}", names.join(", "));
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    }
-    let size = |list: &crate::List| records.get(list.name).copied();
-    Ok(lists()
-        .iter()
-        .map(|list| size(list).unwrap_or(list.default_size()))
-        .collect())
 }

@@ -10,7 +10,7 @@ use crate::credentials::{Credentials, random_hex};
 use crate::request::Received;
 
 /// The tokens that were given out and have not expired; any number of them are valid at once.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Tokens {
     expiry: HashMap<String, Instant>,
 }

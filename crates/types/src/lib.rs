@@ -83,6 +83,8 @@ pub struct Field {
     pub kind: FieldKind,
     /// Whether every record carries it.
     pub required: bool,
+    /// The values that the document shows; empty where it restricts none. Others are legal.
+    pub known_values: &'static [&'static str],
 }
 
 /// The JSON type of a documented field.

@@ -8,6 +8,7 @@ use crate::scan::{Receipt, Scan};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures_core::Stream;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -20,7 +21,7 @@ pub struct BatchScan {
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
-    waiting: std::vec::IntoIter<RawRecord>,
+    waiting: VecDeque<RawRecord>,
     sample: Vec<RawRecord>,
     error: Option<Error>,
     ended: bool,
@@ -32,7 +33,7 @@ impl BatchScan {
             scan,
             rows,
             builder: None,
-            waiting: Vec::new().into_iter(),
+            waiting: VecDeque::new(),
             sample: Vec::new(),
             error: None,
             ended: false,
@@ -71,28 +72,27 @@ impl BatchScan {
             }
         }
         let (sample, rows) = (&mut self.sample, self.rows);
-        let resource = self.scan.receipt().resource;
+        let resource = self.scan.resource();
         let waiting = &mut self.waiting;
         let decide = || {
             let sample = std::mem::take(sample);
             let columns = Columns::infer(resource.shape(), &sample);
-            *waiting = sample.into_iter();
+            *waiting = sample.into();
             BatchBuilder::new(&columns, rows)
         };
         Poll::Ready(Ok(self.builder.get_or_insert_with(decide)))
     }
 
     /// The next records; none once the scan has ended, for which an error is kept.
-    fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<RawRecord>>> {
+    fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<VecDeque<RawRecord>>> {
         if self.ended {
             return Poll::Ready(None);
         }
-        let page = match ready!(self.scan.poll_next_batch(context)) {
+        match ready!(self.scan.poll_records(context)) {
             Some(Ok(page)) => return Poll::Ready(Some(page)),
-            Some(Err(error)) => Some(error),
-            None => None,
-        };
-        self.error = page;
+            Some(Err(error)) => self.error = Some(error),
+            None => {}
+        }
         self.ended = true;
         Poll::Ready(None)
     }
@@ -108,20 +108,21 @@ impl Stream for BatchScan {
         }
         loop {
             if let Some(builder) = &mut this.builder {
-                for record in this.waiting.by_ref() {
+                while let Some(record) = this.waiting.pop_front() {
                     builder.append(&record);
                     if builder.is_full() {
                         return Poll::Ready(Some(builder.finish()));
                     }
                 }
-                if this.ended && !builder.is_empty() {
-                    return Poll::Ready(Some(builder.finish()));
+                if this.ended {
+                    return Poll::Ready(match builder.is_empty() {
+                        true => this.error.take().map(Err),
+                        false => Some(builder.finish()),
+                    });
                 }
             }
-            match ready!(this.poll_page(context)) {
-                Some(page) => this.waiting = page.into_iter(),
-                None if this.builder.as_ref().is_some_and(|b| !b.is_empty()) => {}
-                None => return Poll::Ready(this.error.take().map(Err)),
+            if let Some(page) = ready!(this.poll_page(context)) {
+                this.waiting = page;
             }
         }
     }

@@ -8,8 +8,12 @@ use crate::record::RawRecord;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnCloseResult;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions,
+    ParquetMetaDataReader,
+};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 use std::fs::File;
 use std::io::Write;
@@ -137,11 +141,14 @@ pub fn join(parts: impl IntoIterator<Item = File>, writer: impl Write + Send) ->
         let message = format!("a part of the Parquet file could not be read: {error}");
         Error::new(ErrorKind::Io, message)
     };
+    // Read as they are by default, the statistics of encodings could not be written again.
+    let whole = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
     let mut output = Some(Output::new(writer, 0));
     let mut joined = None;
     for part in parts {
         let metadata = ParquetMetaDataReader::new()
             .with_page_index_policy(PageIndexPolicy::Optional)
+            .with_metadata_options(Some(whole.clone()))
             .parse_and_finish(&part)
             .map_err(unreadable)?;
         if let Some(output) = output.take() {
@@ -183,7 +190,7 @@ fn copy_groups<W: Write + Send>(
             let close = ColumnCloseResult {
                 bytes_written: column.compressed_size().unsigned_abs(),
                 rows_written: group.num_rows().unsigned_abs(),
-                metadata: column.clone(),
+                metadata: as_written(column)?,
                 bloom_filter: None,
                 column_index: index
                     .and_then(|index| index.column_index(at, column_at))
@@ -197,4 +204,22 @@ fn copy_groups<W: Write + Send>(
         copy.close()?;
     }
     Ok(())
+}
+
+/// What the writer said of a column. Of numbers it writes the range twice, for old readers too,
+/// which the reader does not tell.
+fn as_written(column: &ColumnChunkMetaData) -> parquet::errors::Result<ColumnChunkMetaData> {
+    let signed = column.column_descr().sort_order().is_signed();
+    let statistics = match column.statistics().cloned() {
+        Some(Statistics::Int64(range)) => range.with_backwards_compatible_min_max(signed).into(),
+        Some(Statistics::Double(range)) => range.with_backwards_compatible_min_max(signed).into(),
+        Some(Statistics::Boolean(range)) => range.with_backwards_compatible_min_max(signed).into(),
+        Some(others) => others,
+        None => return Ok(column.clone()),
+    };
+    column
+        .clone()
+        .into_builder()
+        .set_statistics(statistics)
+        .build()
 }

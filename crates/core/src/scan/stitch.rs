@@ -8,6 +8,7 @@
 //!
 //! A pure state machine: it sees identities, not records, and asks for offsets.
 
+use super::position::Position;
 use super::window::{Identity, Window};
 use super::{Consistency, Doubt};
 use crate::error::{Error, ErrorKind, Result};
@@ -76,6 +77,32 @@ impl Stitcher {
             duplicates: 0,
             repairs: 0,
         }
+    }
+
+    /// Goes on from a position instead of the beginning.
+    pub(crate) fn resume(&mut self, position: &Position) {
+        self.cursor = position.offset;
+        self.last = position.recent.back().copied();
+        self.previous = position
+            .recent
+            .iter()
+            .rev()
+            .take(2)
+            .rev()
+            .copied()
+            .collect();
+        position
+            .recent
+            .iter()
+            .for_each(|id| self.window.insert(*id));
+        if position.forgotten {
+            self.window.forget();
+        }
+    }
+
+    /// Offset of the last record of the page joined last.
+    pub(crate) fn offset(&self) -> u64 {
+        self.cursor.unwrap_or(0)
     }
 
     /// The distance between the offsets of pages fetched ahead, in records.

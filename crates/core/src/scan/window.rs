@@ -1,5 +1,6 @@
 //! Remembers the identities of the records delivered last, in bounded memory.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -7,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const CAPACITY: usize = 65_536;
 
 /// What tells a record from others: a hash of its `id`, else of all its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     hash: u64,
     pub(crate) by_id: bool,
@@ -49,6 +50,11 @@ impl Window {
         }
         self.order.push_back(id.hash);
         *self.count.entry(id.hash).or_default() += 1;
+    }
+
+    /// From here on it knows that there is more than it remembers.
+    pub(crate) fn forget(&mut self) {
+        self.forgotten = true;
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -1,4 +1,4 @@
-//! The lists and their sample records, computed from (seed, list, number) and never stored.
+//! Sample records, computed from (seed, list, number) and never stored.
 
 mod crm;
 mod dice;
@@ -8,64 +8,14 @@ pub(crate) mod json;
 mod names;
 mod taxonomy;
 
-pub(crate) use dice::Dice;
-use dice::{hash, scramble};
+use dice::scramble;
+pub(crate) use dice::{Dice, hash};
 use json::Object;
 
-/// A paginated list of the service (section 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct List {
-    /// The path after `/v1/`, with `_` for `/` and `-`.
-    pub name: &'static str,
-    /// The whole path.
-    pub path: &'static str,
-    /// The member that holds the records, where the document shows it.
-    pub record_key: Option<&'static str>,
-    /// What the list holds, in words.
-    pub noun: &'static str,
-}
-
-/// All paginated lists, in the document's order.
-#[must_use]
-pub fn lists() -> &'static [List] {
-    crate::generated::lists::LISTS
-}
+// Also from here, where the generated table looks for it.
+pub(crate) use crate::list::List;
 
 impl List {
-    /// `ja`, `taxonomy`, or `corecrm` for the lists right below `/v1/`.
-    #[must_use]
-    pub fn group(&self) -> &'static str {
-        let below = self.path.trim_start_matches("/v1/");
-        below.split_once('/').map_or("corecrm", |(group, _)| group)
-    }
-
-    /// Records on a page when `limit` is not given: 20 to 50, another number for most lists (section 8). Which
-    /// number, is the sandbox's choice.
-    #[must_use]
-    pub fn default_limit(&self) -> u64 {
-        20 + hash(self.name) % 7 * 5
-    }
-
-    /// Records in the list unless [`Options::records`](crate::Options::records) says otherwise.
-    #[must_use]
-    pub fn default_size(&self) -> u64 {
-        match self.name {
-            "contacts" => 2500,
-            name => 40 + hash(name) % 1161,
-        }
-    }
-
-    /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
-    /// that a client has to find it in the answer.
-    pub(crate) fn served_key(&self) -> &'static str {
-        let last = self.path.rsplit('/').next().unwrap_or(self.name);
-        self.record_key.unwrap_or(match hash(self.name) % 3 {
-            0 => last,
-            1 => "data",
-            _ => "items",
-        })
-    }
-
     /// Writes record `number` as a JSON object; the same one for the same seed, whatever the size of the list.
     pub(crate) fn write_record(&self, seed: u64, number: u64, out: &mut Vec<u8>) {
         let key = seed ^ hash(self.name);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::{List, lists};
+use crate::list::{List, lists};
 
 const FUTURE: List = List {
     name: "ja_levels",
@@ -97,29 +97,4 @@ fn contacts_hold_what_breaks_careless_clients() {
             "{address}"
         );
     }
-}
-
-#[test]
-fn lists_differ_in_default_limit_and_record_key() {
-    let limits: BTreeSet<u64> = lists().iter().map(List::default_limit).collect();
-    assert!(limits.len() >= 3, "{limits:?}");
-    assert!(
-        limits.iter().all(|limit| (20..=50).contains(limit)),
-        "{limits:?}"
-    );
-    let keys: BTreeSet<&str> = lists().iter().map(List::served_key).collect();
-    assert!(
-        keys.contains("contacts") && keys.contains("data") && keys.contains("items"),
-        "{keys:?}"
-    );
-    assert!(keys.len() >= 4, "{keys:?}");
-    for list in lists() {
-        assert!((40..=2500).contains(&list.default_size()), "{}", list.name);
-    }
-}
-
-#[test]
-fn groups_follow_from_paths() {
-    let groups: BTreeSet<&str> = lists().iter().map(List::group).collect();
-    assert_eq!(groups, BTreeSet::from(["corecrm", "ja", "taxonomy"]));
 }

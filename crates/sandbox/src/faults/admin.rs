@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Book;
 use super::script::Script;
 use crate::answer::Answer;
-use crate::data::lists;
+use crate::list::lists;
 use crate::request::Received;
 use crate::service::Service;
 use crate::sync::lock;
@@ -31,7 +31,7 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
         (&Method::GET, "/__requests") => Some(Answer::json(200, &lock(book).log())),
         (&Method::GET, "/__drift") => Some(drift(service, request)),
         (&Method::DELETE, "/__drift") => {
-            service.restart_drift();
+            service.contents.restart();
             Some(done())
         }
         _ => None,
@@ -54,7 +54,7 @@ fn drift(service: &Service, request: &Received) -> Answer {
         lists()[position].write_id(service.options.seed, number, &mut out);
         serde_json::from_slice::<Value>(&out).unwrap_or_default()
     };
-    let body = service.with_drifting(position, |drifting| {
+    let body = service.contents.with_drifting(position, |drifting| {
         json!({
             "list": name,
             "total": drifting.total(),

@@ -62,6 +62,7 @@ fn credentials_differ_from_start_to_start() {
     let (one, other) = (unlimited(Options::default()), unlimited(Options::default()));
     assert_ne!(one.client_id(), other.client_id());
     assert_ne!(one.client_secret(), other.client_secret());
+    assert!(!format!("{one:?}").contains(one.client_secret()));
     let token = token(&one);
     assert_eq!(get(&other, "/v1/contacts", &token).status, 401);
 }

@@ -51,21 +51,25 @@ impl Resource {
                             name: "id",
                             kind: FieldKind::Text,
                             required: true,
+                            known_values: &[],
                         },
                         Field {
                             name: "firstName",
                             kind: FieldKind::Text,
                             required: true,
+                            known_values: &[],
                         },
                         Field {
                             name: "lastName",
                             kind: FieldKind::Text,
                             required: true,
+                            known_values: &[],
                         },
                         Field {
                             name: "email",
                             kind: FieldKind::Text,
                             required: true,
+                            known_values: &[],
                         },
                     ],
                 }

@@ -1,0 +1,181 @@
+//! Counts the fields and enum values of records that the spec does not know.
+
+use crate::json;
+use crate::record::RawRecord;
+use std::collections::BTreeMap;
+use talentdata_types::{Field, ListShape};
+
+/// More names than this are counted together: a service that uses names as data must not fill the memory.
+const MOST_NAMES: usize = 1000;
+/// Under this name.
+const OTHERS: &str = "...";
+
+/// The counts of one scan.
+pub(super) struct Tally {
+    shape: &'static ListShape,
+    /// Every field met, in the order in which records usually have them.
+    seen: Vec<Seen>,
+    others: u64,
+    values: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+struct Seen {
+    raw_name: Vec<u8>,
+    name: String,
+    field: Option<&'static Field>,
+    count: u64,
+}
+
+impl Tally {
+    pub(super) fn new(shape: &'static ListShape) -> Self {
+        Tally {
+            shape,
+            seen: Vec::new(),
+            others: 0,
+            values: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn count(&mut self, record: &RawRecord) {
+        let mut guess = 0;
+        for (raw_name, value) in record.members() {
+            // Records mostly have the same fields in the same order, so the next one is the best guess.
+            let index = match self.seen.get(guess) {
+                Some(seen) if seen.raw_name == raw_name => Some(guess),
+                _ => self.find(raw_name),
+            };
+            let Some(index) = index else {
+                self.others += 1;
+                continue;
+            };
+            guess = index + 1;
+            let seen = &mut self.seen[index];
+            seen.count += 1;
+            if let Some(field) = seen.field
+                && !field.known_values.is_empty()
+            {
+                self.count_value(field, value);
+            }
+        }
+    }
+
+    fn find(&mut self, raw_name: &[u8]) -> Option<usize> {
+        if let Some(index) = self.seen.iter().position(|seen| seen.raw_name == raw_name) {
+            return Some(index);
+        }
+        if self.seen.len() == MOST_NAMES {
+            return None;
+        }
+        let name = json::text(raw_name)?.into_owned();
+        self.seen.push(Seen {
+            raw_name: raw_name.to_vec(),
+            field: self.shape.fields.iter().find(|field| field.name == name),
+            name,
+            count: 0,
+        });
+        Some(self.seen.len() - 1)
+    }
+
+    fn count_value(&mut self, field: &Field, value: &[u8]) {
+        let text = value
+            .strip_prefix(b"\"")
+            .and_then(|rest| rest.strip_suffix(b"\""));
+        let Some(text) = text.and_then(json::text) else {
+            return;
+        };
+        if field.known_values.contains(&text.as_ref()) {
+            return;
+        }
+        let counts = self.values.entry(field.name.to_owned()).or_default();
+        let known = counts.len() < MOST_NAMES || counts.contains_key(text.as_ref());
+        let name = if known { text.as_ref() } else { OTHERS };
+        *counts.entry(name.to_owned()).or_default() += 1;
+    }
+
+    /// How often each field came that the spec does not know.
+    pub(super) fn unknown_fields(&self) -> BTreeMap<String, u64> {
+        let unknown = self.seen.iter().filter(|seen| seen.field.is_none());
+        let mut counts = BTreeMap::new();
+        for seen in unknown {
+            // A name may be written in several ways, with escapes and without.
+            *counts.entry(seen.name.clone()).or_default() += seen.count;
+        }
+        if self.others > 0 {
+            *counts.entry(OTHERS.to_owned()).or_default() += self.others;
+        }
+        counts
+    }
+
+    /// How often each value came that the spec does not know, by field.
+    pub(super) fn unknown_values(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+        self.values.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Place;
+    use talentdata_types::{FieldKind, Resource};
+
+    const FIELDS: &[Field] = &[
+        Field {
+            name: "id",
+            kind: FieldKind::Text,
+            required: true,
+            known_values: &[],
+        },
+        Field {
+            name: "state",
+            kind: FieldKind::Text,
+            required: false,
+            known_values: &["open", "shut"],
+        },
+    ];
+
+    #[test]
+    fn only_what_the_spec_does_not_know_is_counted() {
+        let operation = Resource::Contacts.shape().operation;
+        let shape = ListShape {
+            name: "things",
+            operation,
+            record_key: None,
+            max_limit: None,
+            fields: FIELDS,
+        };
+        let mut tally = Tally::new(Box::leak(Box::new(shape)));
+        for json in [
+            r#"{"id":"1","state":"open","new":1}"#,
+            r#"{"new":2,"id":"2","state":"ajar"}"#,
+            r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
+        ] {
+            let place = Place {
+                offset: 0,
+                index: 0,
+            };
+            tally.count(&RawRecord::new(
+                bytes::Bytes::from_static(json.as_bytes()),
+                place,
+            ));
+        }
+        let fields = tally.unknown_fields();
+        assert_eq!(fields["late"], 1);
+        assert_eq!(fields["new"], 3);
+        assert_eq!(
+            tally.unknown_values()["state"],
+            BTreeMap::from([("ajar".to_owned(), 1)])
+        );
+    }
+
+    #[test]
+    fn names_used_as_data_do_not_fill_the_memory() {
+        let mut tally = Tally::new(Resource::Contacts.shape());
+        for index in 0..2000 {
+            let json = format!(r#"{{"key{index}":1}}"#);
+            tally.count(&RawRecord::new(json.into(), Place { offset: 0, index }));
+        }
+        let counts = tally.unknown_fields();
+        assert_eq!(counts.len(), MOST_NAMES + 1);
+        assert_eq!(counts[OTHERS], 1000);
+    }
+}

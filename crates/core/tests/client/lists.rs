@@ -1,0 +1,47 @@
+//! Lists, page by page and as scans.
+
+use crate::start;
+use std::collections::HashSet;
+use talentdata_core::scan::Completeness;
+use talentdata_core::types::Resource;
+use talentdata_sandbox::{Options, limit::Policy};
+
+#[tokio::test]
+async fn every_list_arrives_once_and_in_order() {
+    let (sandbox, client) = start(Options {
+        policy: Policy::Unlimited,
+        max_limit: 37,
+        ..Options::default()
+    });
+    for resource in Resource::ALL {
+        let mut scan = client.resource(resource).list();
+        let mut ids = Vec::new();
+        while let Some(record) = scan.next().await {
+            let record: serde_json::Value = record.unwrap().to().unwrap();
+            ids.push(record["id"].to_string());
+        }
+        let receipt = scan.receipt();
+        assert_eq!(receipt.completeness, Completeness::Proven, "{resource}");
+        assert_eq!(Some(ids.len() as i64), receipt.total_last, "{resource}");
+        let mut serial = Vec::new();
+        while serial.len() < ids.len() {
+            let page = client
+                .resource(resource)
+                .page(Some(37), serial.len() as u64)
+                .await
+                .unwrap();
+            serial.extend(
+                page.records
+                    .iter()
+                    .map(|record| record.to::<serde_json::Value>().unwrap()["id"].to_string()),
+            );
+        }
+        assert_eq!(ids, serial, "{resource}");
+        assert_eq!(
+            ids.iter().collect::<HashSet<_>>().len(),
+            ids.len(),
+            "{resource}"
+        );
+    }
+    assert_eq!(sandbox.stats().token_posts, 1);
+}
