@@ -76,3 +76,17 @@ impl std::fmt::Debug for RawRecord {
         formatter.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+impl RawRecord {
+    /// A record of no page.
+    pub(crate) fn of_json(json: impl Into<Bytes>) -> Self {
+        let json = json.into();
+        let place = Place {
+            offset: 0,
+            index: 0,
+            layout: 0,
+        };
+        RawRecord::new(json.clone(), Identity::of(&json, false), place)
+    }
+}
