@@ -62,6 +62,11 @@ impl RawRecord {
         from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.place.offset))
     }
 
+    /// Where it stood in the list.
+    pub(crate) fn offset(&self) -> u64 {
+        self.place.offset + self.place.index as u64
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
         self.identity

@@ -1,10 +1,12 @@
 //! Where a scan stands, so that another one can go on from there.
 
 use super::receipt::Receipt;
+use super::tally::Tally;
 use super::window::Identity;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use talentdata_types::ListShape;
 
 /// How many identities a position carries: as many records may be removed or added around it,
 /// before the scan goes on, without a doubt about completeness.
@@ -45,4 +47,43 @@ pub struct Batch {
     pub receipt: Receipt,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+}
+
+impl Batch {
+    /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
+    pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+        if count >= self.records.len() {
+            return None;
+        }
+        let rest = Batch {
+            records: self.records.split_off(count),
+            receipt: self.receipt.clone(),
+            offset: self.offset,
+        };
+        if let Some(last) = self.records.last() {
+            self.offset = last.offset();
+        }
+        let mut tally = Tally::new(shape);
+        rest.records.iter().for_each(|record| tally.count(record));
+        self.receipt.records -= rest.records.len() as u64;
+        subtract(&mut self.receipt.unknown_fields, &tally.unknown_fields());
+        for (field, values) in tally.unknown_values() {
+            if let Some(counts) = self.receipt.unknown_values.get_mut(&field) {
+                subtract(counts, &values);
+            }
+        }
+        self.receipt
+            .unknown_values
+            .retain(|_, counts| !counts.is_empty());
+        Some(rest)
+    }
+}
+
+fn subtract(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
+    for (name, other) in others {
+        if let Some(count) = counts.get_mut(name) {
+            *count = count.saturating_sub(*other);
+        }
+    }
+    counts.retain(|_, count| *count > 0);
 }

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use talentdata_core::export::{Export, Format, Target};
 
-/// Tells a process that it is a child, and what it needs: base URL, id, secret and path.
+/// Tells a process that it is a child, and what it needs: base URL, id, secret, path and format.
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
 
 /// How many times a process is killed.
@@ -23,8 +24,10 @@ async fn act_as_child() {
     let Ok(settings) = std::env::var(CHILD) else {
         return;
     };
-    let [base_url, id, secret, path]: [String; 4] = serde_json::from_str(&settings).unwrap();
-    let code = match run(&export(Path::new(&path)), &client(&base_url, &id, &secret)).await {
+    let [base_url, id, secret, path, format]: [String; 5] =
+        serde_json::from_str(&settings).unwrap();
+    let export = in_format(format.parse().unwrap(), Path::new(&path));
+    let code = match run(&export, &client(&base_url, &id, &secret)).await {
         Ok(_) => 0,
         Err(error) => {
             println!("{error}");
@@ -34,15 +37,29 @@ async fn act_as_child() {
     std::process::exit(code.into());
 }
 
+/// In pages so large that columns are soon decided, where there are any.
+fn in_format(format: Format, path: &Path) -> Export {
+    let mut export = export(path);
+    export.format = format;
+    if format != Format::Jsonl {
+        export.scan.page_size = Some(250);
+    }
+    export
+}
+
 /// A process that runs `test` as a child, within `limits` of the shell.
-fn child(test: &str, limits: &str, service: &Service, path: &Path) -> Child {
+fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child {
     let sandbox = &service.sandbox;
-    let path = path.to_str().unwrap();
+    let Target::File(path) = &export.target else {
+        panic!("no file");
+    };
+    let format = export.format.extension();
     let settings = [
         sandbox.base_url(),
         sandbox.client_id(),
         sandbox.client_secret(),
-        path,
+        path.to_str().unwrap(),
+        format,
     ];
     Command::new("sh")
         .args(["-c", &format!("{limits} exec \"$0\" \"$@\"")])
@@ -58,30 +75,51 @@ fn child(test: &str, limits: &str, service: &Service, path: &Path) -> Child {
 #[tokio::test]
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     act_as_child().await;
-    let service = Service::start(400);
-    let expected = service.lines().await;
+    kill(Format::Jsonl, 400, rounds()).await;
+    kill(Format::Csv, 4000, rounds() / 3).await;
+    kill(Format::Parquet, 4000, rounds() / 6).await;
+}
+
+/// Kills exports of a list so many times, each at a moment of its own, and completes the last one.
+async fn kill(format: Format, records: u64, rounds: usize) {
+    let service = Service::start(records);
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
-    let (mut killed, mut finished, mut resumed) = (0, 0, 0);
-    while killed < rounds() {
+    let alone = folder.path().join("alone");
+    run(&in_format(format, &alone), &service.client)
+        .await
+        .unwrap();
+    let expected = fs::read(&alone).unwrap();
+    let path = folder.path().join("out");
+    let export = in_format(format, &path);
+    let (mut killed, mut resumed, mut whole) = (0, 0, 0);
+    while killed < rounds {
         resumed += usize::from(beside(&path, ".checkpoint").exists());
         let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
-        let mut child = child(test, "", &service, &path);
-        std::thread::sleep(Duration::from_micros(fastrand::u64(..300_000)));
+        let mut child = child(test, "", &service, &export);
+        wait_for_a_moment(&mut child, &service);
         child.kill().unwrap();
-        let status = child.wait().unwrap();
-        killed += usize::from(status.code().is_none());
+        killed += usize::from(child.wait().unwrap().code().is_none());
         if path.exists() {
-            finished += 1;
-            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+            whole += 1;
+            assert!(fs::read(&path).unwrap() == expected, "{format}");
             fs::remove_file(&path).unwrap();
         }
     }
-    let receipt = run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-    assert_eq!(receipt.records, 400);
-    assert_eq!(names(folder.path()), ["out.jsonl"]);
-    println!("{killed} kills, {resumed} resumed, {finished} finished before");
+    let receipt = run(&export, &service.client).await.unwrap();
+    assert!(fs::read(&path).unwrap() == expected, "{format}");
+    assert_eq!(receipt.records, records);
+    assert_eq!(names(folder.path()), ["alone", "out"]);
+    println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
+}
+
+/// Comes back some requests later, and a little after the last of them; sooner if the child ends.
+fn wait_for_a_moment(child: &mut Child, service: &Service) {
+    let requests = || service.sandbox.stats().requests;
+    let last = requests() + fastrand::u64(0..20);
+    while requests() < last && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_micros(fastrand::u64(..30_000)));
 }
 
 #[tokio::test]
@@ -94,12 +132,13 @@ async fn a_full_disk_is_an_error_and_then_resumed() {
     // A signal would end the process; ignored, it becomes an error of the write.
     let limits = "trap '' XFSZ; ulimit -f 80;";
     let test = "kills::a_full_disk_is_an_error_and_then_resumed";
-    let child = child(test, limits, &service, &path);
+    let child = child(test, limits, &service, &export(&path));
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(32), "{said}");
     for words in [
-        "out.jsonl.part: File too large",
+        "out.jsonl.part: ",
+        "File too large",
         "records are kept in",
         "to be resumed",
     ] {
