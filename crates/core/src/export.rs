@@ -58,7 +58,8 @@ impl Export {
     ///
     /// `progress` is told after each page; the receipt covers the runs that are resumed, too. Writing
     /// blocks the calling task, while the pages are fetched on another: a slow disk slows the
-    /// fetching and fills no memory. On a runtime of a single thread they take turns.
+    /// fetching and fills no memory. On a runtime of a single thread they take turns. Dropping the
+    /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
     ///
     /// # Errors
     /// Those of the scan; `Io`, naming the file, also when another export is writing to it;

@@ -87,3 +87,46 @@ fn subtract(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) 
     }
     counts.retain(|_, count| *count > 0);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Place;
+    use talentdata_types::Resource;
+
+    #[test]
+    fn a_batch_in_two_parts_counts_the_same() {
+        let shape = Resource::Contacts.shape();
+        let mut tally = Tally::new(shape);
+        let record = |index: usize| {
+            let json = format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2);
+            RawRecord::new(json.into(), Place { offset: 70, index })
+        };
+        let records: Vec<RawRecord> = (1..5).map(record).collect();
+        records.iter().for_each(|record| tally.count(record));
+        let receipt = Receipt {
+            records: 100,
+            unknown_fields: tally.unknown_fields(),
+            ..Receipt::default()
+        };
+        let whole = Batch {
+            records,
+            receipt,
+            offset: 74,
+        };
+        let mut first = whole.clone();
+        let rest = first.split_off(1, shape).unwrap();
+        assert_eq!((first.records.len(), rest.records.len()), (1, 3));
+        assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
+        assert_eq!(first.receipt.unknown_fields.len(), 1);
+        assert_eq!(first.receipt.unknown_fields["new0"], 1);
+        assert_eq!(rest.receipt, whole.receipt);
+        assert_eq!((first.offset, rest.offset), (71, 74));
+        let (mut at_once, mut in_parts) = (Position::default(), Position::default());
+        at_once.advance(&whole);
+        in_parts.advance(&first);
+        in_parts.advance(&rest);
+        assert_eq!(at_once, in_parts);
+        assert!(first.split_off(1, shape).is_none());
+    }
+}
