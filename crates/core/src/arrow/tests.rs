@@ -2,6 +2,7 @@
 
 mod columns;
 pub(crate) mod rebuild;
+mod scan;
 pub(crate) mod tables;
 
 use super::{BatchBuilder, Columns, RecordBatch};
