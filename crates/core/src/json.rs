@@ -64,7 +64,6 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// The text of a raw string (without quotes), its escapes resolved.
-#[cfg(any(feature = "arrow", test))]
 pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(raw).ok()?;
     if !text.contains('\\') {

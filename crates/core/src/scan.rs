@@ -132,7 +132,11 @@ impl Scan {
     pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
-            let batch = page.map(|records| Batch { records, offset: 0 });
+            let batch = page.map(|records| Batch {
+                records,
+                receipt: Receipt::default(),
+                offset: 0,
+            });
             assert!(sender.try_send(batch).is_ok());
         }
         Scan {
