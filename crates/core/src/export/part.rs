@@ -50,9 +50,7 @@ impl Part {
                 .and_then(Handle::from_file)
                 .and_then(|mine| Ok(mine == Handle::from_path(&path)?));
             match is_there {
-                Ok(true) => {
-                    return Ok(Part { file, path, found });
-                }
+                Ok(true) => return Ok(Part { file, path, found }),
                 Ok(false) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("open", &path, &error)),
@@ -66,6 +64,13 @@ impl Part {
         cut.and_then(|()| self.file.seek(SeekFrom::Start(end)))
             .map(drop)
             .map_err(|error| failed("write", &self.path, &error))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Closing is not enough while a process that is being forked off has a copy of the file.
+        let _ = self.file.unlock();
     }
 }
 

@@ -42,7 +42,7 @@ fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
     if format != Format::Jsonl {
-        export.scan.page_size = Some(250);
+        export.scan.page_size = Some(1000);
     }
     export
 }
@@ -75,9 +75,11 @@ fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child 
 #[tokio::test]
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     act_as_child().await;
-    kill(Format::Jsonl, 120, rounds()).await;
-    kill(Format::Csv, 4000, rounds() / 3).await;
-    kill(Format::Parquet, 4000, rounds() / 6).await;
+    kill(Format::Jsonl, 250, rounds()).await;
+    if cfg!(feature = "arrow") {
+        kill(Format::Csv, 6000, rounds() / 3).await;
+        kill(Format::Parquet, 6000, rounds() / 6).await;
+    }
 }
 
 /// Kills exports of a list so many times, each at a moment of its own, and completes the last one.
@@ -115,11 +117,13 @@ async fn kill(format: Format, records: u64, rounds: usize) {
 /// Comes back some requests later, and somewhat after the last of them; sooner if the child ends.
 fn wait_for_a_moment(child: &mut Child, service: &Service) {
     let requests = || service.sandbox.stats().requests;
-    let last = requests() + fastrand::u64(0..20);
+    let last = requests() + fastrand::u64(0..12);
     while requests() < last && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    std::thread::sleep(Duration::from_micros(fastrand::u64(..400_000)));
+    // Of all lengths alike, up to half a second.
+    let bits = fastrand::u32(8..19);
+    std::thread::sleep(Duration::from_micros(fastrand::u64(..1 << bits)));
 }
 
 #[tokio::test]
@@ -127,30 +131,32 @@ async fn a_full_disk_is_an_error_and_then_resumed() {
     act_as_child().await;
     let service = Service::start(400);
     let expected = service.lines().await;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
-    // A signal would end the process; ignored, it becomes an error of the write.
-    let limits = "trap '' XFSZ; ulimit -f 80;";
-    let test = "kills::a_full_disk_is_an_error_and_then_resumed";
-    let child = child(test, limits, &service, &export(&path));
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(32), "{said}");
-    for words in [
-        "out.jsonl.part: ",
-        "File too large",
-        "records are kept in",
-        "to be resumed",
-    ] {
-        assert!(said.contains(words), "{words:?} in {said}");
+    let mut resumed = 0;
+    for blocks in [0, 1, 2, 10, 11, 80, 160] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        // A signal would end the process; ignored, it becomes an error of the write.
+        let limits = format!("trap '' XFSZ; ulimit -f {blocks};");
+        let test = "kills::a_full_disk_is_an_error_and_then_resumed";
+        let child = child(test, &limits, &service, &export(&path));
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(32), "{said}");
+        assert!(said.contains("File too large"), "{said}");
+        let left = names(folder.path());
+        if left.is_empty() {
+            assert!(said.contains("nothing is left behind"), "{said}");
+        } else {
+            assert!(said.contains("records are kept in"), "{said}");
+            assert_eq!(left, ["out.jsonl.checkpoint", "out.jsonl.part"]);
+            let part = fs::read_to_string(beside(&path, ".part")).unwrap();
+            assert!(!part.is_empty() && expected.starts_with(&part));
+        }
+        let receipt = run(&export(&path), &service.client).await.unwrap();
+        assert_eq!(receipt.resumed, u64::from(!left.is_empty()));
+        assert_eq!(receipt.records, 400);
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        resumed += receipt.resumed;
     }
-    assert_eq!(
-        names(folder.path()),
-        ["out.jsonl.checkpoint", "out.jsonl.part"]
-    );
-    let part = fs::read_to_string(beside(&path, ".part")).unwrap();
-    assert!(part.len() > 1000 && expected.starts_with(&part));
-    let receipt = run(&export(&path), &service.client).await.unwrap();
-    assert_eq!((receipt.resumed, receipt.records), (1, 400));
-    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+    assert!(resumed > 0);
 }
