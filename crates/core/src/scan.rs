@@ -128,7 +128,8 @@ impl<T> Scan<T> {
 
 impl Scan {
     /// A scan that brings just these pages.
-    #[cfg(all(test, feature = "arrow"))]
+    #[cfg(test)]
+    #[cfg(feature = "arrow")]
     pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
