@@ -65,6 +65,11 @@ impl RawRecord {
         self.place.layout
     }
 
+    /// Where it stood in the list.
+    pub(crate) fn offset(&self) -> u64 {
+        self.place.offset + self.place.index as u64
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
         self.identity

@@ -145,7 +145,17 @@ impl Driver {
         receipt.seconds = seconds;
         self.meter.read(&mut receipt);
         receipt.budget_used = receipt.requests as f64 / budget;
-        Batch { records, offset }
+        receipt.doubts.clone_from(&self.sequence.stitcher.doubts);
+        let receipt = Receipt {
+            unknown_fields: self.tally.unknown_fields(),
+            unknown_values: self.tally.unknown_values(),
+            ..receipt.clone()
+        };
+        Batch {
+            records,
+            receipt,
+            offset,
+        }
     }
 
     fn conclude(self) {
