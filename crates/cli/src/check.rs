@@ -13,7 +13,7 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "VERSION")]
     client_version: String,
     /// The categories that it uses; without any, all that the document names
-    #[arg(value_name = "CATEGORY", help_heading = "Arguments")]
+    #[arg(value_name = "CATEGORY")]
     categories: Vec<String>,
 }
 

@@ -2,8 +2,9 @@
 
 use crate::args::Common;
 use crate::connect::{Connection, connect};
-use crate::ending::{Ending, say};
-use crate::output::{reader_gone, remark};
+use crate::ending::Ending;
+use crate::outcomes::{say_doubts, say_failures};
+use crate::output::reader_gone;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{names, receipts};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use talentdata_core::export::{Export, Format, Target};
-use talentdata_core::scan::{self, Completeness, Doubt, Receipt};
+use talentdata_core::scan::{self, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use tokio::task::{JoinSet, LocalSet};
@@ -34,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verb {
     /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource(), help_heading = "Arguments")]
+    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
     /// The file to write, or the folder when there are several lists; - is standard output
     #[arg(long, value_name = "PATH")]
@@ -204,58 +205,4 @@ async fn all(
         }
     }
     outcomes
-}
-
-/// A line for each failure, naming the lists where there are several; the kind of the first.
-fn say_failures(
-    exports: &[Export],
-    outcomes: &[Result<Receipt, Error>],
-    verbose: bool,
-) -> Option<ErrorKind> {
-    // Refused credentials fail every list in the same words, which need to be said once.
-    let mut failures: Vec<(&Error, Vec<String>)> = Vec::new();
-    for (export, outcome) in exports.iter().zip(outcomes) {
-        let Err(error) = outcome else { continue };
-        let name = names::dashed(export.resource);
-        let same = |known: &&mut (&Error, _)| known.0.to_string() == error.to_string();
-        match failures.iter_mut().find(same) {
-            Some((_, lists)) => lists.push(name),
-            None => failures.push((error, vec![name])),
-        }
-    }
-    for (error, lists) in &failures {
-        match exports.len() {
-            1 => say(error, "", verbose),
-            _ => say(error, &format!("{}: ", lists.join(", ")), verbose),
-        }
-    }
-    failures.first().map(|(error, _)| error.kind())
-}
-
-/// A line for each list whose completeness is not proven; whether there is one.
-fn say_doubts(exports: &[Export], outcomes: &[Result<Receipt, Error>]) -> bool {
-    let mut doubted = false;
-    for (export, outcome) in exports.iter().zip(outcomes) {
-        let Ok(receipt) = outcome else { continue };
-        if receipt.completeness != Completeness::NotProven {
-            continue;
-        }
-        doubted = true;
-        let reasons: Vec<&str> = receipt
-            .doubts
-            .iter()
-            .map(|doubt| Doubt::reason(*doubt))
-            .collect();
-        let place = match &export.target {
-            Target::File(path) => path.display().to_string(),
-            Target::Stdout => "standard output".into(),
-        };
-        remark(&format!(
-            "warning: {}: completeness is not proven: {}; {place} is written all the same, with {} records",
-            names::dashed(export.resource),
-            reasons.join("; "),
-            receipt.records
-        ));
-    }
-    doubted
 }

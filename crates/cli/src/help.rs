@@ -34,7 +34,8 @@ fn exit_codes() -> String {
     let mut codes: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
     codes.entry(0).or_default().push("done");
     codes.entry(2).or_default().push("wrong usage");
-    codes.entry(143).or_default().push("stopped by SIGTERM");
+    codes.entry(130).or_default().push("Ctrl-C");
+    codes.entry(143).or_default().push("SIGTERM");
     for kind in ErrorKind::ALL {
         codes
             .entry(kind.exit_code())

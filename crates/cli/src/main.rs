@@ -12,6 +12,7 @@ mod help;
 mod list;
 mod logging;
 mod names;
+mod outcomes;
 mod output;
 mod permissions;
 mod plan;

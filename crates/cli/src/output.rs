@@ -3,7 +3,7 @@
 use crate::ending::Ending;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
-use talentdata_core::{Error, ErrorKind};
+use talentdata_core::{Error, ErrorKind, drives_terminal};
 
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
@@ -87,10 +87,9 @@ pub(crate) fn table(rows: &[Vec<String>], numbers: usize) -> String {
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         match letter {
             '\n' => out.push(letter),
-            _ if letter.is_control() || turns => {
+            _ if drives_terminal(letter) => {
                 out += &format!("\\u{:04x}", u32::from(letter));
             }
             _ => out.push(letter),

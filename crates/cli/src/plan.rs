@@ -13,7 +13,7 @@ use talentdata_core::{Client, Page};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verb {
     /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource(), help_heading = "Arguments")]
+    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
 }
 

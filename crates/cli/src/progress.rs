@@ -32,7 +32,7 @@ impl Progress {
             false => ProgressBar::new(0),
         };
         if let Ok(style) =
-            ProgressStyle::with_template("{bar:24} {human_pos} of {human_len} {msg}, {eta} left")
+            ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} {msg}, {eta} left")
         {
             bar.set_style(style);
         }
@@ -96,7 +96,8 @@ impl Progress {
     }
 }
 
-/// The part of the company's budget (section 8) that so many requests are.
+/// The part of the company's budget (section 8) that so many requests are. The budget of the first
+/// second is there at once.
 fn percent_of_budget(requests: u64, seconds: f64) -> f64 {
-    100.0 * requests as f64 / (f64::from(REQUESTS_PER_SECOND) * seconds).max(1.0)
+    100.0 * requests as f64 / (f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0))
 }
