@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,8 @@ use talentdata_types::Resource;
 use tokio::sync::mpsc;
 
 /// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Consistency {
     /// Pages overlap by one record, and the scan steps back where they do not join: every record
     /// that is in the list during the whole scan is delivered exactly once, given a stable order.
@@ -51,6 +53,7 @@ pub struct ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
+    resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
@@ -74,12 +77,18 @@ impl<T> Scan<T> {
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
         let task = tokio::spawn(driver.run(sender));
         Scan {
+            resource,
             batches,
             current: VecDeque::new(),
             receipt,
             read,
             _driver: AbortOnDrop(task),
         }
+    }
+
+    /// The list.
+    pub fn resource(&self) -> Resource {
+        self.resource
     }
 
     /// The next record; `None` at the end of the list.
@@ -94,12 +103,41 @@ impl<T> Scan<T> {
         self.batches.recv().await
     }
 
+    /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
+    #[cfg(feature = "arrow")]
+    pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
+        let raw = Scan {
+            resource: self.resource,
+            batches: self.batches,
+            current: self.current,
+            receipt: self.receipt,
+            read: Ok,
+            _driver: self._driver,
+        };
+        crate::arrow::BatchScan::new(raw, rows)
+    }
+
     /// What has been done so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         self.receipt
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+}
+
+impl Scan {
+    /// The next records, as they come.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn poll_records(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
+        if !self.current.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current))));
+        }
+        let batch = ready!(self.batches.poll_recv(context));
+        Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
     }
 }
 
