@@ -2,10 +2,9 @@
 
 use crate::connect::start;
 use crate::ending::Ending;
+use crate::names;
 use crate::output;
 use crate::signals::Signals;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use std::fmt::Display;
 use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
@@ -33,10 +32,10 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
     records: Vec<(Resource, u64)>,
     /// How requests are counted against the limit
-    #[arg(long, default_value_t = Options::default().policy, value_parser = one_of(Policy::ALL))]
+    #[arg(long, default_value_t = Options::default().policy, value_parser = names::one_of(Policy::ALL))]
     policy: Policy,
     /// How x-ratelimit-reset is rounded
-    #[arg(long, default_value_t = Options::default().rounding, value_parser = one_of(ResetRounding::ALL))]
+    #[arg(long, default_value_t = Options::default().rounding, value_parser = names::one_of(ResetRounding::ALL))]
     rounding: ResetRounding,
     /// Milliseconds added to each round trip
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -116,19 +115,6 @@ fn stdin_closed(wanted: bool) -> Result<impl Future<Output = ()>, Error> {
             std::future::pending().await
         }
     })
-}
-
-/// Reads one of these values by its name.
-fn one_of<T, const N: usize>(all: [T; N]) -> impl TypedValueParser<Value = T>
-where
-    T: Clone
-        + Display
-        + FromStr<Err: std::error::Error + Send + Sync + 'static>
-        + Send
-        + Sync
-        + 'static,
-{
-    PossibleValuesParser::new(all.map(|value| value.to_string())).try_map(|name| name.parse::<T>())
 }
 
 fn size(text: &str) -> Result<(Resource, u64), String> {
