@@ -83,6 +83,7 @@ fn extension(format: Format) -> &'static str {
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let exports = verb.exports()?;
     let connection = connect(common)?;
+    verb.prepare()?;
     let to_stdout = verb.out == Path::new("-");
     let signals = Signals::take(to_stdout.then_some(PATIENCE))?;
     let progress = Rc::new(Progress::start(to_stdout, common.verbose > 0));
@@ -139,7 +140,16 @@ impl Verb {
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; name a folder".into());
         }
-        if !one {
+        Ok(self
+            .resources
+            .iter()
+            .map(|name| self.export(*name, one))
+            .collect())
+    }
+
+    /// Makes the folder for several lists, and sees that the receipt has one, before hours are spent.
+    fn prepare(&self) -> Result<(), Error> {
+        if self.resources.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {
                 let shown = self.out.display();
                 Error::new(
@@ -148,11 +158,7 @@ impl Verb {
                 )
             })?;
         }
-        Ok(self
-            .resources
-            .iter()
-            .map(|name| self.export(*name, one))
-            .collect())
+        self.receipt.as_deref().map_or(Ok(()), receipts::check)
     }
 
     fn export(&self, resource: Resource, one: bool) -> Export {

@@ -190,6 +190,26 @@ fn settings_are_checked_before_anything_is_sent() {
 }
 
 #[test]
+fn a_receipt_without_a_folder_is_refused_before_anything_is_read() {
+    let sandbox = sandbox(Options::default());
+    let verb = [
+        "export",
+        "pools",
+        "--out",
+        "-",
+        "--receipt",
+        "/nonexistent/receipt.json",
+    ];
+    let ended = run(&mut against(&sandbox, &verb));
+    let said = ended.error(code(ErrorKind::Io));
+    assert!(
+        said.contains("--receipt") && said.contains("/nonexistent/"),
+        "{said}"
+    );
+    assert_eq!(sandbox.stats().requests, 0);
+}
+
+#[test]
 fn no_service_is_a_connection_error() {
     // A port that was free a moment ago and that nobody listens on.
     let url = {

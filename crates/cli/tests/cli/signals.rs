@@ -13,9 +13,10 @@ fn send(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// Waits until the sandbox has seen so many requests.
-fn wait_for(sandbox: &Sandbox, requests: u64) {
+/// Waits until the sandbox has seen so many requests of the child.
+fn wait_for(child: &mut Child, sandbox: &Sandbox, requests: u64) {
     while sandbox.stats().requests < requests {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
         sleep(Duration::from_millis(5));
     }
 }
@@ -35,8 +36,8 @@ fn an_export_to_a_file_stops_and_is_not_taken_for_a_whole_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.jsonl");
         let verb = ["export", "contacts", "--out", path.to_str().unwrap()];
-        let child = against(&sandbox, &verb).spawn().unwrap();
-        wait_for(&sandbox, 20);
+        let mut child = against(&sandbox, &verb).spawn().unwrap();
+        wait_for(&mut child, &sandbox, 20);
         send(&child, signal);
         let ended = Ended::of(child.wait_with_output().unwrap());
         assert!(ended.error(code).contains("stopped"), "{ended:?}");
@@ -50,8 +51,8 @@ fn several_lists_stop_together() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let verb = ["export", "contacts", "pools", "--out", out];
-    let child = against(&sandbox, &verb).spawn().unwrap();
-    wait_for(&sandbox, 20);
+    let mut child = against(&sandbox, &verb).spawn().unwrap();
+    wait_for(&mut child, &sandbox, 20);
     send(&child, Signal::INT);
     let ended = Ended::of(child.wait_with_output().unwrap());
     assert_eq!(
@@ -74,7 +75,7 @@ fn a_reader_that_stalls_does_not_hold_up_the_end() {
         .unwrap();
     // Held open and never read, so that the pipe is full.
     let _stalled = child.stdout.take();
-    wait_for(&sandbox, 10);
+    wait_for(&mut child, &sandbox, 10);
     send(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
@@ -103,7 +104,7 @@ fn a_verb_that_leaves_nothing_behind_dies_of_the_signal_itself() {
         serde_json::json!({"delay_ms": 60_000}),
     );
     let mut child = against(&sandbox, &["version"]).spawn().unwrap();
-    wait_for(&sandbox, 1);
+    wait_for(&mut child, &sandbox, 1);
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
 }
