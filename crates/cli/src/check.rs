@@ -12,9 +12,13 @@ pub(crate) struct Verb {
     /// The API version that the client uses
     #[arg(long, value_name = "VERSION")]
     client_version: String,
-    /// The categories that it uses; without any, all that the document names
-    #[arg(value_name = "CATEGORY")]
+    #[arg(value_name = "CATEGORY", help = categories())]
     categories: Vec<String>,
+}
+
+fn categories() -> String {
+    let known = CategoryName::KNOWN.join(", ");
+    format!("The categories that it uses, such as {known}; without any, all of these")
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {

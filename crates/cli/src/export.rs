@@ -69,6 +69,7 @@ enum Consistency {
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let exports = verb.exports()?;
     let connection = connect(common)?;
+    verb.prepare()?;
     let to_stdout = verb.out == Path::new("-");
     let signals = Signals::take(to_stdout.then_some(PATIENCE))?;
     let progress = Rc::new(Progress::start(to_stdout, common.verbose > 0));
@@ -122,7 +123,16 @@ impl Verb {
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; name a folder".into());
         }
-        if !one {
+        Ok(self
+            .resources
+            .iter()
+            .map(|name| self.export(*name, one))
+            .collect())
+    }
+
+    /// Makes the folder for several lists, and sees that the receipt has one, before hours are spent.
+    fn prepare(&self) -> Result<(), Error> {
+        if self.resources.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {
                 let shown = self.out.display();
                 Error::new(
@@ -131,11 +141,7 @@ impl Verb {
                 )
             })?;
         }
-        Ok(self
-            .resources
-            .iter()
-            .map(|name| self.export(*name, one))
-            .collect())
+        self.receipt.as_deref().map_or(Ok(()), receipts::check)
     }
 
     fn export(&self, resource: Resource, one: bool) -> Export {

@@ -29,6 +29,8 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
     let ours = filter_fn(|facts| facts.target().starts_with("talentdata"));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
+        // It would complain on standard error, and panic where that is what is broken.
+        .log_internal_errors(false)
         .with_ansi(false)
         .with_filter(wanted.and(ours));
     // Setting it this way leaves out the bridge from the `log` crate, for the same reason.

@@ -1,6 +1,6 @@
 //! Progress of exports on a terminal: records, rate, share of the budget, time left.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -15,12 +15,60 @@ pub(crate) struct Progress {
     lists: RefCell<BTreeMap<usize, Counts>>,
 }
 
-/// What the line needs to know of a list.
+/// What the line needs to know of a list, or of all.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     records: u64,
     total: u64,
     requests: u64,
+    seconds: f64,
+}
+
+impl Counts {
+    fn of(receipt: &Receipt) -> Self {
+        let total = receipt
+            .total_last
+            .map_or(0, |total| u64::try_from(total).unwrap_or(0));
+        Counts {
+            records: receipt.records,
+            // A total that the records have outgrown is wrong.
+            total: total.max(receipt.records),
+            requests: receipt.requests,
+            seconds: receipt.seconds,
+        }
+    }
+
+    /// Lists that were read side by side, as one.
+    fn together(lists: impl IntoIterator<Item = Counts>) -> Self {
+        lists
+            .into_iter()
+            .fold(Counts::default(), |all, list| Counts {
+                records: all.records + list.records,
+                total: all.total + list.total,
+                requests: all.requests + list.requests,
+                seconds: all.seconds.max(list.seconds),
+            })
+    }
+
+    /// Records per second.
+    fn rate(&self) -> f64 {
+        self.records as f64 / self.spell()
+    }
+
+    /// The used part of the company's budget (section 8), in percent.
+    fn budget(&self) -> f64 {
+        100.0 * self.requests as f64 / (f64::from(REQUESTS_PER_SECOND) * self.spell())
+    }
+
+    fn left(&self) -> Duration {
+        let records = (self.total - self.records) as f64;
+        Duration::try_from_secs_f64(records / self.rate()).unwrap_or_default()
+    }
+
+    /// The time to relate counts to: the budget of the first second is there at once.
+    fn spell(&self) -> f64 {
+        self.seconds.max(1.0)
+    }
 }
 
 impl Progress {
@@ -32,7 +80,7 @@ impl Progress {
             false => ProgressBar::new(0),
         };
         if let Ok(style) =
-            ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} {msg}, {eta} left")
+            ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} {msg}")
         {
             bar.set_style(style);
         }
@@ -45,25 +93,16 @@ impl Progress {
 
     /// Notes how far the list of this number is.
     pub(crate) fn note(&self, list: usize, receipt: &Receipt) {
-        let total = receipt
-            .total_last
-            .and_then(|total| u64::try_from(total).ok());
-        let counts = Counts {
-            records: receipt.records,
-            // A total that the records have outgrown is wrong.
-            total: total.unwrap_or(0).max(receipt.records),
-            requests: receipt.requests,
-        };
         let mut lists = self.lists.borrow_mut();
-        lists.insert(list, counts);
-        let sum = |of: fn(&Counts) -> u64| lists.values().map(of).sum::<u64>();
-        let seconds = self.bar.elapsed().as_secs_f64();
-        self.bar.set_length(sum(|list| list.total));
-        self.bar.set_position(sum(|list| list.records));
+        lists.insert(list, Counts::of(receipt));
+        let all = Counts::together(lists.values().copied());
+        self.bar.set_length(all.total);
+        self.bar.set_position(all.records);
         self.bar.set_message(format!(
-            "records, {:.0}/s, {:.0} % of the budget",
-            sum(|list| list.records) as f64 / seconds,
-            percent_of_budget(sum(|list| list.requests), seconds)
+            "records, {:.0}/s, {:.0} % of the budget, {:#} left",
+            all.rate(),
+            all.budget(),
+            HumanDuration(all.left())
         ));
     }
 
@@ -77,13 +116,13 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return;
         }
-        let seconds = self.bar.elapsed().as_secs_f64();
-        let records: u64 = receipts.iter().map(|receipt| receipt.records).sum();
-        let requests: u64 = receipts.iter().map(|receipt| receipt.requests).sum();
+        let all = Counts::together(receipts.iter().map(|receipt| Counts::of(receipt)));
         let proven = |receipt: &&Receipt| receipt.completeness == Completeness::Proven;
         crate::output::remark(&format!(
-            "{records} records in {seconds:.1} s, {:.0} % of the budget, completeness {}: {}",
-            percent_of_budget(requests, seconds),
+            "{} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
+            all.records,
+            all.seconds,
+            all.budget(),
             match receipts.iter().all(proven) {
                 true => "proven",
                 false => "not checked",
@@ -94,10 +133,4 @@ impl Progress {
             }
         ));
     }
-}
-
-/// The part of the company's budget (section 8) that so many requests are. The budget of the first
-/// second is there at once.
-fn percent_of_budget(requests: u64, seconds: f64) -> f64 {
-    100.0 * requests as f64 / (f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0))
 }

@@ -134,12 +134,24 @@ fn a_closed_standard_output_is_no_error_for_any_verb() {
         &["plan", "contacts"],
         &["completions", "bash"],
         &["sandbox"],
+        &["--help"],
+        &["--version"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let ended = run(against(&sandbox, verb).stdout(writer));
         quiet(&ended);
     }
+}
+
+#[test]
+fn a_closed_standard_error_stops_nothing() {
+    let sandbox = sandbox(records(&[("pools", 250)]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = against(&sandbox, &["export", "pools", "--out", "-", "-vv"]);
+    let ended = run(command.stderr(writer));
+    assert_eq!((ended.code, ids(&ended.stdout).len()), (Some(0), 250));
 }
 
 #[test]

