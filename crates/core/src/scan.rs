@@ -137,6 +137,7 @@ impl Scan {
                 records,
                 receipt: Receipt::default(),
                 offset: 0,
+                layouts: crate::page::Layouts::default(),
             });
             assert!(sender.try_send(batch).is_ok());
         }

@@ -155,6 +155,7 @@ impl Driver {
             records,
             receipt,
             offset,
+            layouts: page.layouts,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::receipt::Receipt;
 use super::tally::Tally;
 use super::window::Identity;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,6 +48,8 @@ pub struct Batch {
     pub receipt: Receipt,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+    /// The field names of the records.
+    pub(super) layouts: Layouts,
 }
 
 impl Batch {
@@ -59,12 +62,13 @@ impl Batch {
             records: self.records.split_off(count),
             receipt: self.receipt.clone(),
             offset: self.offset,
+            layouts: self.layouts.clone(),
         };
         if let Some(last) = self.records.last() {
             self.offset = last.offset();
         }
         let mut tally = Tally::new(shape);
-        rest.records.iter().for_each(|record| tally.count(record));
+        tally.count(&rest.layouts, &rest.records);
         self.receipt.records -= rest.records.len() as u64;
         subtract(&mut self.receipt.unknown_fields, &tally.unknown_fields());
         for (field, values) in tally.unknown_values() {
@@ -91,28 +95,31 @@ fn subtract(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Place;
+    use crate::page::Page;
+    use crate::transport::Answer;
     use talentdata_types::Resource;
 
     #[test]
     fn a_batch_in_two_parts_counts_the_same() {
         let shape = Resource::Contacts.shape();
         let mut tally = Tally::new(shape);
-        let record = |index: usize| {
-            let json = format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2);
-            RawRecord::new(json.into(), Place { offset: 70, index })
-        };
-        let records: Vec<RawRecord> = (1..5).map(record).collect();
-        records.iter().for_each(|record| tally.count(record));
+        let records: Vec<String> = (1..5)
+            .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
+            .collect();
+        let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
+        let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
+        tally.count(&page.layouts, &page.records);
         let receipt = Receipt {
             records: 100,
             unknown_fields: tally.unknown_fields(),
             ..Receipt::default()
         };
         let whole = Batch {
-            records,
+            records: page.records,
             receipt,
             offset: 74,
+            layouts: page.layouts,
         };
         let mut first = whole.clone();
         let rest = first.split_off(1, shape).unwrap();
