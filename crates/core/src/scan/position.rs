@@ -68,7 +68,9 @@ impl Batch {
             self.offset = last.offset();
         }
         let mut tally = Tally::new(shape);
-        rest.records.iter().for_each(|record| tally.count(record));
+        rest.records
+            .iter()
+            .for_each(|record| tally.count_one(record));
         self.unknown.subtract(&tally.unknown());
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
@@ -87,10 +89,15 @@ mod tests {
         let mut tally = Tally::new(shape);
         let record = |index: usize| {
             let json = format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2);
-            RawRecord::new(json.into(), Place { offset: 70, index })
+            let place = Place {
+                offset: 70,
+                index,
+                layout: 0,
+            };
+            RawRecord::new(json.into(), Identity::of(&[index as u8], true), place)
         };
         let records: Vec<RawRecord> = (1..5).map(record).collect();
-        records.iter().for_each(|record| tally.count(record));
+        records.iter().for_each(|record| tally.count_one(record));
         let receipt = Receipt {
             records: 100,
             ..Receipt::default()
