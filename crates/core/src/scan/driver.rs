@@ -151,6 +151,7 @@ impl Driver {
             receipt: receipt.clone(),
             unknown: self.tally.unknown(),
             offset,
+            layouts: page.layouts,
         }
     }
 

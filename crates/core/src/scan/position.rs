@@ -3,6 +3,7 @@
 use super::receipt::Receipt;
 use super::tally::{Tally, Unknown};
 use super::window::Identity;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -50,6 +51,8 @@ pub struct Batch {
     pub(crate) unknown: Unknown,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+    /// The field names of the records.
+    pub(super) layouts: Layouts,
 }
 
 impl Batch {
@@ -63,14 +66,13 @@ impl Batch {
             receipt: self.receipt.clone(),
             unknown: self.unknown.clone(),
             offset: self.offset,
+            layouts: self.layouts.clone(),
         };
         if let Some(last) = self.records.last() {
             self.offset = last.offset();
         }
         let mut tally = Tally::new(shape);
-        rest.records
-            .iter()
-            .for_each(|record| tally.count_one(record));
+        tally.count(&rest.layouts, &rest.records);
         self.unknown.subtract(&tally.unknown());
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
@@ -80,33 +82,31 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Place;
+    use crate::page::Page;
+    use crate::transport::Answer;
     use talentdata_types::Resource;
 
     #[test]
     fn a_batch_in_two_parts_counts_the_same() {
         let shape = Resource::Contacts.shape();
         let mut tally = Tally::new(shape);
-        let record = |index: usize| {
-            let json = format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2);
-            let place = Place {
-                offset: 70,
-                index,
-                layout: 0,
-            };
-            RawRecord::new(json.into(), Identity::of(&[index as u8], true), place)
-        };
-        let records: Vec<RawRecord> = (1..5).map(record).collect();
-        records.iter().for_each(|record| tally.count_one(record));
+        let records: Vec<String> = (1..5)
+            .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
+            .collect();
+        let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
+        let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
+        tally.count(&page.layouts, &page.records);
         let receipt = Receipt {
             records: 100,
             ..Receipt::default()
         };
         let whole = Batch {
-            records,
+            records: page.records,
             receipt,
             unknown: tally.unknown(),
             offset: 74,
+            layouts: page.layouts,
         };
         let mut first = whole.clone();
         let rest = first.split_off(1, shape).unwrap();

@@ -116,12 +116,6 @@ impl Tally {
         }
     }
 
-    /// Counts a record whose page is gone.
-    pub(super) fn count_one(&mut self, record: &RawRecord) {
-        self.count_layout(record.members().map(|(name, _)| name), 1);
-        self.count_values(record);
-    }
-
     fn count_layout<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>, times: u64) {
         let mut guess = 0;
         for raw_name in names {

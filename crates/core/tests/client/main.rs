@@ -6,6 +6,7 @@
 mod batches;
 mod cases;
 mod cuts;
+mod fault;
 mod lists;
 mod secrets;
 mod tokens;
