@@ -13,7 +13,7 @@ use talentdata_core::export::{Export, Format, Target};
 /// Tells a process that it is a child, and what it needs: base URL, id, secret, path and format.
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
 
-/// How many times a process is killed.
+/// How many times a process is killed; `TALENTDATA_ROUNDS` asks for more.
 fn rounds() -> usize {
     let given = std::env::var("TALENTDATA_ROUNDS");
     given.map_or(30, |rounds| rounds.parse().unwrap())
@@ -115,7 +115,8 @@ async fn kill(format: Format, records: u64, rounds: usize) {
     println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
 }
 
-/// Comes back some requests later, fewer than there are pages, and somewhat after the last of them; sooner if the child ends.
+/// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
+/// sooner if the child ends.
 fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
     let requests = || service.sandbox.stats().requests;
     let last = requests() + fastrand::u64(..pages);
