@@ -1,11 +1,12 @@
 //! Remembers the identities of the records delivered last, in bounded memory.
 
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many identities are remembered: 650 pages of 100, about 3 MB at most.
-const CAPACITY: usize = 65_536;
+/// How many identities a generation holds. Two are remembered: at least 650 pages of 100, 2 MB at most.
+const GENERATION: usize = 65_536;
 
 /// What tells a record from others: a hash of its `id`, else of all its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,33 +24,28 @@ impl Identity {
     }
 }
 
-/// The identities delivered last.
+/// The identities delivered last, in two generations: when the young one is full, the old one goes.
 #[derive(Default)]
 pub(crate) struct Window {
-    order: VecDeque<u64>,
-    count: HashMap<u64, u32>,
+    young: Hashes,
+    old: Hashes,
     forgotten: bool,
 }
 
+type Hashes = HashSet<u64, BuildHasherDefault<AsItIs>>;
+
 impl Window {
     pub(crate) fn contains(&self, id: Identity) -> bool {
-        self.count.contains_key(&id.hash)
+        self.young.contains(&id.hash) || self.old.contains(&id.hash)
     }
 
     pub(crate) fn insert(&mut self, id: Identity) {
-        if self.order.len() == CAPACITY {
-            self.forgotten = true;
-            if let Some(oldest) = self.order.pop_front()
-                && let Some(count) = self.count.get_mut(&oldest)
-            {
-                *count -= 1;
-                if *count == 0 {
-                    self.count.remove(&oldest);
-                }
-            }
+        if self.young.len() == GENERATION {
+            self.forgotten |= !self.old.is_empty();
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
         }
-        self.order.push_back(id.hash);
-        *self.count.entry(id.hash).or_default() += 1;
+        self.young.insert(id.hash);
     }
 
     /// From here on it knows that there is more than it remembers.
@@ -58,11 +54,50 @@ impl Window {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.order.len()
+        self.young.len() + self.old.len()
     }
 
     /// Whether anything delivered is no longer remembered.
     pub(crate) fn has_forgotten(&self) -> bool {
         self.forgotten
+    }
+}
+
+/// Hashes what is a hash already.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered_and_the_oldest_go() {
+        let id = |number: usize| Identity::of(&number.to_le_bytes(), true);
+        let mut window = Window::default();
+        for number in 0..2 * GENERATION {
+            window.insert(id(number));
+        }
+        assert!(!window.has_forgotten() && window.contains(id(0)));
+        for number in 2 * GENERATION..5 * GENERATION / 2 {
+            window.insert(id(number));
+            assert!(window.contains(id(number)) && window.contains(id(number - GENERATION)));
+        }
+        assert!(window.has_forgotten() && !window.contains(id(0)));
+        assert!(window.len() <= 2 * GENERATION);
     }
 }
