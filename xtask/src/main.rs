@@ -3,6 +3,7 @@
 mod normalise;
 mod open_enums;
 mod outputs;
+mod python;
 mod rust;
 mod rust_models;
 mod spec;

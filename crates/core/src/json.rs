@@ -7,12 +7,12 @@ use memchr::memchr2;
 use std::borrow::Cow;
 
 /// The members of a JSON object, as raw name (without quotes, escapes as they are) and raw value.
-pub(crate) struct Members<'a> {
+pub struct Members<'a> {
     rest: &'a [u8],
 }
 
 /// Walks through the members of `object`.
-pub(crate) fn members(object: &[u8]) -> Members<'_> {
+pub fn members(object: &[u8]) -> Members<'_> {
     Members {
         rest: object.trim_ascii().strip_prefix(b"{").unwrap_or_default(),
     }
@@ -38,12 +38,12 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// The items of a JSON array, raw.
-pub(crate) struct Items<'a> {
+pub struct Items<'a> {
     rest: &'a [u8],
 }
 
 /// Walks through the items of `array`.
-pub(crate) fn items(array: &[u8]) -> Items<'_> {
+pub fn items(array: &[u8]) -> Items<'_> {
     Items {
         rest: array.trim_ascii().strip_prefix(b"[").unwrap_or_default(),
     }
@@ -64,7 +64,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// The text of a raw string (without quotes), its escapes resolved.
-pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
+pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(raw).ok()?;
     if !text.contains('\\') {
         return Some(Cow::Borrowed(text));

@@ -18,6 +18,7 @@ pub mod clock;
 pub mod config;
 pub mod export;
 pub mod gate;
+pub mod json;
 pub mod page;
 pub mod scan;
 
@@ -25,7 +26,6 @@ mod answer;
 mod auth;
 mod client;
 mod error;
-mod json;
 mod list;
 mod meter;
 mod record;

@@ -1,0 +1,37 @@
+//! `talentdata._talentdata`: the Rust core as Python sees it. The Python package adds names and manners.
+
+#![forbid(unsafe_code)]
+
+mod client;
+mod errors;
+mod field;
+mod json;
+mod options;
+mod process;
+mod record;
+mod runtime;
+mod sandbox;
+mod scan;
+mod verb;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `talentdata`.
+#[pymodule]
+mod _talentdata {
+    /// The version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "as Python writes it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use crate::client::BaseClient;
+    #[pymodule_export]
+    use crate::field::Field;
+    #[pymodule_export]
+    use crate::record::{RawRecord, Record};
+    #[pymodule_export]
+    use crate::sandbox::BaseSandbox;
+    #[pymodule_export]
+    use crate::scan::RawScan;
+}
