@@ -43,3 +43,8 @@ __all__ = [
 ]
 __all__ += _errors.__all__
 __all__ += _models.__all__
+
+# People meet these classes here, in messages and in pickles.
+for _name in __all__:
+    if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
+        globals()[_name].__module__ = __name__

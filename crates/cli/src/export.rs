@@ -179,6 +179,7 @@ impl Verb {
                 page_size: self.page_size,
                 resume: None,
             },
+            resume: self.resume,
         }
     }
 }

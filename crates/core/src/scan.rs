@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,8 @@ use talentdata_types::Resource;
 use tokio::sync::mpsc;
 
 /// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Consistency {
     /// Pages overlap by one record, and the scan steps back where they do not join: every record
     /// that is in the list during the whole scan is delivered exactly once, given a stable order.

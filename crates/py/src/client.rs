@@ -154,9 +154,11 @@ impl BaseClient {
 
     fn _permissions(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
-        run(py, awaited, async move {
-            json(&client.permissions().await?)
-        })
+        run(
+            py,
+            awaited,
+            async move { json(&client.permissions().await?) },
+        )
     }
 
     fn _page(
@@ -193,7 +195,9 @@ impl BaseClient {
         let closed = if client.closed() { ", closed" } else { "" };
         let name = slf.get_type().name()?;
         let (url, id) = (client.base_url(), client.client_id().unwrap_or_default());
-        Ok(format!("{name}(base_url={url:?}, client_id={id:?}{closed})"))
+        Ok(format!(
+            "{name}(base_url={url:?}, client_id={id:?}{closed})"
+        ))
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {

@@ -2,12 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+mod arrow;
 mod client;
 mod errors;
 mod field;
 mod json;
 mod options;
 mod process;
+mod reading;
 mod record;
 mod runtime;
 mod sandbox;
@@ -20,10 +22,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _talentdata {
     /// The version of the package.
+    use super::{Bound, PyModule, PyResult, Python, pyfunction};
+    use std::ffi::OsString;
+
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
+    #[pymodule_export]
+    use crate::arrow::Table;
     #[pymodule_export]
     use crate::client::BaseClient;
     #[pymodule_export]
@@ -34,4 +41,15 @@ mod _talentdata {
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]
     use crate::scan::RawScan;
+
+    /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
+    #[pyfunction]
+    fn run_command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| talentdata_cli::main(arguments))
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::runtime::note_main_thread(module.py())
+    }
 }

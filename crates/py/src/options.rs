@@ -29,8 +29,16 @@ impl Settings {
         let timeouts = &mut self.timeouts;
         for (name, seconds, slot) in [
             ("timeout", options.timeout, &mut timeouts.operation),
-            ("attempt_timeout", options.attempt_timeout, &mut timeouts.attempt),
-            ("connect_timeout", options.connect_timeout, &mut timeouts.connect),
+            (
+                "attempt_timeout",
+                options.attempt_timeout,
+                &mut timeouts.attempt,
+            ),
+            (
+                "connect_timeout",
+                options.connect_timeout,
+                &mut timeouts.connect,
+            ),
             ("idle_timeout", options.idle_timeout, &mut timeouts.idle),
         ] {
             if let Some(seconds) = seconds {

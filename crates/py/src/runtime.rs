@@ -1,13 +1,15 @@
 //! The runtime of this process, and a future waited for without the GIL, so that Ctrl-C is heard.
 
 use crate::errors::raise;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::task::Poll;
+use std::thread::ThreadId;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
@@ -50,8 +52,15 @@ pub(crate) fn block<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
 ) -> PyResult<T> {
+    watch(py, work)?.map_err(|error| raise(py, &error))
+}
+
+fn watch<T: Send>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send,
+) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
-    let outcome = py.detach(|| {
+    py.detach(|| {
         runtime.block_on(async {
             let mut work = pin!(guarded(work));
             loop {
@@ -61,9 +70,43 @@ pub(crate) fn block<T: Send>(
                 }
             }
         })
-    });
-    let outcome: PyResult<Result<T>> = outcome;
-    outcome?.map_err(|error| raise(py, &error))
+    })
+}
+
+/// Waits for `work` where it is not known whether this thread holds the GIL: within a consumer of Arrow data.
+///
+/// Only the main thread, which alone hears signals, turns to Python: others might wait for a GIL that
+/// their creator holds while it waits for them. A signal handler that raises ends the waiting, and raises
+/// again as soon as the consumer returns.
+pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    if MAIN.get() != Some(&std::thread::current().id()) {
+        return runtime()?.block_on(guarded(work));
+    }
+    Python::attach(|py| {
+        let error = match watch(py, work) {
+            Ok(outcome) => return outcome,
+            Err(error) => error,
+        };
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            let threads = py.import("_thread");
+            let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
+            drop(again);
+        }
+        Err(Error::new(ErrorKind::Cancelled, error.to_string()))
+    })
+}
+
+/// The thread that hears signals.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Remembers the main thread, when the module is imported there.
+pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let current = threading.call_method0("current_thread")?;
+    if current.is(threading.call_method0("main_thread")?) {
+        MAIN.get_or_init(|| std::thread::current().id());
+    }
+    Ok(())
 }
 
 /// The same work; a panic in it is an `Internal` error.

@@ -86,7 +86,11 @@ impl BaseSandbox {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.sandbox().as_ref().and_then(Owned::get).map(Sandbox::stats);
+        let stats = self
+            .sandbox()
+            .as_ref()
+            .and_then(Owned::get)
+            .map(Sandbox::stats);
         let Some(stats) = stats else {
             let message = "the sandbox was stopped before, or runs in another process";
             return Err(error(py, ErrorKind::Closed, message));

@@ -1,82 +1,34 @@
-//! A scan at work: pages are fetched ahead, and handed to Python a page at a time.
+//! A scan as Python holds it.
 
+use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, parse};
 use crate::errors::{error, raise};
 use crate::options::count;
-use crate::process::Owned;
+use crate::reading::Reading;
 use crate::record::RawRecord;
+use crate::runtime::block;
 use crate::verb::run;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_core::scan::{Consistency, Receipt};
-use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, Result, Scan, ScanOptions};
+use pyo3::types::PyCapsule;
+use std::path::PathBuf;
+use std::sync::Arc;
+use talentdata_core::export::Target;
+use talentdata_core::scan::Consistency;
+use talentdata_core::{Client, ErrorKind, ScanOptions};
 
 /// What `Scan` and `AsyncScan` are made of.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawScan {
     client: Py<BaseClient>,
-    inner: Arc<Inner>,
-    /// The process that began to read; 0 before.
-    process: AtomicU32,
+    reading: Arc<Reading>,
 }
 
-struct Inner {
-    resource: Resource,
-    options: ScanOptions,
-    /// Held while a page is waited for.
-    state: tokio::sync::Mutex<State>,
-    /// The records that Python has not yet taken.
-    records: Mutex<Vec<RawRecord>>,
-    receipt: Mutex<Receipt>,
-}
-
-enum State {
-    /// Nothing was asked for yet.
-    New,
-    Records(Owned<Scan>),
-    Ended,
-    Closed,
-}
-
-impl Inner {
-    /// Waits until there are records to take; false at the end of the list.
-    ///
-    /// Whoever stops waiting loses nothing: what came meanwhile is there to be taken.
-    async fn fill(&self, client: Client) -> Result<bool> {
-        let mut state = self.state.lock().await;
-        if !lock(&self.records).is_empty() {
-            return Ok(true);
-        }
-        if matches!(*state, State::New) {
-            let scan = client.resource(self.resource).scan(self.options.clone());
-            *state = State::Records(Owned::new(scan));
-        }
-        let scan = match &mut *state {
-            State::Records(scan) => scan.get_mut().ok_or_else(elsewhere)?,
-            State::New | State::Ended => return Err(ended()),
-            State::Closed => return Err(closed()),
-        };
-        let batch = scan.next_batch().await;
-        *lock(&self.receipt) = scan.receipt();
-        match batch {
-            Some(Ok(batch)) => {
-                let records = batch.records.into_iter();
-                *lock(&self.records) = records
-                    .map(|record| RawRecord(record.into_bytes()))
-                    .collect();
-                Ok(true)
-            }
-            Some(Err(error)) => {
-                *state = State::Ended;
-                Err(error)
-            }
-            None => {
-                *state = State::Ended;
-                Ok(false)
-            }
-        }
+impl RawScan {
+    /// What a verb of the scan works with.
+    fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Reading>)> {
+        let client = self.client.get().core(py)?;
+        self.reading.claim().map_err(|error| raise(py, &error))?;
+        Ok((client, Arc::clone(&self.reading)))
     }
 }
 
@@ -100,89 +52,81 @@ impl RawScan {
                 return Err(error(py, ErrorKind::InvalidArgument, message));
             }
         };
-        let page_size = page_size.map(|size| count("page_size", size)).transpose()?;
-        Ok(RawScan {
-            client,
-            inner: Arc::new(Inner {
-                resource,
-                options: ScanOptions {
-                    consistency,
-                    page_size,
-                    ..ScanOptions::default()
-                },
-                state: tokio::sync::Mutex::new(State::New),
-                records: Mutex::default(),
-                receipt: Mutex::new(Receipt {
-                    resource: resource.name().to_owned(),
-                    ..Receipt::default()
-                }),
-            }),
-            process: AtomicU32::new(0),
+        let options = ScanOptions {
+            consistency,
+            page_size: page_size.map(|size| count("page_size", size)).transpose()?,
+            ..ScanOptions::default()
+        };
+        let reading = Arc::new(Reading::new(resource, options));
+        Ok(RawScan { client, reading })
+    }
+
+    /// Waits until there are records to take; false at the end of the list.
+    fn fill(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move { reading.fill(&client).await })
+    }
+
+    /// The records that came and were not yet taken.
+    fn take(&self) -> Vec<RawRecord> {
+        self.reading.take()
+    }
+
+    /// A table to collect batches in; waits for the first pages, which tell the columns.
+    fn table(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            Ok(Table::new(reading.schema(&client).await?))
         })
     }
 
-    fn fill(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let client = self.client.get().core(py)?;
-        self.claim(py)?;
-        let inner = Arc::clone(&self.inner);
-        run(py, awaited, async move { inner.fill(client).await })
+    /// Adds the next batch of rows to `table`; false at the end of the list.
+    fn fill_table(&self, py: Python<'_>, awaited: bool, table: Py<Table>) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            let batch = reading.batch(&client).await?;
+            Ok(batch.map(|batch| table.get().push(batch)).is_some())
+        })
     }
 
-    fn take(&self) -> Vec<RawRecord> {
-        std::mem::take(&mut *lock(&self.inner.records))
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol leaves it to the producer whether it can give what is asked for.
+        let _ = requested_schema;
+        let (client, reading) = self.parts(py)?;
+        let schema = block(py, reading.schema(&client))?;
+        stream(py, client, reading, schema)
+    }
+
+    /// Reads the whole list into a file, which appears under its name when it is complete.
+    fn export(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        format: String,
+        path: PathBuf,
+    ) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            reading.export(&client, &format, Target::File(path)).await
+        })
     }
 
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
-        json(&*lock(&self.inner.receipt)).map_err(|error| raise(py, &error))
+        json(&*self.reading.receipt()).map_err(|error| raise(py, &error))
     }
 
     /// Records delivered, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        let receipt = lock(&self.inner.receipt);
+        let receipt = self.reading.receipt();
         (receipt.records, receipt.total_first)
     }
 
     fn close(&self) {
-        // A page that is just being waited for ends with its waiter.
-        if let Ok(mut state) = self.inner.state.try_lock() {
-            *state = State::Closed;
-            lock(&self.inner.records).clear();
-        }
+        self.reading.close();
     }
-}
-
-impl RawScan {
-    /// Refuses a scan that another process reads: its connections and threads are there.
-    fn claim(&self, py: Python<'_>) -> PyResult<()> {
-        let ours = std::process::id();
-        let owner = self
-            .process
-            .compare_exchange(0, ours, Ordering::Relaxed, Ordering::Relaxed);
-        match owner {
-            Err(owner) if owner != ours => Err(raise(py, &elsewhere())),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn elsewhere() -> Error {
-    Error::new(
-        ErrorKind::Closed,
-        "the scan belongs to the process that began it; begin another one here",
-    )
-}
-
-fn ended() -> Error {
-    Error::new(
-        ErrorKind::Closed,
-        "the scan has ended and was read; begin another one with list()",
-    )
-}
-
-fn closed() -> Error {
-    Error::new(ErrorKind::Closed, "the scan was closed before")
 }

@@ -148,7 +148,17 @@ impl Driver {
         } else {
             0.0
         };
-        Batch { records, offset }
+        receipt.doubts.clone_from(&self.sequence.stitcher.doubts);
+        let receipt = Receipt {
+            unknown_fields: self.tally.unknown_fields(),
+            unknown_values: self.tally.unknown_values(),
+            ..receipt.clone()
+        };
+        Batch {
+            records,
+            receipt,
+            offset,
+        }
     }
 
     fn conclude(self) {

@@ -1,5 +1,6 @@
 //! Where a scan stands, so that another one can go on from there.
 
+use super::receipt::Receipt;
 use super::window::Identity;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,8 @@ impl Position {
 pub struct Batch {
     /// The records, in order.
     pub records: Vec<RawRecord>,
+    /// What had been done when they were joined; the scan itself may be further ahead.
+    pub receipt: Receipt,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
 }
