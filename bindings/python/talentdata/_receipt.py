@@ -28,6 +28,7 @@ class Receipt(Record):
         "resource",
         "completeness",
         "doubts",
+        "resumed",
         "records",
         "pages",
         "requests",
@@ -51,6 +52,8 @@ class Receipt(Record):
     """Whether every record that was in the list all the time has been delivered."""
     doubts: Field[list[str]] = Field("doubts", "array", required=True)
     """Why completeness is not proven."""
+    resumed: Field[int] = Field("resumed", "integer", required=True)
+    """How often an export was resumed; 0 when a single run has done it all."""
     records: Field[int] = Field("records", "integer", required=True)
     """Records delivered."""
     pages: Field[int] = Field("pages", "integer", required=True)
