@@ -11,8 +11,6 @@ from ._talentdata import BaseClient, RawScan, Record
 
 R = TypeVar("R", bound=Record)
 
-Consistency = Literal["complete", "fast"]
-
 
 class Resource(Generic[R]):
     """A list of the service, such as `client.contacts`.
@@ -31,7 +29,7 @@ class Resource(Generic[R]):
         self,
         *,
         page_size: int | None = None,
-        consistency: Consistency = "complete",
+        consistency: Literal["complete", "fast"] = "complete",
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
@@ -90,7 +88,7 @@ class AsyncResource(Generic[R]):
         self,
         *,
         page_size: int | None = None,
-        consistency: Consistency = "complete",
+        consistency: Literal["complete", "fast"] = "complete",
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """See `Resource.list`; there is nothing to await before the first record."""

@@ -1,20 +1,33 @@
 """The native module: the Rust core as Python sees it."""
 
 import os
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
-T = TypeVar("T")
+_T = TypeVar("_T")
+
+__all__ = [
+    "BaseClient",
+    "BaseSandbox",
+    "Field",
+    "RawRecord",
+    "RawScan",
+    "Record",
+    "Table",
+    "__version__",
+    "run_command_line",
+]
 
 __version__: str
 
 @final
 class RawRecord: ...
 
+@disjoint_base
 class Record:
-    _documented: tuple[str, ...]
+    _documented: Sequence[str]
     def __new__(cls, json: str | bytes | RawRecord) -> Self: ...
     @property
     def json(self) -> str: ...
@@ -34,7 +47,7 @@ class Record:
     __hash__: None  # type: ignore[assignment]
 
 @final
-class Field(Generic[T]):
+class Field(Generic[_T]):
     def __new__(cls, name: str, kind: str, *, required: bool = False, of: type | None = None) -> Self: ...
     @property
     def name(self) -> str: ...
@@ -43,8 +56,8 @@ class Field(Generic[T]):
     @overload
     def __get__(self, instance: None, owner: Any = None, /) -> Self: ...
     @overload
-    def __get__(self, instance: Record, owner: Any = None, /) -> T: ...
-    def __class_getitem__(cls, key: Any, /) -> Any: ...
+    def __get__(self, instance: Record, owner: Any = None, /) -> _T: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
 
 @final
 class Table:
@@ -52,6 +65,7 @@ class Table:
 
 def run_command_line(arguments: list[str]) -> int: ...
 
+@disjoint_base
 class BaseClient:
     def __new__(
         cls,
@@ -128,6 +142,7 @@ class RawScan:
     def progress(self) -> tuple[int, int | None]: ...
     def close(self) -> None: ...
 
+@disjoint_base
 class BaseSandbox:
     def __new__(
         cls,

@@ -118,10 +118,52 @@ impl Scan {
     pub fn receipt(&self) -> Receipt {
         self.scan.receipt()
     }
+
+    /// See [`AsyncScan::into_batches`].
+    #[cfg(feature = "arrow")]
+    pub fn into_batches(self, rows: usize) -> BatchScan {
+        BatchScan {
+            scan: self.scan.into_batches(rows),
+            runtime: self.runtime,
+        }
+    }
 }
 
 impl Iterator for Scan {
     type Item = Result<RawRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.runtime.block_on(self.scan.next())
+    }
+}
+
+/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>`.
+#[cfg(feature = "arrow")]
+pub struct BatchScan {
+    // Dropped first, while its runtime still runs.
+    scan: crate::arrow::BatchScan,
+    runtime: Arc<Runtime>,
+}
+
+#[cfg(feature = "arrow")]
+impl BatchScan {
+    /// See [`crate::arrow::BatchScan::schema`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn schema(&mut self) -> Result<crate::arrow::SchemaRef> {
+        self.runtime.block_on(self.scan.schema())
+    }
+
+    /// What has been done so far; final once the scan has ended.
+    pub fn receipt(&self) -> Receipt {
+        self.scan.receipt()
+    }
+}
+
+#[cfg(feature = "arrow")]
+impl Iterator for BatchScan {
+    type Item = Result<crate::arrow::RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.runtime.block_on(self.scan.next())

@@ -1,6 +1,6 @@
 //! Writes a list into a file or to standard output; the final name appears only when it is whole.
 //!
-//! Until then the records are in `PATH.part`, and `PATH.checkpoint` says how far they go. The
+//! Until then the records are in `PATH.part` (those of Parquet in `PATH.part.1` and so on), and `PATH.checkpoint` says how far they go. The
 //! checkpoint is written after the first page, about once a second from then on, and whenever the
 //! export stops, each time after the data it speaks of has been synced. Whatever ends an export, a
 //! resumed one goes on from there; if the list has not changed, the file is byte for byte the same
@@ -10,18 +10,20 @@
 //! directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
+mod encoder;
 mod format;
-mod lines;
+mod groups;
 mod output;
 mod part;
+mod piece;
 mod place;
+mod unfinished;
 
 pub use format::Format;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Completeness, Receipt, Scan, ScanOptions};
-use checkpoint::Question;
 use output::Output;
 use std::path::PathBuf;
 use talentdata_types::Resource;
@@ -56,7 +58,8 @@ impl Export {
     ///
     /// `progress` is told after each page; the receipt covers the runs that are resumed, too. Writing
     /// blocks the calling task, while the pages are fetched on another: a slow disk slows the
-    /// fetching and fills no memory. On a runtime of a single thread they take turns.
+    /// fetching and fills no memory. On a runtime of a single thread they take turns. Dropping the
+    /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
     ///
     /// # Errors
     /// Those of the scan; `Io`, naming the file, also when another export is writing to it;
@@ -72,8 +75,7 @@ impl Export {
             let message = "scan.resume: an export goes on from its checkpoint; leave it out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let question = Question::new(self, client.config().base_url());
-        let mut output = Output::open(&self.target, question, self.resume)?;
+        let mut output = Output::open(self, client.config().base_url())?;
         let options = ScanOptions {
             resume: output.position(),
             ..self.scan.clone()

@@ -127,6 +127,30 @@ impl<T> Scan<T> {
 }
 
 impl Scan {
+    /// A scan that brings just these pages.
+    #[cfg(test)]
+    #[cfg(feature = "arrow")]
+    pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
+        let (sender, batches) = mpsc::channel(pages.len().max(1));
+        for page in pages {
+            let batch = page.map(|records| Batch {
+                records,
+                receipt: Receipt::default(),
+                offset: 0,
+                layouts: crate::page::Layouts::default(),
+            });
+            assert!(sender.try_send(batch).is_ok());
+        }
+        Scan {
+            resource,
+            batches,
+            current: VecDeque::new(),
+            receipt: Arc::default(),
+            read: Ok,
+            _driver: AbortOnDrop(tokio::spawn(async {})),
+        }
+    }
+
     /// The next records, as they come.
     #[cfg(feature = "arrow")]
     pub(crate) fn poll_records(

@@ -1,8 +1,10 @@
 //! Ctrl-C and SIGTERM, by real signals.
 
 use crate::support::{Ended, against, program, records, sandbox};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
@@ -16,6 +18,15 @@ fn send(child: &Child, signal: Signal) {
 /// Waits until the sandbox has seen so many requests of the child.
 fn wait_for(child: &mut Child, sandbox: &Sandbox, requests: u64) {
     while sandbox.stats().requests < requests {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until nothing more goes into the pipe, so that whoever writes to it is stuck.
+fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
+    let at_once = Timespec::default();
+    while poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&at_once)).unwrap() > 0 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
         sleep(Duration::from_millis(5));
     }
@@ -70,12 +81,11 @@ fn several_lists_stop_together() {
 #[test]
 fn a_reader_that_stalls_does_not_hold_up_the_end() {
     let sandbox = endless();
-    let mut child = against(&sandbox, &["export", "contacts", "--out", "-"])
-        .spawn()
-        .unwrap();
-    // Held open and never read, so that the pipe is full.
-    let _stalled = child.stdout.take();
-    wait_for(&mut child, &sandbox, 10);
+    let (_stalled, writer) = std::io::pipe().unwrap();
+    let mut command = against(&sandbox, &["export", "contacts", "--out", "-"]);
+    command.stdout(writer.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    wait_until_full(&mut child, &writer);
     send(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
@@ -107,4 +117,24 @@ fn a_verb_that_leaves_nothing_behind_dies_of_the_signal_itself() {
     wait_for(&mut child, &sandbox, 1);
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+}
+
+#[test]
+fn a_second_signal_ends_what_the_first_cannot_stop() {
+    let sandbox = endless();
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Held open and never read, so that the program is stuck in writing to it.
+    let options = std::fs::File::options().read(true).write(true).open(&pipe);
+    let stalled = options.unwrap();
+    let verb = ["export", "contacts", "--out", pipe.to_str().unwrap()];
+    let mut child = against(&sandbox, &verb).spawn().unwrap();
+    wait_until_full(&mut child, &stalled);
+    send(&child, Signal::INT);
+    send(&child, Signal::TERM);
+    // Two signals at the same time have no order.
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
 }

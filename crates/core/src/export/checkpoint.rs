@@ -1,6 +1,9 @@
 //! The checkpoint of an unfinished export: how far it went, and which export it is of.
 
+use super::encoder::Columns;
+use super::piece::Piece;
 use super::place::{Place, failed};
+use super::unfinished::Unfinished;
 use super::{Export, Format};
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind, Result};
@@ -58,10 +61,10 @@ impl Question {
 pub(super) struct Checkpoint {
     version: u32,
     pub(super) export: Question,
-    /// Length of the part file.
-    pub(super) bytes: u64,
-    /// A hash of its last bytes.
-    pub(super) tail: String,
+    /// The columns, in formats that have them.
+    pub(super) columns: Option<Columns>,
+    /// The part file, or those of the groups that have ended.
+    pub(super) pieces: Vec<Piece>,
     /// Where the scan stands.
     pub(super) position: Position,
     /// What has been done up to there.
@@ -69,19 +72,14 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub(super) fn new(
-        export: Question,
-        (bytes, tail): (u64, String),
-        position: Position,
-        receipt: Receipt,
-    ) -> Self {
+    pub(super) fn of(unfinished: &Unfinished, columns: Option<Columns>) -> Self {
         Checkpoint {
             version: VERSION,
-            export,
-            bytes,
-            tail,
-            position,
-            receipt,
+            export: unfinished.question.clone(),
+            columns,
+            pieces: unfinished.pieces.clone(),
+            position: unfinished.position.clone(),
+            receipt: unfinished.receipt.clone(),
         }
     }
 

@@ -11,16 +11,45 @@ use std::str::FromStr;
 pub enum Format {
     /// JSON Lines: a record a line, as the service sent it.
     Jsonl,
+    /// CSV with a header.
+    Csv,
+    /// Parquet. It is resumed at the last row group that ended, and needs the space twice for a
+    /// moment: the row groups are joined at the end.
+    Parquet,
+    /// The Arrow IPC file format. It cannot be resumed and always begins afresh.
+    Arrow,
+}
+
+/// How an unfinished export lies on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// In one file that grows and may be cut back.
+    Growing,
+    /// In one file for each group of records.
+    Groups,
+    /// In one file that is of no use before its end.
+    Whole,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 1] = [Self::Jsonl];
+    pub const ALL: [Format; 4] = [Self::Jsonl, Self::Csv, Self::Parquet, Self::Arrow];
 
     /// What a file's name ends with, without the dot; also the format's name.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
+    pub(super) const fn layout(self) -> Layout {
+        match self {
+            Self::Jsonl | Self::Csv => Layout::Growing,
+            Self::Parquet => Layout::Groups,
+            Self::Arrow => Layout::Whole,
         }
     }
 }

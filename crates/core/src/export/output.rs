@@ -1,98 +1,73 @@
-//! An output in the making: data first, then the checkpoint that speaks of them, at last the final name.
+//! Where the batches of a scan go: into the encoder, and with it into a stream or an unfinished file.
 
-use super::Target;
-use super::checkpoint::{Checkpoint, Question};
-use super::lines::write_lines;
-use super::part::Part;
-use super::place::{Destination, Place, failed, remove};
-use crate::error::{Error, ErrorKind, Result};
+use super::checkpoint::Question;
+use super::encoder::Encoder;
+use super::place::{Destination, Place, failed};
+use super::unfinished::Unfinished;
+use super::{Export, Target};
+use crate::config::BaseUrl;
+use crate::error::{Error, Result};
 use crate::scan::{Batch, Position, Receipt};
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use talentdata_types::ListShape;
 
-/// How often a checkpoint is written: the work that a crash may cost.
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Where records are written to.
+/// An output in the making.
 pub(super) struct Output {
+    shape: &'static ListShape,
     to: To,
-    buffer: Vec<u8>,
+    encoder: Encoder,
+    /// What came before the columns were decided.
+    waiting: Vec<Batch>,
     /// What all runs have done, up to the last batch.
     receipt: Receipt,
     /// What the runs before this one have done.
     earlier: Option<Receipt>,
+    /// Whether writing has failed, so that nothing more may be kept.
+    failed: bool,
 }
 
 enum To {
-    File(Unfinished),
-    Stream(Box<dyn Write + Send>, PathBuf),
-}
-
-/// A file that has not yet its final name.
-struct Unfinished {
-    place: Place,
-    question: Question,
-    part: Part,
-    /// Whether what an earlier export has left, beyond what is resumed, is gone.
-    cleared: bool,
-    /// Whether it has its final name.
-    finished: bool,
-    /// Length of the part file up to the last batch.
-    bytes: u64,
-    position: Position,
-    saved: Option<Saved>,
-}
-
-/// The checkpoint that is there.
-struct Saved {
-    records: u64,
-    bytes: u64,
-    at: Instant,
+    File(Box<Unfinished>),
+    /// None once the encoder has got it.
+    Stream(Option<Box<dyn Write + Send>>, String),
 }
 
 impl Output {
     /// Finds the place and keeps others away from it. What an earlier export has left there stays
     /// until there is something to write.
-    pub(super) fn open(target: &Target, question: Question, resume: bool) -> Result<Self> {
-        let mut output = Output {
-            to: To::Stream(Box::new(std::io::stdout()), "standard output".into()),
-            buffer: Vec::new(),
-            receipt: Receipt::default(),
-            earlier: None,
-        };
-        let Target::File(path) = target else {
-            return Ok(output);
-        };
-        let Destination::File(place) = Place::look(path)? else {
-            let opened = OpenOptions::new().write(true).open(path);
-            let stream = opened.map_err(|error| failed("open", path, &error))?;
-            output.to = To::Stream(Box::new(stream), path.clone());
-            return Ok(output);
-        };
-        let mut unfinished = Unfinished {
-            part: Part::open(&place)?,
-            place,
-            question,
-            cleared: false,
-            finished: false,
-            bytes: 0,
-            position: Position::default(),
-            saved: None,
-        };
-        if unfinished.part.found {
-            output.earlier = match resume {
-                true => unfinished.resume()?,
-                false => {
-                    tracing::info!(path = %unfinished.part.path.display(), "an unfinished export is overwritten");
-                    None
+    pub(super) fn open(export: &Export, base_url: &BaseUrl) -> Result<Self> {
+        let shape = export.resource.shape();
+        let mut encoder = Encoder::new(export.format, shape)?;
+        let mut earlier = None;
+        let to = match &export.target {
+            Target::Stdout => {
+                let stream = Box::new(std::io::stdout());
+                To::Stream(Some(stream), "standard output".into())
+            }
+            Target::File(path) => match Place::look(path)? {
+                Destination::Stream => {
+                    let opened = OpenOptions::new().write(true).open(path);
+                    let stream = opened.map_err(|error| failed("open", path, &error))?;
+                    To::Stream(Some(Box::new(stream)), path.display().to_string())
                 }
-            };
-        }
-        output.receipt = output.earlier.clone().unwrap_or_default();
-        output.to = To::File(unfinished);
-        Ok(output)
+                Destination::File(place) => {
+                    let question = Question::new(export, base_url);
+                    let mut unfinished = Unfinished::open(place, question, export.format)?;
+                    earlier = unfinished.begin(export.resume, &mut encoder)?;
+                    To::File(Box::new(unfinished))
+                }
+            },
+        };
+        Ok(Output {
+            shape,
+            to,
+            encoder,
+            waiting: Vec::new(),
+            receipt: earlier.clone().unwrap_or_default(),
+            earlier,
+            failed: false,
+        })
     }
 
     /// Where the scan goes on; none at the beginning.
@@ -108,181 +83,102 @@ impl Output {
         &self.receipt
     }
 
-    pub(super) fn write(&mut self, batch: Batch) -> Result<()> {
-        self.buffer.clear();
-        write_lines(&batch.records, &mut self.buffer);
-        match &mut self.to {
-            To::Stream(stream, path) => {
-                let written = stream.write_all(&self.buffer);
-                written.map_err(|error| failed("write", path, &error))?;
-            }
-            To::File(unfinished) => {
-                unfinished.clear()?;
-                unfinished.append(&self.buffer)?;
-                unfinished.position.advance(&batch);
-            }
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// `Io`, naming the file.
+    pub(super) fn write(&mut self, mut batch: Batch) -> Result<()> {
+        if let Some(earlier) = &self.earlier {
+            batch.receipt = batch.receipt.after(earlier);
         }
-        self.receipt = self.whole(batch.receipt);
-        if let To::File(unfinished) = &mut self.to
-            && unfinished.is_due()
-        {
-            unfinished.save(&self.receipt)?;
+        self.receipt = batch.receipt.clone();
+        self.waiting.push(batch);
+        let waiting = || self.waiting.iter().map(|batch| batch.records.len()).sum();
+        if self.encoder.sample().is_some_and(|most| most > waiting()) {
+            return Ok(());
         }
-        Ok(())
+        let written = self.write_waiting();
+        self.failed |= written.is_err();
+        written
     }
 
     /// Gives the file its final name; `receipt` is that of this run.
     pub(super) fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
-        match &mut self.to {
-            To::Stream(stream, path) => {
-                let flushed = stream.flush();
-                flushed.map_err(|error| failed("write", path, &error))?;
+        let finished = self.write_waiting().and_then(|()| match &mut self.to {
+            To::File(unfinished) => unfinished.finish(&mut self.encoder),
+            To::Stream(..) => {
+                self.open_encoder()?;
+                self.encoder.finish().map_err(|error| self.named(error))
             }
-            To::File(unfinished) => unfinished.finish()?,
-        }
-        Ok(self.whole(receipt))
+        });
+        self.failed |= finished.is_err();
+        finished?;
+        Ok(match &self.earlier {
+            Some(earlier) => receipt.after(earlier),
+            None => receipt,
+        })
     }
 
     /// Keeps what can be resumed, leaves nothing else, and says so.
     pub(super) fn abandon(mut self, error: Error) -> Error {
         let kept = match &mut self.to {
-            To::Stream(_, path) => format!("what {} has got is not the whole", path.display()),
-            To::File(unfinished) => unfinished.abandon(&self.receipt, error.message()),
+            To::Stream(_, name) => format!("what {name} has got is not the whole"),
+            To::File(unfinished) => {
+                unfinished.abandon(&mut self.encoder, self.failed, error.message())
+            }
         };
         let message = format!("{}; {kept}", error.message());
         error.with_message(message)
     }
 
-    fn whole(&self, receipt: Receipt) -> Receipt {
-        match &self.earlier {
-            Some(earlier) => receipt.after(earlier),
-            None => receipt,
+    fn write_waiting(&mut self) -> Result<()> {
+        if self.encoder.sample().is_some() {
+            let records = self.waiting.iter().flat_map(|batch| &batch.records);
+            self.encoder.decide(&records.cloned().collect::<Vec<_>>());
         }
-    }
-}
-
-impl Unfinished {
-    /// Takes up what the checkpoint says, if there is one; returns the receipt up to there.
-    fn resume(&mut self) -> Result<Option<Receipt>> {
-        let Some(checkpoint) = Checkpoint::load(&self.place)? else {
-            return Ok(None);
-        };
-        checkpoint.check(&self.question, &self.place)?;
-        let length = self.part.length()?;
-        let why = if length < checkpoint.bytes {
-            let expected = checkpoint.bytes;
-            format!("has {length} bytes, and its checkpoint speaks of {expected}")
-        } else if self.part.tail(checkpoint.bytes)? != checkpoint.tail {
-            "was changed since its checkpoint was written".to_owned()
-        } else {
-            String::new()
-        };
-        if !why.is_empty() {
-            let part = self.part.path.display();
-            let message = format!("{part} {why}; {}", self.place.way_out());
-            return Err(Error::new(ErrorKind::Io, message));
+        for batch in std::mem::take(&mut self.waiting) {
+            self.encode(batch)?;
         }
-        self.bytes = checkpoint.bytes;
-        self.position = checkpoint.position;
-        self.saved = Some(Saved {
-            records: checkpoint.receipt.records,
-            bytes: checkpoint.bytes,
-            at: Instant::now(),
-        });
-        Ok(Some(checkpoint.receipt))
-    }
-
-    /// Removes what an earlier export has left beyond what is resumed.
-    fn clear(&mut self) -> Result<()> {
-        if self.cleared {
-            return Ok(());
-        }
-        if self.saved.is_none() {
-            // First of all, because it speaks of data that are going to be overwritten.
-            remove(&self.place.checkpoint())?;
-            self.place.sync_folder()?;
-        }
-        self.part.cut(self.bytes)?;
-        self.cleared = true;
         Ok(())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.part.write_all(bytes);
-        written.map_err(|error| failed("write", &self.part.path, &error))?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn is_due(&self) -> bool {
-        self.saved
-            .as_ref()
-            .is_none_or(|saved| saved.at.elapsed() >= INTERVAL)
-    }
-
-    fn save(&mut self, receipt: &Receipt) -> Result<()> {
-        self.part.sync()?;
-        let tail = self.part.tail(self.bytes)?;
-        let checkpoint = Checkpoint::new(
-            self.question.clone(),
-            (self.bytes, tail),
-            self.position.clone(),
-            receipt.clone(),
-        );
-        checkpoint.store(&self.place)?;
-        self.saved = Some(Saved {
-            records: receipt.records,
-            bytes: self.bytes,
-            at: Instant::now(),
-        });
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.clear()?;
-        self.part.sync()?;
-        let path = &self.place.path;
-        fs::rename(&self.part.path, path).map_err(|error| failed("create", path, &error))?;
-        self.finished = true;
-        self.place.sync_folder()?;
-        remove(&self.place.checkpoint())
-    }
-
-    /// Keeps what can be resumed, and tells what that is; `why` is known already.
-    fn abandon(&mut self, receipt: &Receipt, why: &str) -> String {
-        if self.finished {
-            return format!("{} is whole", self.place.path.display());
-        }
-        let mut trouble = String::new();
-        if let Err(error) = self.settle(receipt)
-            && error.message() != why
-        {
-            trouble = format!(" ({})", error.message());
-        }
-        let part = self.part.path.display();
-        if let Some(Saved { records, .. }) = self.saved {
-            return format!("{records} records are kept in {part}, to be resumed{trouble}");
-        }
-        if self.part.found && !self.cleared {
-            return format!("{part}, left by an earlier export, is as it was");
-        }
-        match remove(&self.part.path) {
-            Ok(()) => format!("nothing is left behind{trouble}"),
-            Err(error) => format!("nothing can be resumed, and {}", error.message()),
+    fn encode(&mut self, mut batch: Batch) -> Result<()> {
+        loop {
+            self.open_encoder()?;
+            let taken = self.encoder.sink()?.write(&batch.records);
+            let rest = batch.split_off(taken.map_err(|error| self.named(error))?, self.shape);
+            match &mut self.to {
+                To::File(unfinished) => unfinished.note(batch, &mut self.encoder)?,
+                // Whoever reads it need not wait.
+                To::Stream(..) => {
+                    let flushed = self.encoder.sink()?.flush();
+                    flushed.map_err(|error| self.named(error))?;
+                }
+            }
+            match rest {
+                Some(rest) => batch = rest,
+                None => return Ok(()),
+            }
         }
     }
 
-    /// Brings part file and checkpoint to where the last whole batch ended.
-    fn settle(&mut self, receipt: &Receipt) -> Result<()> {
-        if !self.cleared {
-            return Ok(());
+    fn open_encoder(&mut self) -> Result<()> {
+        match &mut self.to {
+            To::File(unfinished) => unfinished.open_encoder(&mut self.encoder),
+            To::Stream(stream, _) => match stream.take() {
+                Some(stream) => self.encoder.open(stream, 0),
+                None => Ok(()),
+            },
         }
-        // Half a batch may be what fills the disk.
-        self.part.cut(self.bytes)?;
-        let saved = self.saved.as_ref().map_or(0, |saved| saved.bytes);
-        match saved < self.bytes {
-            true => self.save(receipt),
-            false => Ok(()),
+    }
+
+    fn named(&self, error: Error) -> Error {
+        match &self.to {
+            To::File(unfinished) => unfinished.named(error),
+            To::Stream(_, name) => {
+                let message = format!("{name}: {}", error.message());
+                error.with_message(message)
+            }
         }
     }
 }

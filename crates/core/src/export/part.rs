@@ -1,24 +1,18 @@
-//! The file of an unfinished export: locked, cut back, synced, and recognised by its tail.
+//! The file of an unfinished export: locked, cut back and synced.
 
 use super::place::{Place, failed};
 use crate::error::{Error, ErrorKind, Result};
 use same_file::Handle;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::path::PathBuf;
-use xxhash_rust::xxh3::xxh3_64;
-
-/// How much of the end is looked at to notice that a file was changed.
-const TAIL: u64 = 4096;
 
 /// `PATH.part`, which nobody else writes to.
 pub(super) struct Part {
-    file: File,
+    pub(super) file: File,
     pub(super) path: PathBuf,
     /// Whether it was there before.
     pub(super) found: bool,
-    /// After a failed sync the next one may succeed without the data that were lost.
-    doubtful: bool,
 }
 
 impl Part {
@@ -56,14 +50,7 @@ impl Part {
                 .and_then(Handle::from_file)
                 .and_then(|mine| Ok(mine == Handle::from_path(&path)?));
             match is_there {
-                Ok(true) => {
-                    return Ok(Part {
-                        file,
-                        path,
-                        found,
-                        doubtful: false,
-                    });
-                }
+                Ok(true) => return Ok(Part { file, path, found }),
                 Ok(false) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("open", &path, &error)),
@@ -71,52 +58,19 @@ impl Part {
         }
     }
 
-    pub(super) fn length(&self) -> Result<u64> {
-        let length = self.file.metadata().map(|metadata| metadata.len());
-        length.map_err(|error| failed("read", &self.path, &error))
-    }
-
-    /// A hash of the bytes before `end`; goes on writing there.
-    pub(super) fn tail(&mut self, end: u64) -> Result<String> {
-        let mut bytes = Vec::new();
-        let length = end.min(TAIL);
-        let read = self
-            .file
-            .seek(SeekFrom::Start(end - length))
-            .and_then(|_| (&self.file).take(length).read_to_end(&mut bytes));
-        read.map_err(|error| failed("read", &self.path, &error))?;
-        Ok(format!("{:016x}", xxh3_64(&bytes)))
-    }
-
     /// Drops what is behind `end`, and goes on writing there.
     pub(super) fn cut(&mut self, end: u64) -> Result<()> {
         let cut = self.file.set_len(end);
         cut.and_then(|()| self.file.seek(SeekFrom::Start(end)))
-            .map_err(|error| failed("write", &self.path, &error))?;
-        Ok(())
-    }
-
-    /// Comes back when the data are on the disk.
-    ///
-    /// # Errors
-    /// `Io`; once it has failed, for ever.
-    pub(super) fn sync(&mut self) -> Result<()> {
-        let synced = match self.doubtful {
-            true => Err(io::Error::other("data may have been lost before")),
-            false => self.file.sync_all(),
-        };
-        self.doubtful = synced.is_err();
-        synced.map_err(|error| failed("sync", &self.path, &error))
+            .map(drop)
+            .map_err(|error| failed("write", &self.path, &error))
     }
 }
 
-impl Write for Part {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Closing is not enough while a process that is being forked off has a copy of the file.
+        let _ = self.file.unlock();
     }
 }
 

@@ -66,6 +66,11 @@ impl Place {
         self.with(".checkpoint.new")
     }
 
+    /// The unfinished data of a format that is written in groups, from 1.
+    pub(super) fn group(&self, number: usize) -> PathBuf {
+        self.with(&format!(".part.{number}"))
+    }
+
     /// How to be rid of an unfinished export that cannot be resumed.
     pub(super) fn way_out(&self) -> String {
         format!(

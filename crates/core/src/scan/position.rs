@@ -1,10 +1,13 @@
 //! Where a scan stands, so that another one can go on from there.
 
 use super::receipt::Receipt;
+use super::tally::Tally;
 use super::window::Identity;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use talentdata_types::ListShape;
 
 /// How many identities a position carries: as many records may be removed or added around it,
 /// before the scan goes on, without a doubt about completeness.
@@ -45,4 +48,92 @@ pub struct Batch {
     pub receipt: Receipt,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+    /// The field names of the records.
+    pub(super) layouts: Layouts,
+}
+
+impl Batch {
+    /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
+    pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+        if count >= self.records.len() {
+            return None;
+        }
+        let rest = Batch {
+            records: self.records.split_off(count),
+            receipt: self.receipt.clone(),
+            offset: self.offset,
+            layouts: self.layouts.clone(),
+        };
+        if let Some(last) = self.records.last() {
+            self.offset = last.offset();
+        }
+        let mut tally = Tally::new(shape);
+        tally.count(&rest.layouts, &rest.records);
+        self.receipt.records -= rest.records.len() as u64;
+        subtract(&mut self.receipt.unknown_fields, &tally.unknown_fields());
+        for (field, values) in tally.unknown_values() {
+            if let Some(counts) = self.receipt.unknown_values.get_mut(&field) {
+                subtract(counts, &values);
+            }
+        }
+        self.receipt
+            .unknown_values
+            .retain(|_, counts| !counts.is_empty());
+        Some(rest)
+    }
+}
+
+fn subtract(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
+    for (name, other) in others {
+        if let Some(count) = counts.get_mut(name) {
+            *count = count.saturating_sub(*other);
+        }
+    }
+    counts.retain(|_, count| *count > 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Page;
+    use crate::transport::Answer;
+    use talentdata_types::Resource;
+
+    #[test]
+    fn a_batch_in_two_parts_counts_the_same() {
+        let shape = Resource::Contacts.shape();
+        let mut tally = Tally::new(shape);
+        let records: Vec<String> = (1..5)
+            .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
+            .collect();
+        let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
+        let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
+        tally.count(&page.layouts, &page.records);
+        let receipt = Receipt {
+            records: 100,
+            unknown_fields: tally.unknown_fields(),
+            ..Receipt::default()
+        };
+        let whole = Batch {
+            records: page.records,
+            receipt,
+            offset: 74,
+            layouts: page.layouts,
+        };
+        let mut first = whole.clone();
+        let rest = first.split_off(1, shape).unwrap();
+        assert_eq!((first.records.len(), rest.records.len()), (1, 3));
+        assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
+        assert_eq!(first.receipt.unknown_fields.len(), 1);
+        assert_eq!(first.receipt.unknown_fields["new0"], 1);
+        assert_eq!(rest.receipt, whole.receipt);
+        assert_eq!((first.offset, rest.offset), (71, 74));
+        let (mut at_once, mut in_parts) = (Position::default(), Position::default());
+        at_once.advance(&whole);
+        in_parts.advance(&first);
+        in_parts.advance(&rest);
+        assert_eq!(at_once, in_parts);
+        assert!(first.split_off(1, shape).is_none());
+    }
 }

@@ -1,6 +1,7 @@
 //! Counts the fields and enum values of records that the spec does not know.
 
 use crate::json;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
 use talentdata_types::{Field, ListShape};
@@ -36,24 +37,52 @@ impl Tally {
         }
     }
 
-    pub(super) fn count(&mut self, record: &RawRecord) {
+    /// Counts these records of a page.
+    pub(super) fn count(&mut self, layouts: &Layouts, records: &[RawRecord]) {
+        let mut times = vec![0; layouts.len()];
+        for record in records {
+            if let Some(times) = times.get_mut(record.layout()) {
+                *times += 1;
+            }
+        }
+        for (layout, times) in times
+            .into_iter()
+            .enumerate()
+            .filter(|(_, times)| *times > 0)
+        {
+            self.count_layout(layouts.names(layout), times);
+        }
+        if self
+            .shape
+            .fields
+            .iter()
+            .any(|field| !field.known_values.is_empty())
+        {
+            records.iter().for_each(|record| self.count_values(record));
+        }
+    }
+
+    fn count_layout<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>, times: u64) {
         let mut guess = 0;
-        for (raw_name, value) in record.members() {
-            // Records mostly have the same fields in the same order, so the next one is the best guess.
+        for raw_name in names {
+            // Layouts mostly have the same fields in the same order, so the next one is the best guess.
             let index = match self.seen.get(guess) {
                 Some(seen) if seen.raw_name == raw_name => Some(guess),
                 _ => self.find(raw_name),
             };
-            let Some(index) = index else {
-                self.others += 1;
-                continue;
-            };
-            guess = index + 1;
-            let seen = &mut self.seen[index];
-            seen.count += 1;
-            if let Some(field) = seen.field
-                && !field.known_values.is_empty()
-            {
+            match index.and_then(|index| self.seen.get_mut(index)) {
+                Some(seen) => seen.count += times,
+                None => self.others += times,
+            }
+            guess = index.unwrap_or(guess) + 1;
+        }
+    }
+
+    fn count_values(&mut self, record: &RawRecord) {
+        for (raw_name, value) in record.members() {
+            let field = json::text(raw_name)
+                .and_then(|name| self.shape.fields.iter().find(|field| field.name == name));
+            if let Some(field) = field.filter(|field| !field.known_values.is_empty()) {
                 self.count_value(field, value);
             }
         }
@@ -115,7 +144,8 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Place;
+    use crate::page::Page;
+    use crate::transport::Answer;
     use talentdata_types::{FieldKind, Resource};
 
     const FIELDS: &[Field] = &[
@@ -133,6 +163,18 @@ mod tests {
         },
     ];
 
+    /// Counts the records of a page.
+    fn count(tally: &mut Tally, records: &str) {
+        let total = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        let page = Page::read(
+            &Answer::of_json(format!("{{\"rows\":[{records}],{total}}}")),
+            None,
+            0,
+        )
+        .unwrap();
+        tally.count(&page.layouts, &page.records);
+    }
+
     #[test]
     fn only_what_the_spec_does_not_know_is_counted() {
         let operation = Resource::Contacts.shape().operation;
@@ -144,23 +186,18 @@ mod tests {
             fields: FIELDS,
         };
         let mut tally = Tally::new(Box::leak(Box::new(shape)));
-        for json in [
-            r#"{"id":"1","state":"open","new":1}"#,
-            r#"{"new":2,"id":"2","state":"ajar"}"#,
+        count(
+            &mut tally,
+            r#"{"id":"1","state":"open","new":1},{"new":2,"id":"2","state":"ajar"}"#,
+        );
+        count(
+            &mut tally,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
-        ] {
-            let place = Place {
-                offset: 0,
-                index: 0,
-            };
-            tally.count(&RawRecord::new(
-                bytes::Bytes::from_static(json.as_bytes()),
-                place,
-            ));
-        }
+        );
         let fields = tally.unknown_fields();
         assert_eq!(fields["late"], 1);
         assert_eq!(fields["new"], 3);
+        assert_eq!(fields.len(), 2);
         assert_eq!(
             tally.unknown_values()["state"],
             BTreeMap::from([("ajar".to_owned(), 1)])
@@ -170,10 +207,10 @@ mod tests {
     #[test]
     fn names_used_as_data_do_not_fill_the_memory() {
         let mut tally = Tally::new(Resource::Contacts.shape());
-        for index in 0..2000 {
-            let json = format!(r#"{{"key{index}":1}}"#);
-            tally.count(&RawRecord::new(json.into(), Place { offset: 0, index }));
-        }
+        let records: Vec<String> = (0..2000)
+            .map(|index| format!(r#"{{"key{index}":1}}"#))
+            .collect();
+        count(&mut tally, &records.join(","));
         let counts = tally.unknown_fields();
         assert_eq!(counts.len(), MOST_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod drift;
+#[cfg(feature = "arrow")]
+mod formats;
 mod interruptions;
 mod kills;
 mod places;
