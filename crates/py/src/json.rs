@@ -1,26 +1,43 @@
 //! JSON that is known to be valid, as Python objects: integers exact, other numbers as floats.
 
-use crate::errors::error;
 use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use pyo3::{IntoPyObjectExt, intern};
-use talentdata_core::ErrorKind;
 use talentdata_core::json::{items, members, text};
 
-/// Deeper values would exhaust the stack; `Record.json` still holds them.
-const DEEPEST: usize = 200;
 /// Python refuses to read more decimal digits at once, against an attack that costs time.
 const DIGITS: usize = 4000;
 
-/// The value as a Python object.
+/// The value as a Python object. Its nesting was bounded when it was checked.
 pub(crate) fn value<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    nested(py, json, 0)
+    match json {
+        [b'"', raw @ .., b'"'] => name(py, raw),
+        [b'{', ..] => Ok(dict(py, json)?.into_any()),
+        [b'[', ..] => {
+            let list = PyList::empty(py);
+            for item in items(json) {
+                list.append(value(py, item)?)?;
+            }
+            Ok(list.into_any())
+        }
+        b"true" => true.into_bound_py_any(py),
+        b"false" => false.into_bound_py_any(py),
+        b"null" => Ok(py.None().into_bound(py)),
+        number => self::number(py, number),
+    }
 }
 
 /// An object as a dict. Of a name that comes twice the first counts, here and everywhere.
 pub(crate) fn dict<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyDict>> {
-    nested_dict(py, json, 0)
+    let dict = PyDict::new(py);
+    for (raw, value) in members(json) {
+        let name = name(py, raw)?;
+        if !dict.contains(&name)? {
+            dict.set_item(name, self::value(py, value)?)?;
+        }
+    }
+    Ok(dict)
 }
 
 /// A member's name.
@@ -34,39 +51,6 @@ pub(crate) fn name<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyAn
 /// Whether a raw name reads `wanted`.
 pub(crate) fn is_named(raw: &[u8], wanted: &str) -> bool {
     raw == wanted.as_bytes() || raw.contains(&b'\\') && text(raw).is_some_and(|name| name == wanted)
-}
-
-fn nested<'py>(py: Python<'py>, json: &[u8], depth: usize) -> PyResult<Bound<'py, PyAny>> {
-    if depth > DEEPEST {
-        let message = format!("JSON nested deeper than {DEEPEST} levels; read the text from .json");
-        return Err(error(py, ErrorKind::Schema, message));
-    }
-    match json {
-        [b'"', raw @ .., b'"'] => name(py, raw),
-        [b'{', ..] => Ok(nested_dict(py, json, depth)?.into_any()),
-        [b'[', ..] => {
-            let list = PyList::empty(py);
-            for item in items(json) {
-                list.append(nested(py, item, depth + 1)?)?;
-            }
-            Ok(list.into_any())
-        }
-        b"true" => true.into_bound_py_any(py),
-        b"false" => false.into_bound_py_any(py),
-        b"null" => Ok(py.None().into_bound(py)),
-        number => self::number(py, number),
-    }
-}
-
-fn nested_dict<'py>(py: Python<'py>, json: &[u8], depth: usize) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (raw, value) in members(json) {
-        let name = name(py, raw)?;
-        if !dict.contains(&name)? {
-            dict.set_item(name, nested(py, value, depth + 1)?)?;
-        }
-    }
-    Ok(dict)
 }
 
 fn number<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {

@@ -7,9 +7,8 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
-use serde::de::IgnoredAny;
 use talentdata_core::ErrorKind;
-use talentdata_core::json::members;
+use talentdata_core::json::{is_object, members};
 
 /// `repr` shows at most this many characters of a record.
 const SHOWN: usize = 400;
@@ -82,8 +81,8 @@ impl Record {
             ));
         };
         let text = text.trim();
-        if !text.starts_with('{') || serde_json::from_str::<IgnoredAny>(text).is_err() {
-            let message = "json: it is not the text of one JSON object";
+        if !is_object(text) {
+            let message = "json: it is not the text of one JSON object, nested 128 levels at most";
             return Err(error(json.py(), ErrorKind::InvalidArgument, message));
         }
         Ok(Record {
