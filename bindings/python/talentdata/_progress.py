@@ -32,7 +32,7 @@ def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[
 
 def start(scan: RawScan, name: str, wanted: bool | None) -> Any:
     """A bar, where one is wanted and can be seen."""
-    notebook = "ipykernel" in sys.modules
+    notebook = in_notebook()
     if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
         return None
     try:
@@ -43,6 +43,13 @@ def start(scan: RawScan, name: str, wanted: bool | None) -> Any:
         return None
     records, total = scan.progress()
     return tqdm.tqdm(desc=name, unit=" records", initial=records, total=total)
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 def widgets() -> bool:

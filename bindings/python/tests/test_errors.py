@@ -5,12 +5,9 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pytest
+from support import raising
 
 import talentdata
-
-
-def raising(base_url):
-    talentdata.Client(base_url=base_url, max_attempts=1).version()
 
 
 def test_every_kind_has_a_class_under_one_base():

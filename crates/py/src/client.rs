@@ -110,16 +110,19 @@ impl BaseClient {
         Ok(client)
     }
 
+    /// Where the service is.
     #[getter]
     fn base_url(&self) -> String {
         self.config.base_url().to_string()
     }
 
+    /// The client's identifier, when one is set.
     #[getter]
     fn client_id(&self) -> Option<&str> {
         self.config.client_id()
     }
 
+    /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
         matches!(*self.state(), State::Closed)

@@ -17,7 +17,16 @@ const SHOWN: usize = 400;
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRecord(pub(crate) Bytes);
 
-/// A JSON object as the service sent it. See `talentdata.Record`.
+/// A JSON object as the service sent it; a mapping of its fields by their names on the wire.
+///
+/// Models such as `talentdata.Contact` add attributes for the fields that the document shows. A value is
+/// read when it is asked for: integers are exact, other numbers are floats, and `json` has the exact text
+/// of them all. Records compare by content, can be pickled, and never change.
+///
+/// >>> import talentdata
+/// >>> record = talentdata.Record('{"id": 9007199254740993, "score": 0.10}')
+/// >>> record["id"], record.json
+/// (9007199254740993, '{"id": 9007199254740993, "score": 0.10}')
 #[pyclass(frozen, subclass, mapping, module = "talentdata")]
 pub(crate) struct Record {
     json: Bytes,
@@ -90,11 +99,13 @@ impl Record {
         })
     }
 
+    /// The text of the record, byte for byte as it came.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         Ok(PyString::new(py, json::utf8(&self.json)?))
     }
 
+    /// The fields that the document does not show, by their names on the wire.
     #[getter]
     fn extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
@@ -109,10 +120,12 @@ impl Record {
         Ok(extra)
     }
 
+    /// All fields, by their names on the wire.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         json::dict(py, &self.json)
     }
 
+    /// The value of a field, `default` where there is no such field.
     #[pyo3(signature = (name, default=None))]
     fn get<'py>(
         &self,
@@ -122,14 +135,17 @@ impl Record {
         Ok(self.item(name)?.or(default))
     }
 
+    /// The names of all fields.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.keys())
     }
 
+    /// The values of all fields.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.values())
     }
 
+    /// Names and values of all fields.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.items())
     }

@@ -70,21 +70,25 @@ impl BaseSandbox {
         })
     }
 
+    /// Where it listens.
     #[getter]
     fn base_url(&self) -> &str {
         &self.base_url
     }
 
+    /// The only client id that it accepts.
     #[getter]
     fn client_id(&self) -> &str {
         &self.client_id
     }
 
+    /// The secret that goes with the client id, made for this start.
     #[getter]
     fn client_secret(&self) -> &str {
         &self.client_secret
     }
 
+    /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`, `most_in_a_second`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self
             .sandbox()
@@ -104,6 +108,7 @@ impl BaseSandbox {
         Ok(dict)
     }
 
+    /// Stops it; its connections end.
     fn close(&self, py: Python<'_>) {
         let sandbox = self.sandbox().take();
         py.detach(|| drop(sandbox));
