@@ -16,6 +16,7 @@ from ._errors import *  # noqa: F403
 from ._models import *  # noqa: F403
 from ._open_enum import OpenEnum
 from ._page import Page
+from ._plan import LastResponse, Plan
 from ._receipt import Completeness, Receipt
 from ._resource import AsyncResource, Resource
 from ._sandbox import Sandbox
@@ -32,8 +33,10 @@ __all__ = [
     "Client",
     "Completeness",
     "Error",
+    "LastResponse",
     "OpenEnum",
     "Page",
+    "Plan",
     "Receipt",
     "Record",
     "Resource",

@@ -8,6 +8,7 @@ from types import TracebackType
 from ._html import table
 from ._lists import NAMES, AsyncLists, Lists
 from ._models import TokenPermissions, VersionCheckResponse, VersionResponse
+from ._plan import LastResponse
 from ._talentdata import BaseClient
 
 
@@ -68,6 +69,12 @@ class Client(Lists):
             talentdata.AuthError: The credentials are refused.
         """
         return TokenPermissions(self._permissions(False))
+
+    @property
+    def last_response(self) -> LastResponse | None:
+        """Status, headers and request id of the answer that came last; `None` before the first."""
+        last = self._last_response()
+        return None if last is None else LastResponse(last)
 
     def with_options(
         self,
@@ -143,6 +150,12 @@ class AsyncClient(AsyncLists):
     async def permissions(self) -> TokenPermissions:
         """See `Client.permissions`."""
         return TokenPermissions(await self._permissions(True))
+
+    @property
+    def last_response(self) -> LastResponse | None:
+        """Status, headers and request id of the answer that came last; `None` before the first."""
+        last = self._last_response()
+        return None if last is None else LastResponse(last)
 
     def with_options(
         self,

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Generic, Literal, TypeVar
 
 from ._page import Page, made, next_offset
+from ._plan import Plan
 from ._scan import AsyncScan, Scan
 from ._talentdata import BaseClient, RawScan, Record
 
@@ -70,6 +71,10 @@ class Resource(Generic[R]):
             yield page
             following = next_offset(page)
 
+    def plan(self) -> Plan:
+        """What reading the whole list will cost: records, pages and seconds. Sends one request."""
+        return Plan(self._client._plan(False, self._name))
+
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"
 
@@ -106,6 +111,10 @@ class AsyncResource(Generic[R]):
             page = await self.page(limit, following)
             yield page
             following = next_offset(page)
+
+    async def plan(self) -> Plan:
+        """See `Resource.plan`."""
+        return Plan(await self._client._plan(True, self._name))
 
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"

@@ -201,3 +201,24 @@ def test_notebooks_show_client_and_page(client):
     html = client.contacts.page(limit=2)._repr_html_()
     assert "firstName" in html and html.count("<tr>") == 3
     assert "<table>" in client.contacts.page(offset=450)._repr_html_()
+
+
+def test_a_plan_tells_the_cost(client, sandbox):
+    plan = client.contacts.plan()
+    assert (plan.resource, plan.records, plan.pages) == ("contacts", 450, 5)
+    assert 0 < plan.seconds < client.with_options(share=0.5).contacts.plan().seconds
+    scan = client.contacts.list()
+    list(scan)
+    assert scan.receipt.pages == plan.pages
+    assert "contacts" in plan._repr_html_()
+
+
+def test_the_last_response_is_at_hand(client, faults):
+    assert client.last_response is None
+    faults({"match": {"path": "/v1/version"}, "reply": {"headers": {"x-request-id": "r-42"}}})
+    client.version()
+    last = client.last_response
+    assert (last.status, last.request_id) == (200, "r-42")
+    assert last.headers["x-ratelimit-limit"].endswith(";w=1")
+    client.pools.page()
+    assert client.last_response.request_id is None

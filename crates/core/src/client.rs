@@ -83,6 +83,11 @@ impl Client {
         &self.0.config
     }
 
+    /// The answer that came last, of whichever call; none before the first.
+    pub fn last_response(&self) -> Option<crate::transport::LastResponse> {
+        self.0.transport.last()
+    }
+
     /// API version, overall status and status per category (`GET /v1/version`, sections 2 and 9).
     /// Needs no credentials.
     ///

@@ -5,7 +5,9 @@ use crate::options::{Options, Settings, count};
 use crate::process::Owned;
 use crate::record::RawRecord;
 use crate::verb::run;
+use http::{HeaderName, HeaderValue};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::types::{CategoryName, Resource};
 use talentdata_core::{Client, Config, Error, ErrorKind, Result};
@@ -186,6 +188,33 @@ impl BaseClient {
         })
     }
 
+    fn _plan(&self, py: Python<'_>, awaited: bool, resource: &str) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        let resource = parse(py, resource)?;
+        run(
+            py,
+            awaited,
+            async move { json(&client.plan(resource).await?) },
+        )
+    }
+
+    fn _last_response(&self, py: Python<'_>) -> PyResult<Option<RawRecord>> {
+        let Some(last) = self.core(py)?.last_response() else {
+            return Ok(None);
+        };
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.to_string(), value)
+        };
+        let headers = last.headers.iter().map(header);
+        let response = Response {
+            status: last.status.as_u16(),
+            headers: headers.collect(),
+        };
+        let made = json(&response).map_err(|error| raise(py, &error))?;
+        Ok(Some(made))
+    }
+
     /// A verb with a defect in it, for the tests of how a defect is reported.
     fn _defect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
         run::<RawRecord>(py, awaited, async {
@@ -210,6 +239,13 @@ impl BaseClient {
         );
         Err(pyo3::exceptions::PyTypeError::new_err(message))
     }
+}
+
+/// An answer as Python sees it; of a header that comes twice, the last.
+#[derive(serde::Serialize)]
+struct Response {
+    status: u16,
+    headers: BTreeMap<String, String>,
 }
 
 /// The list of this name.
