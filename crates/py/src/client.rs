@@ -217,9 +217,7 @@ impl BaseClient {
 
     /// A verb with a defect in it, for the tests of how a defect is reported.
     fn _defect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        run::<RawRecord>(py, awaited, async {
-            std::panic::panic_any("a defect on purpose")
-        })
+        run(py, awaited, async { defect() })
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -239,6 +237,11 @@ impl BaseClient {
         );
         Err(pyo3::exceptions::PyTypeError::new_err(message))
     }
+}
+
+#[expect(clippy::panic, reason = "the defect itself")]
+fn defect() -> Result<RawRecord> {
+    std::panic::panic_any("a defect on purpose")
 }
 
 /// An answer as Python sees it; of a header that comes twice, the last.

@@ -32,7 +32,7 @@ enum State {
     /// Nothing was asked for yet.
     New,
     Records(Owned<Scan>),
-    Batches(Owned<BatchScan>),
+    Batches(Owned<Box<BatchScan>>),
     Ended,
     Closed,
 }
@@ -111,10 +111,13 @@ impl Reading {
     fn batches<'a>(&self, state: &'a mut State, client: &Client) -> Result<&'a mut BatchScan> {
         if matches!(state, State::New) {
             let batches = self.scan(client).into_batches(ROWS);
-            *state = State::Batches(Owned::new(batches));
+            *state = State::Batches(Owned::new(Box::new(batches)));
         }
         match state {
-            State::Batches(batches) => batches.get_mut().ok_or_else(elsewhere),
+            State::Batches(batches) => match batches.get_mut() {
+                Some(batches) => Ok(batches),
+                None => Err(elsewhere()),
+            },
             other => Err(other.refusal()),
         }
     }
