@@ -56,7 +56,8 @@ pub struct Export {
 impl Export {
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
-    /// `progress` is told after each page; the receipt covers the runs that are resumed, too. Writing
+    /// `progress` is told after each page; the receipt covers the runs that are resumed, too, but what
+    /// the spec does not know is counted in the final one only. Writing
     /// blocks the calling task, while the pages are fetched on another: a slow disk slows the
     /// fetching and fills no memory. On a runtime of a single thread they take turns. Dropping the
     /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.

@@ -10,6 +10,7 @@ mod window;
 
 pub use position::{Batch, Position};
 pub use receipt::{Completeness, Doubt, Receipt};
+pub(crate) use tally::Unknown;
 pub(crate) use window::Identity;
 
 use crate::client::Client;
@@ -136,6 +137,7 @@ impl Scan {
             let batch = page.map(|records| Batch {
                 records,
                 receipt: Receipt::default(),
+                unknown: Default::default(),
                 offset: 0,
                 layouts: crate::page::Layouts::default(),
             });

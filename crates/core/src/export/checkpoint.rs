@@ -72,14 +72,14 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub(super) fn of(unfinished: &Unfinished, columns: Option<Columns>) -> Self {
+    pub(super) fn of(unfinished: &Unfinished, columns: Option<Columns>, receipt: Receipt) -> Self {
         Checkpoint {
             version: VERSION,
             export: unfinished.question.clone(),
             columns,
             pieces: unfinished.pieces.clone(),
             position: unfinished.position.clone(),
-            receipt: unfinished.receipt.clone(),
+            receipt,
         }
     }
 

@@ -19,10 +19,8 @@ pub(super) struct Output {
     encoder: Encoder,
     /// What came before the columns were decided.
     waiting: Vec<Batch>,
-    /// What all runs have done, up to the last batch.
+    /// What all runs have done, up to the last batch; for progress.
     receipt: Receipt,
-    /// What the runs before this one have done.
-    earlier: Option<Receipt>,
     /// Whether writing has failed, so that nothing more may be kept.
     failed: bool,
 }
@@ -39,7 +37,6 @@ impl Output {
     pub(super) fn open(export: &Export, base_url: &BaseUrl) -> Result<Self> {
         let shape = export.resource.shape();
         let mut encoder = Encoder::new(export.format, shape)?;
-        let mut earlier = None;
         let to = match &export.target {
             Target::Stdout => {
                 let stream = Box::new(std::io::stdout());
@@ -54,7 +51,7 @@ impl Output {
                 Destination::File(place) => {
                     let question = Question::new(export, base_url);
                     let mut unfinished = Unfinished::open(place, question, export.format)?;
-                    earlier = unfinished.begin(export.resume, &mut encoder)?;
+                    unfinished.begin(export.resume, &mut encoder)?;
                     To::File(Box::new(unfinished))
                 }
             },
@@ -64,8 +61,7 @@ impl Output {
             to,
             encoder,
             waiting: Vec::new(),
-            receipt: earlier.clone().unwrap_or_default(),
-            earlier,
+            receipt: Receipt::default(),
             failed: false,
         })
     }
@@ -73,12 +69,14 @@ impl Output {
     /// Where the scan goes on; none at the beginning.
     pub(super) fn position(&self) -> Option<Position> {
         match &self.to {
-            To::File(unfinished) if self.earlier.is_some() => Some(unfinished.position.clone()),
+            To::File(unfinished) if unfinished.earlier.is_some() => {
+                Some(unfinished.position.clone())
+            }
             _ => None,
         }
     }
 
-    /// What all runs have done.
+    /// What all runs have done; of what is unknown, only the runs before this one.
     pub(super) fn receipt(&self) -> &Receipt {
         &self.receipt
     }
@@ -87,11 +85,8 @@ impl Output {
     ///
     /// # Errors
     /// `Io`, naming the file.
-    pub(super) fn write(&mut self, mut batch: Batch) -> Result<()> {
-        if let Some(earlier) = &self.earlier {
-            batch.receipt = batch.receipt.after(earlier);
-        }
-        self.receipt = batch.receipt.clone();
+    pub(super) fn write(&mut self, batch: Batch) -> Result<()> {
+        self.receipt = self.with_earlier(batch.receipt.clone());
         self.waiting.push(batch);
         let waiting = || self.waiting.iter().map(|batch| batch.records.len()).sum();
         if self.encoder.sample().is_some_and(|most| most > waiting()) {
@@ -113,10 +108,7 @@ impl Output {
         });
         self.failed |= finished.is_err();
         finished?;
-        Ok(match &self.earlier {
-            Some(earlier) => receipt.after(earlier),
-            None => receipt,
-        })
+        Ok(self.with_earlier(receipt))
     }
 
     /// Keeps what can be resumed, leaves nothing else, and says so.
@@ -129,6 +121,13 @@ impl Output {
         };
         let message = format!("{}; {kept}", error.message());
         error.with_message(message)
+    }
+
+    fn with_earlier(&self, receipt: Receipt) -> Receipt {
+        match &self.to {
+            To::File(unfinished) => unfinished.with_earlier(receipt),
+            To::Stream(..) => receipt,
+        }
     }
 
     fn write_waiting(&mut self) -> Result<()> {

@@ -11,7 +11,7 @@ use super::part::Part;
 use super::piece::Piece;
 use super::place::{Place, failed, remove};
 use crate::error::{Error, Result};
-use crate::scan::{Batch, Position, Receipt};
+use crate::scan::{Batch, Position, Receipt, Unknown};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,11 @@ pub(super) struct Unfinished {
     pub(super) pieces: Vec<Piece>,
     /// How far the encoder has come.
     pub(super) position: Position,
-    pub(super) receipt: Receipt,
+    /// What this run has done up to there.
+    receipt: Receipt,
+    unknown: Unknown,
+    /// What the runs before have done.
+    pub(super) earlier: Option<Receipt>,
     /// Whether what an earlier export has left, beyond what is resumed, is gone.
     cleared: bool,
     /// Whether it has its final name.
@@ -58,6 +62,8 @@ impl Unfinished {
             pieces: Vec::new(),
             position: Position::default(),
             receipt: Receipt::default(),
+            unknown: Unknown::default(),
+            earlier: None,
             cleared: false,
             finished: false,
             saved: None,
@@ -94,6 +100,7 @@ impl Unfinished {
             self.place.sync_folder()?;
             remove_groups(&self.place)?;
         }
+        remove(&self.place.next_checkpoint())?;
         self.part.cut(self.kept_bytes())?;
         self.cleared = true;
         Ok(())
@@ -102,7 +109,7 @@ impl Unfinished {
     /// The encoder has taken a batch; writes a checkpoint when it is time.
     pub(super) fn note(&mut self, batch: Batch, encoder: &mut Encoder) -> Result<()> {
         self.position.advance(&batch);
-        self.receipt = batch.receipt;
+        (self.receipt, self.unknown) = (batch.receipt, batch.unknown);
         let due = |saved: &Saved| saved.at.elapsed() >= INTERVAL;
         match self.layout {
             Layout::Growing if self.saved.as_ref().is_none_or(due) => self.save(encoder),
@@ -140,12 +147,29 @@ impl Unfinished {
     }
 
     fn store(&mut self, encoder: &Encoder) -> Result<()> {
-        Checkpoint::of(self, encoder.columns.clone()).store(&self.place)?;
+        let receipt = self.receipt();
+        let records = receipt.records;
+        Checkpoint::of(self, encoder.columns.clone(), receipt).store(&self.place)?;
         self.saved = Some(Saved {
-            records: self.receipt.records,
+            records,
             at: Instant::now(),
         });
         Ok(())
+    }
+
+    /// What all runs have done, up to where the encoder has come.
+    fn receipt(&self) -> Receipt {
+        let mut receipt = self.receipt.clone();
+        self.unknown.read(&mut receipt);
+        self.with_earlier(receipt)
+    }
+
+    /// The receipt of this run and those before.
+    pub(super) fn with_earlier(&self, receipt: Receipt) -> Receipt {
+        match &self.earlier {
+            Some(earlier) => receipt.after(earlier),
+            None => receipt,
+        }
     }
 
     /// Writes the end, and gives the file its final name.
@@ -205,7 +229,7 @@ impl Unfinished {
             return Ok(());
         }
         let saved = self.saved.as_ref().map_or(0, |saved| saved.records);
-        let more = self.layout == Layout::Growing && saved < self.receipt.records;
+        let more = self.layout == Layout::Growing && saved < self.receipt().records;
         let outcome = match more && !failed && encoder.is_open() {
             true => self.save(encoder),
             false => Ok(()),

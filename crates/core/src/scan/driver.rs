@@ -146,14 +146,10 @@ impl Driver {
         self.meter.read(&mut receipt);
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts.clone_from(&self.sequence.stitcher.doubts);
-        let receipt = Receipt {
-            unknown_fields: self.tally.unknown_fields(),
-            unknown_values: self.tally.unknown_values(),
-            ..receipt.clone()
-        };
         Batch {
             records,
-            receipt,
+            receipt: receipt.clone(),
+            unknown: self.tally.unknown(),
             offset,
             layouts: page.layouts,
         }
@@ -161,8 +157,7 @@ impl Driver {
 
     fn conclude(self) {
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
-        receipt.unknown_fields = self.tally.unknown_fields();
-        receipt.unknown_values = self.tally.unknown_values();
+        self.tally.unknown().read(&mut receipt);
         receipt.doubts = self.sequence.stitcher.doubts;
         receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {
             (Consistency::Fast, _) => Completeness::NotChecked,

@@ -1,12 +1,12 @@
 //! Where a scan stands, so that another one can go on from there.
 
 use super::receipt::Receipt;
-use super::tally::Tally;
+use super::tally::{Tally, Unknown};
 use super::window::Identity;
 use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use talentdata_types::ListShape;
 
 /// How many identities a position carries: as many records may be removed or added around it,
@@ -44,8 +44,11 @@ impl Position {
 pub struct Batch {
     /// The records, in order.
     pub records: Vec<RawRecord>,
-    /// What had been done when they were joined; the scan itself may be further ahead.
-    pub receipt: Receipt,
+    /// What had been done when they were joined, except for what is unknown; the scan itself may be
+    /// further ahead.
+    pub(crate) receipt: Receipt,
+    /// What was unknown up to here.
+    pub(crate) unknown: Unknown,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
     /// The field names of the records.
@@ -61,6 +64,7 @@ impl Batch {
         let rest = Batch {
             records: self.records.split_off(count),
             receipt: self.receipt.clone(),
+            unknown: self.unknown.clone(),
             offset: self.offset,
             layouts: self.layouts.clone(),
         };
@@ -69,27 +73,10 @@ impl Batch {
         }
         let mut tally = Tally::new(shape);
         tally.count(&rest.layouts, &rest.records);
+        self.unknown.subtract(&tally.unknown());
         self.receipt.records -= rest.records.len() as u64;
-        subtract(&mut self.receipt.unknown_fields, &tally.unknown_fields());
-        for (field, values) in tally.unknown_values() {
-            if let Some(counts) = self.receipt.unknown_values.get_mut(&field) {
-                subtract(counts, &values);
-            }
-        }
-        self.receipt
-            .unknown_values
-            .retain(|_, counts| !counts.is_empty());
         Some(rest)
     }
-}
-
-fn subtract(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
-    for (name, other) in others {
-        if let Some(count) = counts.get_mut(name) {
-            *count = count.saturating_sub(*other);
-        }
-    }
-    counts.retain(|_, count| *count > 0);
 }
 
 #[cfg(test)]
@@ -112,12 +99,12 @@ mod tests {
         tally.count(&page.layouts, &page.records);
         let receipt = Receipt {
             records: 100,
-            unknown_fields: tally.unknown_fields(),
             ..Receipt::default()
         };
         let whole = Batch {
             records: page.records,
             receipt,
+            unknown: tally.unknown(),
             offset: 74,
             layouts: page.layouts,
         };
@@ -125,9 +112,13 @@ mod tests {
         let rest = first.split_off(1, shape).unwrap();
         assert_eq!((first.records.len(), rest.records.len()), (1, 3));
         assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
-        assert_eq!(first.receipt.unknown_fields.len(), 1);
-        assert_eq!(first.receipt.unknown_fields["new0"], 1);
-        assert_eq!(rest.receipt, whole.receipt);
+        let unknown = |batch: &Batch| {
+            let mut receipt = Receipt::default();
+            batch.unknown.read(&mut receipt);
+            receipt.unknown_fields
+        };
+        assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
+        assert_eq!(unknown(&rest), unknown(&whole));
         assert_eq!((first.offset, rest.offset), (71, 74));
         let (mut at_once, mut in_parts) = (Position::default(), Position::default());
         at_once.advance(&whole);

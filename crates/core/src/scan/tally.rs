@@ -1,9 +1,11 @@
 //! Counts the fields and enum values of records that the spec does not know.
 
+use super::Receipt;
 use crate::json;
 use crate::page::Layouts;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use talentdata_types::{Field, ListShape};
 
 /// More names than this are counted together: a service that uses names as data must not fill the memory.
@@ -17,12 +19,64 @@ pub(super) struct Tally {
     /// Every field met, in the order in which records usually have them.
     seen: Vec<Seen>,
     others: u64,
-    values: BTreeMap<String, BTreeMap<String, u64>>,
+    values: Arc<Values>,
+}
+
+type Values = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// The counts at some moment; cheap to take, since every batch takes them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unknown {
+    fields: Vec<(Arc<str>, u64)>,
+    others: u64,
+    values: Arc<Values>,
+}
+
+impl Unknown {
+    /// Takes back what was counted of some of the same records.
+    pub(crate) fn subtract(&mut self, part: &Unknown) {
+        for (name, count) in &part.fields {
+            let mut fields = self.fields.iter_mut();
+            if let Some((_, left)) = fields.find(|(known, _)| known == name) {
+                *left = left.saturating_sub(*count);
+            }
+        }
+        self.fields.retain(|(_, count)| *count > 0);
+        if part.values.is_empty() {
+            return;
+        }
+        let values = Arc::make_mut(&mut self.values);
+        for (field, counts) in part.values.iter() {
+            let Some(left) = values.get_mut(field) else {
+                continue;
+            };
+            for (value, count) in counts {
+                if let Some(left) = left.get_mut(value) {
+                    *left = left.saturating_sub(*count);
+                }
+            }
+            left.retain(|_, count| *count > 0);
+        }
+        values.retain(|_, counts| !counts.is_empty());
+    }
+
+    /// Writes the counts into a receipt.
+    pub(crate) fn read(&self, receipt: &mut Receipt) {
+        receipt.unknown_fields.clear();
+        for (name, count) in &self.fields {
+            // A name may be written in several ways, with escapes and without.
+            *receipt.unknown_fields.entry(name.to_string()).or_default() += count;
+        }
+        if self.others > 0 {
+            *receipt.unknown_fields.entry(OTHERS.to_owned()).or_default() += self.others;
+        }
+        receipt.unknown_values.clone_from(&self.values);
+    }
 }
 
 struct Seen {
     raw_name: Vec<u8>,
-    name: String,
+    name: Arc<str>,
     field: Option<&'static Field>,
     count: u64,
 }
@@ -33,7 +87,7 @@ impl Tally {
             shape,
             seen: Vec::new(),
             others: 0,
-            values: BTreeMap::new(),
+            values: Arc::default(),
         }
     }
 
@@ -95,11 +149,11 @@ impl Tally {
         if self.seen.len() == MOST_NAMES {
             return None;
         }
-        let name = json::text(raw_name)?.into_owned();
+        let name = json::text(raw_name)?;
         self.seen.push(Seen {
             raw_name: raw_name.to_vec(),
             field: self.shape.fields.iter().find(|field| field.name == name),
-            name,
+            name: name.into(),
             count: 0,
         });
         Some(self.seen.len() - 1)
@@ -115,29 +169,23 @@ impl Tally {
         if field.known_values.contains(&text.as_ref()) {
             return;
         }
-        let counts = self.values.entry(field.name.to_owned()).or_default();
+        let values = Arc::make_mut(&mut self.values);
+        let counts = values.entry(field.name.to_owned()).or_default();
         let known = counts.len() < MOST_NAMES || counts.contains_key(text.as_ref());
         let name = if known { text.as_ref() } else { OTHERS };
         *counts.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// How often each field came that the spec does not know.
-    pub(super) fn unknown_fields(&self) -> BTreeMap<String, u64> {
+    /// What has been counted so far.
+    pub(super) fn unknown(&self) -> Unknown {
         let unknown = self.seen.iter().filter(|seen| seen.field.is_none());
-        let mut counts = BTreeMap::new();
-        for seen in unknown {
-            // A name may be written in several ways, with escapes and without.
-            *counts.entry(seen.name.clone()).or_default() += seen.count;
+        Unknown {
+            fields: unknown
+                .map(|seen| (Arc::clone(&seen.name), seen.count))
+                .collect(),
+            others: self.others,
+            values: Arc::clone(&self.values),
         }
-        if self.others > 0 {
-            *counts.entry(OTHERS.to_owned()).or_default() += self.others;
-        }
-        counts
-    }
-
-    /// How often each value came that the spec does not know, by field.
-    pub(super) fn unknown_values(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
-        self.values.clone()
     }
 }
 
@@ -194,12 +242,14 @@ mod tests {
             &mut tally,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
         );
-        let fields = tally.unknown_fields();
+        let mut receipt = Receipt::default();
+        tally.unknown().read(&mut receipt);
+        let fields = receipt.unknown_fields;
         assert_eq!(fields["late"], 1);
         assert_eq!(fields["new"], 3);
         assert_eq!(fields.len(), 2);
         assert_eq!(
-            tally.unknown_values()["state"],
+            receipt.unknown_values["state"],
             BTreeMap::from([("ajar".to_owned(), 1)])
         );
     }
@@ -211,7 +261,9 @@ mod tests {
             .map(|index| format!(r#"{{"key{index}":1}}"#))
             .collect();
         count(&mut tally, &records.join(","));
-        let counts = tally.unknown_fields();
+        let mut receipt = Receipt::default();
+        tally.unknown().read(&mut receipt);
+        let counts = receipt.unknown_fields;
         assert_eq!(counts.len(), MOST_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);
     }

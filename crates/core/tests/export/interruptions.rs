@@ -80,7 +80,7 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
 }
 
 #[tokio::test]
-async fn what_was_written_behind_the_checkpoint_is_dropped() {
+async fn what_was_begun_behind_the_checkpoint_is_dropped() {
     let service = Service::start(50);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.jsonl");
@@ -91,8 +91,10 @@ async fn what_was_written_behind_the_checkpoint_is_dropped() {
     let mut data = fs::read(&part).unwrap();
     data.extend_from_slice(b"{\"id\":\"torn");
     fs::write(&part, data).unwrap();
+    fs::write(beside(&path, ".checkpoint.new"), "{\"version").unwrap();
     run(&export(&path), &service.client).await.unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(names(folder.path()), ["out.jsonl"]);
 }
 
 #[tokio::test]

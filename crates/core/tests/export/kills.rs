@@ -13,7 +13,7 @@ use talentdata_core::export::{Export, Format, Target};
 /// Tells a process that it is a child, and what it needs: base URL, id, secret, path and format.
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
 
-/// How many times a process is killed.
+/// How many times a process is killed; `TALENTDATA_ROUNDS` asks for more.
 fn rounds() -> usize {
     let given = std::env::var("TALENTDATA_ROUNDS");
     given.map_or(30, |rounds| rounds.parse().unwrap())
@@ -75,7 +75,7 @@ fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child 
 #[tokio::test]
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     act_as_child().await;
-    kill(Format::Jsonl, 250, rounds()).await;
+    kill(Format::Jsonl, 1000, rounds()).await;
     if cfg!(feature = "arrow") {
         kill(Format::Csv, 6000, rounds() / 3).await;
         kill(Format::Parquet, 6000, rounds() / 6).await;
@@ -93,12 +93,13 @@ async fn kill(format: Format, records: u64, rounds: usize) {
     let expected = fs::read(&alone).unwrap();
     let path = folder.path().join("out");
     let export = in_format(format, &path);
+    let pages = records / export.scan.page_size.unwrap();
     let (mut killed, mut resumed, mut whole) = (0, 0, 0);
     while killed < rounds {
         resumed += usize::from(beside(&path, ".checkpoint").exists());
         let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
         let mut child = child(test, "", &service, &export);
-        wait_for_a_moment(&mut child, &service);
+        wait_for_a_moment(&mut child, &service, pages);
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().code().is_none());
         if path.exists() {
@@ -114,10 +115,11 @@ async fn kill(format: Format, records: u64, rounds: usize) {
     println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
 }
 
-/// Comes back some requests later, and somewhat after the last of them; sooner if the child ends.
-fn wait_for_a_moment(child: &mut Child, service: &Service) {
+/// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
+/// sooner if the child ends.
+fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
     let requests = || service.sandbox.stats().requests;
-    let last = requests() + fastrand::u64(0..12);
+    let last = requests() + fastrand::u64(..pages);
     while requests() < last && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }

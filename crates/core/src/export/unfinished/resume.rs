@@ -6,28 +6,23 @@ use crate::export::checkpoint::Checkpoint;
 use crate::export::encoder::Encoder;
 use crate::export::format::Layout;
 use crate::export::place::failed;
-use crate::scan::Receipt;
 use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
 
 impl Unfinished {
-    /// Decides whether to go on or to begin afresh; returns the receipt of the runs before.
-    pub(in crate::export) fn begin(
-        &mut self,
-        resume: bool,
-        encoder: &mut Encoder,
-    ) -> Result<Option<Receipt>> {
+    /// Decides whether to go on or to begin afresh.
+    pub(in crate::export) fn begin(&mut self, resume: bool, encoder: &mut Encoder) -> Result<()> {
         if !self.part.found {
-            return Ok(None);
+            return Ok(());
         }
         if !resume {
             let part = self.part.path.display();
             tracing::info!(%part, "an unfinished export is overwritten");
-            return Ok(None);
+            return Ok(());
         }
         let Some(checkpoint) = Checkpoint::load(&self.place)? else {
-            return Ok(None);
+            return Ok(());
         };
         checkpoint.check(&self.question, &self.place)?;
         encoder.columns = checkpoint.columns;
@@ -42,12 +37,12 @@ impl Unfinished {
         }
         self.check_pieces()?;
         self.position = checkpoint.position;
-        self.receipt = checkpoint.receipt;
         self.saved = Some(Saved {
-            records: self.receipt.records,
+            records: checkpoint.receipt.records,
             at: Instant::now(),
         });
-        Ok(Some(self.receipt.clone()))
+        self.earlier = Some(checkpoint.receipt);
+        Ok(())
     }
 
     /// Refuses files that are not as the checkpoint says.
