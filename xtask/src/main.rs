@@ -1,12 +1,15 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
+mod dist_python;
 mod normalise;
 mod open_enums;
 mod outputs;
+mod python;
 mod rust;
 mod rust_models;
 mod spec;
 mod test;
+mod test_python;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +22,8 @@ Usage: cargo xtask VERB
   generate --check   say which generated files differ, and fail if any does
   tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format clippy generate tidy rust)
+  test rust          one part of it (parts: format clippy generate tidy rust python)
+  dist python        wheel and source package, into target/dist/python
 ";
 
 /// What every verb returns: nothing, or the sentence to print.
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
+        ["dist", "python"] => dist_python::run(&root()),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())

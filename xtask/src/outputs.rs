@@ -1,18 +1,21 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::Spec;
-use crate::{Outcome, rust, rust_models};
+use crate::{Outcome, python, rust, rust_models};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.
 type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 4] = [
+const OUTPUTS: [(&str, Render); 7] = [
     ("crates/types/src/generated/models.rs", rust_models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust::client_lists),
     ("crates/sandbox/src/generated/lists.rs", rust::sandbox_lists),
+    ("bindings/python/talentdata/_errors.py", python::errors),
+    ("bindings/python/talentdata/_models.py", python::models),
+    ("bindings/python/talentdata/_lists.py", python::lists),
 ];
 
 /// Writes every file whose text differs.

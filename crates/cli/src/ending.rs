@@ -1,7 +1,6 @@
 //! How a run ends other than well, and the exit code and words for it.
 
 use crate::signals::Signal;
-use std::process::ExitCode;
 use talentdata_core::{Error, ErrorKind};
 
 /// Why a run did not end well.
@@ -25,15 +24,15 @@ impl From<Error> for Ending {
 
 impl Ending {
     /// Says what has to be said, and gives the exit code.
-    pub(crate) fn report(self, verbose: bool) -> ExitCode {
+    pub(crate) fn report(self, verbose: bool) -> u8 {
         match self {
             Ending::Failed(error) => {
                 say(&error, "", verbose);
-                ExitCode::from(error.kind().exit_code())
+                error.kind().exit_code()
             }
-            Ending::Said(kind) => ExitCode::from(kind.exit_code()),
-            Ending::ReaderGone => ExitCode::SUCCESS,
-            Ending::Stopped(signal) => ExitCode::from(signal.exit_code()),
+            Ending::Said(kind) => kind.exit_code(),
+            Ending::ReaderGone => 0,
+            Ending::Stopped(signal) => signal.exit_code(),
         }
     }
 }

@@ -50,9 +50,28 @@ impl Client {
             paced: config.paced,
             seed: fastrand::u64(..),
         };
+        let turnstile = Turnstile::new(gate, config.max_wait);
+        Self::with_turnstile(config, turnstile)
+    }
+
+    /// A client with other settings that spends the same budget; nothing is sent.
+    ///
+    /// Another `share` or `max_wait` is a budget of its own.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn with_config(&self, config: Config) -> Result<Self> {
+        let present = self.config();
+        if (config.share, config.max_wait) != (present.share, present.max_wait) {
+            return Self::new(config);
+        }
+        Self::with_turnstile(config, Arc::clone(&self.0.turnstile))
+    }
+
+    fn with_turnstile(config: Config, turnstile: Arc<Turnstile>) -> Result<Self> {
         Ok(Client(Arc::new(Inner {
             transport: Transport::new(&config)?,
-            turnstile: Turnstile::new(gate, config.max_wait),
+            turnstile,
             auth: Auth::default(),
             retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
             config,
@@ -62,6 +81,11 @@ impl Client {
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.0.config
+    }
+
+    /// The answer that came last, of whichever call; none before the first.
+    pub fn last_response(&self) -> Option<crate::transport::LastResponse> {
+        self.0.transport.last()
     }
 
     /// API version, overall status and status per category (`GET /v1/version`, sections 2 and 9).

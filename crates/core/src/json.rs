@@ -9,13 +9,13 @@ use reader::Reader;
 use std::borrow::Cow;
 
 /// The members of a JSON object, as raw name (without quotes, escapes as they are) and raw value.
-pub(crate) struct Members<'a> {
+pub struct Members<'a> {
     reader: Reader<'a>,
     more: bool,
 }
 
 /// Walks through the members of `object`, to its end or to where it is not JSON.
-pub(crate) fn members(object: &[u8]) -> Members<'_> {
+pub fn members(object: &[u8]) -> Members<'_> {
     let mut reader = Reader::new(object);
     reader.space();
     let more = reader.open(b'{', b'}') == Some(true);
@@ -38,8 +38,44 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
+/// The items of a JSON array, raw.
+pub struct Items<'a> {
+    reader: Reader<'a>,
+    more: bool,
+}
+
+/// Walks through the items of `array`, to its end or to where it is not JSON.
+pub fn items(array: &[u8]) -> Items<'_> {
+    let mut reader = Reader::new(array);
+    reader.space();
+    let more = reader.open(b'[', b']') == Some(true);
+    Items { reader, more }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if !std::mem::take(&mut self.more) {
+            return None;
+        }
+        let start = self.reader.position();
+        self.reader.value(1)?;
+        let item = self.reader.since(start);
+        self.more = self.reader.more(b']') == Some(true);
+        Some(item)
+    }
+}
+
+/// Whether `text` is one JSON object, nested no deeper than a page may be.
+pub fn is_object(text: &str) -> bool {
+    let mut reader = Reader::new(text.as_bytes());
+    reader.space();
+    reader.peek() == Some(b'{') && reader.value(0).is_some() && reader.end()
+}
+
 /// The text of a raw string (without quotes), its escapes resolved.
-pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
+pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(raw).ok()?;
     if !text.contains('\\') {
         return Some(Cow::Borrowed(text));

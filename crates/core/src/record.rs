@@ -46,6 +46,11 @@ impl RawRecord {
         std::str::from_utf8(&self.json).unwrap_or_default()
     }
 
+    /// The JSON text as a piece of the page it came in, which lives as long as any piece of it.
+    pub fn into_bytes(self) -> Bytes {
+        self.json
+    }
+
     /// The fields in the order of the text: raw name (without quotes) and raw value.
     pub(crate) fn members(&self) -> json::Members<'_> {
         json::members(&self.json)

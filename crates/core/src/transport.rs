@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small answer, decompressed, in bytes.
@@ -22,6 +22,16 @@ pub(crate) struct Transport {
     http: reqwest::Client,
     attempt: Duration,
     host: String,
+    last: Mutex<Option<LastResponse>>,
+}
+
+/// Status and headers of an answer, for whoever looks into what the service said.
+#[derive(Clone, Debug)]
+pub struct LastResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
 }
 
 /// What the service answered.
@@ -60,6 +70,7 @@ impl Transport {
             http,
             attempt: config.timeouts.attempt,
             host,
+            last: Mutex::default(),
         })
     }
 
@@ -98,6 +109,10 @@ impl Transport {
         let status = response.status();
         let limits = RateHeaders::read(response.headers(), SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(LastResponse {
+            status,
+            headers: response.headers().clone(),
+        });
         let most = if status.is_success() {
             most
         } else {
@@ -129,6 +144,11 @@ impl Transport {
             limits,
             body: body.freeze(),
         })
+    }
+
+    pub(crate) fn last(&self) -> Option<LastResponse> {
+        let last = self.last.lock();
+        last.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says in our own words what went wrong; the library's would show the query string.

@@ -1,0 +1,31 @@
+"""The async client: several lists at once, within one budget."""
+
+from __future__ import annotations
+
+import asyncio
+
+import talentdata
+
+
+async def count(resource: talentdata.AsyncResource[talentdata.Record]) -> int:
+    """How many records a list holds, read to its end."""
+    scan = resource.list()
+    return sum([1 async for _ in scan])
+
+
+async def main(sandbox: talentdata.Sandbox) -> list[int]:
+    """Reads two lists side by side, and one contact."""
+    async with sandbox.async_client(share=0.5) as client:
+        check = await client.check_version("1.8.2", ["taxonomy"])
+        version: str | None = check.endpoint_compatibility["taxonomy"].model_version
+        print(check.compatible, version)
+        async for contact in client.contacts.list():
+            first: str = contact.first_name
+            print(first)
+            break
+        return list(await asyncio.gather(count(client.pools), count(client.ja_departments)))
+
+
+if __name__ == "__main__":
+    with talentdata.Sandbox() as one:
+        print(asyncio.run(main(one)))

@@ -1,0 +1,210 @@
+"""The blocking client and the async one; every verb exists in both, under the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+
+from ._html import table
+from ._lists import NAMES, AsyncLists, Lists
+from ._models import TokenPermissions, VersionCheckResponse, VersionResponse
+from ._plan import LastResponse
+from ._talentdata import BaseClient
+
+
+class Client(Lists):
+    """A client of the service; waits in the thread that calls it, without the GIL.
+
+    Settings come from the arguments, else from the environment (`TALENTDATA_BASE_URL`,
+    `TALENTDATA_CLIENT_ID`, `TALENTDATA_CLIENT_SECRET`), else from a section of the profile file. Nothing
+    is sent before the first verb. Threads may share a client; a forked child makes connections of its own.
+
+    Args:
+        base_url: Where the service is, such as `https://talent.example`. There is no default.
+        client_id: The client's identifier (section 5).
+        client_secret: The client's secret (section 5); it is never shown.
+        profile: The section of the profile file to read.
+        timeout: Seconds for a whole call: waiting for the budget, attempts and back-off; 300 by default.
+        attempt_timeout: Seconds for one attempt; 60 by default.
+        connect_timeout: Seconds for a connection to be made; 5 by default.
+        idle_timeout: Seconds between two pieces of an answer; 20 by default.
+        max_attempts: How often a request is sent at most, 1 to 20; 4 by default.
+        max_wait: Seconds the service may ask to wait, before the call fails; 60 by default.
+        share: The part of the company's 40 requests a second (section 8) to use, up to 1.
+
+    Raises:
+        talentdata.ConfigError: A setting is missing or wrong; it is named.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 3}) as sandbox, sandbox.client() as client:
+    ...     len([contact.first_name for contact in client.contacts.list()])
+    3
+    """
+
+    __slots__ = ()
+
+    def version(self) -> VersionResponse:
+        """API version, overall status and status per category (section 2). Needs no credentials.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     client.version().api_status == "operational"
+        True
+        """
+        return VersionResponse(self._version(False))
+
+    def check_version(self, client_version: str, categories: Iterable[str] = ()) -> VersionCheckResponse:
+        """Whether the service supports a client of this version that uses these categories (section 2).
+
+        Args:
+            client_version: The API version that the client uses, such as `"1.8.2"`.
+            categories: Names such as `"taxonomy"`; the answer has an entry for each.
+        """
+        return VersionCheckResponse(self._check_version(False, client_version, names(categories)))
+
+    def permissions(self) -> TokenPermissions:
+        """Roles and permissions of the token (section 2).
+
+        Raises:
+            talentdata.AuthError: The credentials are refused.
+        """
+        return TokenPermissions(self._permissions(False))
+
+    @property
+    def last_response(self) -> LastResponse | None:
+        """Status, headers and request id of the answer that came last; `None` before the first."""
+        last = self._last_response()
+        return None if last is None else LastResponse(last)
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        attempt_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        idle_timeout: float | None = None,
+        max_attempts: int | None = None,
+        max_wait: float | None = None,
+        share: float | None = None,
+    ) -> Client:
+        """A client with some settings changed; see the class for them.
+
+        It spends the budget of this one, unless `share` or `max_wait` differ.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     client.with_options(max_attempts=1).version().version
+        '1.8.2'
+        """
+        return type(self)(
+            timeout=timeout,
+            attempt_timeout=attempt_timeout,
+            connect_timeout=connect_timeout,
+            idle_timeout=idle_timeout,
+            max_attempts=max_attempts,
+            max_wait=max_wait,
+            share=share,
+            _origin=self,
+        )
+
+    def close(self) -> None:
+        """Ends all connections; whatever is asked of the client afterwards raises `ClosedError`."""
+        self._close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+class AsyncClient(AsyncLists):
+    """A client of the service for asyncio: the names of `Client`, awaited or with `async for`.
+
+    Takes the settings of `Client`. It may be used from several event loops.
+
+    >>> import asyncio, talentdata
+    >>> async def main(sandbox):
+    ...     async with sandbox.async_client() as client:
+    ...         return [contact.id async for contact in client.contacts.list()]
+    >>> with talentdata.Sandbox(records={"contacts": 3}) as sandbox:
+    ...     len(asyncio.run(main(sandbox)))
+    3
+    """
+
+    __slots__ = ()
+
+    async def version(self) -> VersionResponse:
+        """See `Client.version`."""
+        return VersionResponse(await self._version(True))
+
+    async def check_version(self, client_version: str, categories: Iterable[str] = ()) -> VersionCheckResponse:
+        """See `Client.check_version`."""
+        return VersionCheckResponse(await self._check_version(True, client_version, names(categories)))
+
+    async def permissions(self) -> TokenPermissions:
+        """See `Client.permissions`."""
+        return TokenPermissions(await self._permissions(True))
+
+    @property
+    def last_response(self) -> LastResponse | None:
+        """Status, headers and request id of the answer that came last; `None` before the first."""
+        last = self._last_response()
+        return None if last is None else LastResponse(last)
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        attempt_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        idle_timeout: float | None = None,
+        max_attempts: int | None = None,
+        max_wait: float | None = None,
+        share: float | None = None,
+    ) -> AsyncClient:
+        """See `Client.with_options`; there is nothing to await."""
+        return type(self)(
+            timeout=timeout,
+            attempt_timeout=attempt_timeout,
+            connect_timeout=connect_timeout,
+            idle_timeout=idle_timeout,
+            max_attempts=max_attempts,
+            max_wait=max_wait,
+            share=share,
+            _origin=self,
+        )
+
+    async def close(self) -> None:
+        """See `Client.close`."""
+        self._close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def names(categories: Iterable[str]) -> list[str]:
+    """The categories as a list; one string is a mistake that would be sent letter by letter."""
+    if isinstance(categories, str):
+        raise TypeError("categories: give a list of names such as ['taxonomy']")
+    return list(categories)
+
+
+def html(client: BaseClient) -> str:
+    """What a notebook shows of a client."""
+    state = "closed" if client.closed else "open"
+    rows = {"base URL": client.base_url, "client id": client.client_id, "state": state, "lists": ", ".join(NAMES)}
+    return table(type(client).__name__, rows)

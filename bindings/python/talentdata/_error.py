@@ -1,0 +1,62 @@
+"""The base of all exceptions of the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Error(Exception):
+    """What went wrong, and what is known about the call that failed.
+
+    There is a class per kind of error, such as `talentdata.RateLimitedError`; all have these attributes,
+    `None` where nothing is known. Neither text nor attributes ever hold a secret or a token.
+    They can be pickled, so that they cross process boundaries.
+
+    >>> import talentdata
+    >>> try:
+    ...     talentdata.Client(base_url="no url")
+    ... except talentdata.Error as error:
+    ...     print(error.kind, error.status)
+    Config None
+    """
+
+    kind: str = "Error"
+    """The kind, by the name that every language uses."""
+    operation: str | None
+    """The operation that failed, by the name of the spec."""
+    status: int | None
+    """The HTTP status, when the service answered."""
+    attempts: int
+    """How many times the request was sent; 0 when it never was."""
+    retry_after: float | None
+    """How long the service asked to wait, in seconds (section 8)."""
+    request_id: str | None
+    """The service's own name for the request."""
+    offset: int | None
+    """The offset of the page that failed, in records."""
+    body: str | None
+    """The beginning of the answer, at most 512 bytes, without secrets."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        operation: str | None = None,
+        status: int | None = None,
+        attempts: int = 0,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+        offset: int | None = None,
+        body: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.status = status
+        self.attempts = attempts
+        self.retry_after = retry_after
+        self.request_id = request_id
+        self.offset = offset
+        self.body = body
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args, self.__dict__

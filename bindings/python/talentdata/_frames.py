@@ -1,0 +1,38 @@
+"""Data frames from the columns of a scan. Made before the scan begins, so that a package that is missing
+is said before an hour is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ._needs import need
+from ._talentdata import Table
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+def to_arrow() -> Callable[[Table], pyarrow.Table]:
+    """What turns rows into a table of pyarrow, without copying them."""
+    pyarrow = need("pyarrow", "to_arrow()")
+    return lambda table: pyarrow.table(table)
+
+
+def to_polars() -> Callable[[Table], polars.DataFrame]:
+    """What turns rows into a data frame of polars."""
+    polars = need("polars", "to_polars()")
+    return lambda table: polars.DataFrame(table)
+
+
+def to_pandas() -> Callable[[Table], pandas.DataFrame]:
+    """What turns rows into a data frame of pandas; whole numbers and booleans stay exact beside empty cells."""
+    pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
+    exact: dict[Any, Any] = {
+        pyarrow.int64(): pandas.Int64Dtype(),
+        pyarrow.uint64(): pandas.UInt64Dtype(),
+        pyarrow.bool_(): pandas.BooleanDtype(),
+    }
+    return lambda table: pyarrow.table(table).to_pandas(types_mapper=exact.get)

@@ -1,0 +1,61 @@
+"""A progress bar, by tqdm where it is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._needs import need
+from ._talentdata import RawScan
+
+
+@contextmanager
+def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
+    """Shows how far a scan has come; yields what is to be called after each page."""
+    bar = start(scan, name, wanted)
+    if bar is None:
+        yield lambda: None
+        return
+
+    def tell() -> None:
+        records, total = scan.progress()
+        bar.total = total
+        bar.update(records - bar.n)
+
+    try:
+        yield tell
+    finally:
+        bar.close()
+
+
+def start(scan: RawScan, name: str, wanted: bool | None) -> Any:
+    """A bar, where one is wanted and can be seen."""
+    notebook = in_notebook()
+    if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
+        return None
+    try:
+        tqdm = need("tqdm.auto", "a progress bar") if not notebook or widgets() else need("tqdm", "a progress bar")
+    except ImportError:
+        if wanted:
+            raise
+        return None
+    records, total = scan.progress()
+    return tqdm.tqdm(desc=name, unit=" records", initial=records, total=total)
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+def widgets() -> bool:
+    """Whether the notebook can show the bar that tqdm prefers there; else it would only warn."""
+    try:
+        need("ipywidgets", "a progress bar")
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""The receipt of a scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._html import table
+from ._open_enum import OpenEnum
+from ._talentdata import Field, Record
+
+
+class Completeness(OpenEnum):
+    """Whether every record that was in the list all the time has been delivered."""
+
+    __slots__ = ()
+
+    UNFINISHED = "unfinished"
+    PROVEN = "proven"
+    NOT_PROVEN = "not_proven"
+    NOT_CHECKED = "not_checked"
+
+
+class Receipt(Record):
+    """What a scan has done. Counts are of this scan alone, times in seconds."""
+
+    __slots__ = ()
+    _documented = (
+        "resource",
+        "completeness",
+        "doubts",
+        "resumed",
+        "records",
+        "pages",
+        "requests",
+        "retries",
+        "rate_limited",
+        "seconds",
+        "seconds_waited_for_budget",
+        "seconds_backed_off",
+        "budget_used",
+        "duplicates_dropped",
+        "seams_repaired",
+        "total_first",
+        "total_last",
+        "unknown_fields",
+        "unknown_values",
+    )
+
+    resource: Field[str] = Field("resource", "text", required=True)
+    """The list."""
+    completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
+    """Whether every record that was in the list all the time has been delivered."""
+    doubts: Field[list[str]] = Field("doubts", "array", required=True)
+    """Why completeness is not proven."""
+    resumed: Field[int] = Field("resumed", "integer", required=True)
+    """How often an export was resumed; 0 when a single run has done it all."""
+    records: Field[int] = Field("records", "integer", required=True)
+    """Records delivered."""
+    pages: Field[int] = Field("pages", "integer", required=True)
+    """Pages that were joined."""
+    requests: Field[int] = Field("requests", "integer", required=True)
+    """Page requests sent, retries included."""
+    retries: Field[int] = Field("retries", "integer", required=True)
+    """Page requests sent again after a failure."""
+    rate_limited: Field[int] = Field("rate_limited", "integer", required=True)
+    """Answers with status 429 (section 8)."""
+    seconds: Field[float] = Field("seconds", "number", required=True)
+    """From the first request to the end."""
+    seconds_waited_for_budget: Field[float] = Field("seconds_waited_for_budget", "number", required=True)
+    """Of these, how long pages waited for the budget."""
+    seconds_backed_off: Field[float] = Field("seconds_backed_off", "number", required=True)
+    """How long failed pages waited before they were sent again, summed over pages."""
+    budget_used: Field[float] = Field("budget_used", "number", required=True)
+    """The part of the company's budget that was used, from 0 to 1."""
+    duplicates_dropped: Field[int] = Field("duplicates_dropped", "integer", required=True)
+    """Records that came again and were dropped, beyond the overlap of one per page."""
+    seams_repaired: Field[int] = Field("seams_repaired", "integer", required=True)
+    """Seams where the list had moved and the scan stepped back."""
+    total_first: Field[int | None] = Field("total_first", "integer")
+    """The service's total on the first page."""
+    total_last: Field[int | None] = Field("total_last", "integer")
+    """The service's total on the last page."""
+    unknown_fields: Field[dict[str, Any]] = Field("unknown_fields", "object", required=True)
+    """How often each field came that the document does not show."""
+    unknown_values: Field[dict[str, Any]] = Field("unknown_values", "object", required=True)
+    """How often each enum value came that the document does not show, by field."""
+
+    def _repr_html_(self) -> str:
+        return table(f"Receipt of {self.resource}", self.to_dict())

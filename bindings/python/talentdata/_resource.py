@@ -1,0 +1,120 @@
+"""A list of the service, for the blocking client and for the async one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Generic, Literal, TypeVar
+
+from ._page import Page, made, next_offset
+from ._plan import Plan
+from ._scan import AsyncScan, Scan
+from ._talentdata import BaseClient, RawScan, Record
+
+R = TypeVar("R", bound=Record)
+
+
+class Resource(Generic[R]):
+    """A list of the service, such as `client.contacts`.
+
+    Its records are of the class the document shows, `Record` where it shows none.
+    """
+
+    __slots__ = ("_client", "_model", "_name")
+
+    def __init__(self, client: BaseClient, name: str, model: type[R]) -> None:
+        self._client = client
+        self._name = name
+        self._model = model
+
+    def list(
+        self,
+        *,
+        page_size: int | None = None,
+        consistency: Literal["complete", "fast"] = "complete",
+        progress: bool | None = None,
+    ) -> Scan[R]:
+        """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
+
+        Args:
+            page_size: Records per request; the list's maximum by default (section 8: 100).
+            consistency: `"complete"` delivers every record that is in the list all the time exactly once,
+                even while the list changes; `"fast"` follows the offsets and checks nothing.
+            progress: A progress bar by tqdm; by default on a terminal and in a notebook, if tqdm is installed.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"pools": 150}) as sandbox, sandbox.client() as client:
+        ...     scan = client.pools.list()
+        ...     len({pool["id"] for pool in scan}), scan.receipt.completeness
+        (150, Completeness('proven'))
+        """
+        scan = RawScan(self._client, self._name, page_size, consistency)
+        return Scan(scan, self._name, self._model, progress)
+
+    def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
+        """One page.
+
+        Args:
+            limit: Records to ask for, 1 to the list's maximum; the service's default where none is given.
+            offset: Records to skip.
+
+        Raises:
+            talentdata.InvalidArgumentError: The limit is not possible; nothing was sent.
+        """
+        return made(self._model, self._client._page(False, self._name, limit, offset))
+
+    def pages(self, limit: int | None = None, offset: int = 0) -> Iterator[Page[R]]:
+        """One page after the other, as the service sends them; a list that changes may repeat or lose
+        records, which `list` prevents."""
+        following: int | None = offset
+        while following is not None:
+            page = self.page(limit, following)
+            yield page
+            following = next_offset(page)
+
+    def plan(self) -> Plan:
+        """What reading the whole list will cost: records, pages and seconds. Sends one request."""
+        return Plan(self._client._plan(False, self._name))
+
+    def __repr__(self) -> str:
+        return f"<list {self._name} of {self._client!r}>"
+
+
+class AsyncResource(Generic[R]):
+    """A list of the service for asyncio; see `Resource`."""
+
+    __slots__ = ("_client", "_model", "_name")
+
+    def __init__(self, client: BaseClient, name: str, model: type[R]) -> None:
+        self._client = client
+        self._name = name
+        self._model = model
+
+    def list(
+        self,
+        *,
+        page_size: int | None = None,
+        consistency: Literal["complete", "fast"] = "complete",
+        progress: bool | None = None,
+    ) -> AsyncScan[R]:
+        """See `Resource.list`; there is nothing to await before the first record."""
+        scan = RawScan(self._client, self._name, page_size, consistency)
+        return AsyncScan(scan, self._name, self._model, progress)
+
+    async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
+        """See `Resource.page`."""
+        return made(self._model, await self._client._page(True, self._name, limit, offset))
+
+    async def pages(self, limit: int | None = None, offset: int = 0) -> AsyncIterator[Page[R]]:
+        """See `Resource.pages`."""
+        following: int | None = offset
+        while following is not None:
+            page = await self.page(limit, following)
+            yield page
+            following = next_offset(page)
+
+    async def plan(self) -> Plan:
+        """See `Resource.plan`."""
+        return Plan(await self._client._plan(True, self._name))
+
+    def __repr__(self) -> str:
+        return f"<list {self._name} of {self._client!r}>"

@@ -1,0 +1,52 @@
+"""The service itself, in this process: for trying, and for your own tests."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from ._client import AsyncClient, Client
+from ._talentdata import BaseSandbox
+
+
+class Sandbox(BaseSandbox):
+    """The service on a free port of 127.0.0.1, with invented data, without an account.
+
+    Args:
+        records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
+        seed: Chooses the data: the same seed gives the same records.
+        policy: How requests are counted: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
+            `"sliding-counter"`, `"token-bucket"`, `"gcra"` or `"unlimited"`.
+        limit: Requests admitted per second (section 8: 40).
+        latency: Seconds added to every round trip.
+        port: The port; 0 takes any free one.
+        faults: Whether it can be told to misbehave, by `POST /__faults`.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
+    ...     client = sandbox.client()
+    ...     sum(1 for contact in client.contacts.list())
+    250
+    """
+
+    __slots__ = ()
+
+    def client(self, **options: Any) -> Client:
+        """A client of this sandbox; takes the options of `Client`."""
+        return Client(
+            base_url=self.base_url, client_id=self.client_id, client_secret=self.client_secret, **options
+        )
+
+    def async_client(self, **options: Any) -> AsyncClient:
+        """An async client of this sandbox; takes the options of `AsyncClient`."""
+        return AsyncClient(
+            base_url=self.base_url, client_id=self.client_id, client_secret=self.client_secret, **options
+        )
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,31 @@
+"""What the tests share: a sandbox, clients of it, and a way to make it misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from support import misbehave
+
+import talentdata
+
+
+@pytest.fixture
+def sandbox() -> Iterator[talentdata.Sandbox]:
+    """A sandbox that can be told to misbehave."""
+    sizes = {"contacts": 450, "pools": 3, "ja_tasks": 230}
+    with talentdata.Sandbox(records=sizes, policy="unlimited", faults=True) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
+    """A client of the sandbox."""
+    with sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
+    """Tells the sandbox how to misbehave: dicts of `match` and `reply`."""
+    return lambda *rules: misbehave(sandbox.base_url, *rules)

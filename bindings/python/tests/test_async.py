@@ -1,0 +1,161 @@
+"""The async client: the same names, awaited; cancellation; several loops."""
+
+import asyncio
+import inspect
+import threading
+
+import pytest
+
+import talentdata
+
+
+def run(sandbox, work):
+    async def main():
+        async with sandbox.async_client() as client:
+            return await work(client)
+
+    return asyncio.run(main())
+
+
+def test_the_names_are_those_of_the_blocking_client():
+    def public(cls):
+        return {name for name in dir(cls) if not name.startswith("_")}
+
+    for blocking, waiting in [
+        (talentdata.Client, talentdata.AsyncClient),
+        (talentdata.Resource, talentdata.AsyncResource),
+        (talentdata.Scan, talentdata.AsyncScan),
+    ]:
+        assert public(blocking) == public(waiting)
+        for name in public(blocking):
+            pair = getattr(blocking, name), getattr(waiting, name)
+            if all(map(inspect.isfunction, pair)):
+                one, other = (list(inspect.signature(verb).parameters.values()) for verb in pair)
+                assert [(p.name, p.default) for p in one] == [(p.name, p.default) for p in other], name
+
+
+def test_verbs(sandbox):
+    async def work(client):
+        version, check, permissions, page = await asyncio.gather(
+            client.version(), client.check_version("1.8.2", ["taxonomy"]), client.permissions(), client.pools.page(limit=2)
+        )
+        assert version.version == "1.8.2" and check.compatible and permissions.roles and len(page) == 2
+        return [len(page) async for page in client.contacts.pages(limit=100)]
+
+    assert run(sandbox, work) == [100, 100, 100, 100, 50]
+
+
+def test_scan(sandbox):
+    async def work(client):
+        scan = client.contacts.list()
+        ids = []
+        async for contact in scan:
+            ids.append(contact.id)
+            if len(ids) == 30:
+                break
+        ids += [contact.id async for contact in scan]
+        assert scan.receipt.completeness == "proven"
+        async with client.pools.list() as pools:
+            assert len([pool async for pool in pools]) == 3
+        return ids
+
+    ids = run(sandbox, work)
+    assert len(set(ids)) == len(ids) == 450
+
+
+def test_errors_are_raised_where_they_are_awaited(sandbox, faults):
+    faults({"match": {"path": "/v1/contacts"}, "reply": {"status": 404}})
+
+    async def work(client):
+        with pytest.raises(talentdata.NotFoundError) as caught:
+            await client.contacts.page()
+        with pytest.raises(talentdata.NotFoundError):
+            [contact async for contact in client.contacts.list()]
+        with pytest.raises(talentdata.InternalError, match="on purpose"):
+            await client._defect(True)
+        return caught.value.status
+
+    assert run(sandbox, work) == 404
+
+
+def test_cancellation_stops_the_call_and_leaves_the_client_usable(sandbox, faults):
+    faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}})
+
+    async def work(client):
+        call = asyncio.create_task(client.version())
+        while sandbox.stats()["requests"] == 0:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        with pytest.raises(asyncio.TimeoutError):
+            faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}})
+            await asyncio.wait_for(client.version(), 0.2)
+        return await client.version()
+
+    assert run(sandbox, work).version == "1.8.2"
+
+
+def test_a_cancelled_scan_loses_nothing(sandbox, faults):
+    faults({"match": {"path": "/v1/contacts", "nth": 3}, "reply": {"delay_ms": 600}})
+
+    async def work(client):
+        scan, ids, cancelled = client.contacts.list(), [], 0
+        while True:
+            async def read():
+                async for contact in scan:
+                    ids.append(contact.id)
+                return True
+
+            try:
+                if await asyncio.wait_for(read(), 0.1):
+                    return ids, cancelled
+            except asyncio.TimeoutError:
+                cancelled += 1
+
+    ids, cancelled = run(sandbox, work)
+    assert cancelled > 0 and len(ids) == len(set(ids)) == 450
+
+
+def test_several_loops_share_a_client(sandbox):
+    client = sandbox.async_client()
+    versions = []
+
+    def another():
+        versions.append(asyncio.run(as_coroutine(client)).version)
+
+    async def as_coroutine(client):
+        return await client.version()
+
+    threads = [threading.Thread(target=another) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert versions == ["1.8.2"] * 4
+
+
+def test_columns(sandbox):
+    async def work(client):
+        arrow = await client.contacts.list().to_arrow()
+        polars = await client.contacts.list().to_polars()
+        pandas = await client.contacts.list().to_pandas()
+        return arrow.num_rows, polars.height, len(pandas)
+
+    assert run(sandbox, work) == (450, 450, 450)
+
+
+def test_outside_of_a_loop_it_is_a_clear_error(sandbox):
+    client = sandbox.async_client()
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        client._version(True)
+
+
+def test_a_closed_client_says_so(sandbox):
+    async def work(client):
+        await client.close()
+        with pytest.raises(talentdata.ClosedError):
+            await client.version()
+        return client.closed
+
+    assert run(sandbox, work)

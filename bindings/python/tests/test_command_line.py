@@ -1,0 +1,47 @@
+"""`python -m talentdata` and the installed script are the program."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = str(Path(sys.executable).with_name("talentdata"))
+WAYS = {"module": [sys.executable, "-m", "talentdata"], "script": [SCRIPT]}
+
+
+def run(way, *arguments, **options):
+    return subprocess.run([*WAYS[way], *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_data_goes_to_standard_output_and_errors_have_their_code(way):
+    result = run(way, "--sandbox", "version")
+    assert result.returncode == 0 and json.loads(result.stdout)["version"] == "1.8.2", result.stderr
+    result = run(way, "--help")
+    assert result.returncode == 0 and "Usage: talentdata" in result.stdout
+    result = run(way, "nonsense")
+    assert result.returncode == 2 and "nonsense" in result.stderr and result.stdout == ""
+    environment = {**os.environ, "TALENTDATA_BASE_URL": "http://127.0.0.1:1"}
+    result = run(way, "version", env=environment)
+    assert result.returncode == 13 and "cannot connect" in result.stderr
+
+
+def test_an_export(tmp_path):
+    path = tmp_path / "pools.jsonl"
+    result = run("module", "--sandbox", "export", "pools", "--out", str(path))
+    assert result.returncode == 0, result.stderr
+    assert all(json.loads(line)["id"] for line in path.read_text().splitlines())
+
+
+def test_ctrl_c_stops_it_with_130():
+    command = [*WAYS["module"], "sandbox"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert json.loads(child.stdout.readline())["base_url"].startswith("http://127.0.0.1:")
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert "Traceback" not in errors
+    assert child.returncode in (0, 130)

@@ -1,0 +1,108 @@
+"""Data frames: each library takes the columns, and nothing is lost on the way."""
+
+import json
+
+import pytest
+
+import talentdata
+
+pyarrow = pytest.importorskip("pyarrow", reason="told by the test of absent packages")
+
+
+def restored(row):
+    """The record that a row of columns came from."""
+    extra = json.loads(row.pop("_extra") or "{}")
+    return {**{name: value for name, value in row.items() if value is not None}, **extra}
+
+
+def test_arrow_holds_every_record(client):
+    records = [record.to_dict() for record in client.contacts.list()]
+    scan = client.contacts.list()
+    table = scan.to_arrow()
+    assert table.num_rows == 450 and scan.receipt.completeness == "proven"
+    assert table.schema.names[:4] == ["id", "firstName", "lastName", "email"] and table.schema.names[-1] == "_extra"
+    columns = {name: table.schema.field(name) for name in table.schema.names}
+    for row, record in zip(table.to_pylist(), records, strict=True):
+        for name, value in row.items():
+            if value is None or name == "_extra":
+                continue
+            is_json = (columns[name].metadata or {}).get(b"ARROW:extension:name") == b"arrow.json"
+            is_json = is_json or "json" in str(columns[name].type)
+            got = json.loads(value) if is_json else value
+            assert got == record[name], name
+        assert {name for name, value in record.items() if value is not None} <= {
+            *(name for name, value in row.items() if value is not None),
+            *json.loads(row["_extra"] or "{}"),
+        }
+
+
+def test_every_library_takes_the_scan_itself(client):
+    polars, duckdb, pandas = pytest.importorskip("polars"), pytest.importorskip("duckdb"), pytest.importorskip("pandas")
+    assert pyarrow.table(client.contacts.list()).num_rows == 450
+    reader = pyarrow.RecordBatchReader.from_stream(client.contacts.list())
+    assert sum(batch.num_rows for batch in reader) == 450
+    assert polars.DataFrame(client.contacts.list()).shape == (450, len(reader.schema))
+    assert len(pandas.DataFrame.from_arrow(client.contacts.list())) == 450
+    scan = client.contacts.list()  # noqa: F841
+    assert duckdb.sql("select count(distinct id) from scan").fetchall() == [(450,)]
+    assert duckdb.from_arrow(pyarrow.table(client.contacts.list())).count("*").fetchall() == [(450,)]
+
+
+def test_polars(client):
+    polars = pytest.importorskip("polars")
+    frame = client.ja_tasks.list().to_polars()
+    assert frame.height == 230 and frame.schema["id"] == polars.Int64
+    assert frame["id"].to_list() == [task["id"] for task in client.ja_tasks.list()]
+
+
+def test_pandas_keeps_integers_exact_beside_empty_cells(client):
+    pandas = pytest.importorskip("pandas")
+    frame = client.ja_tasks.list().to_pandas()
+    records = list(client.ja_tasks.list())
+    assert len(frame) == 230 and str(frame["id"].dtype) == "Int64"
+    assert frame["id"].tolist() == [task["id"] for task in records]
+    before = [task.get("precededBy") for task in records]
+    assert None in before
+    assert [None if value is pandas.NA else value for value in frame["precededBy"]] == before
+
+
+def test_records_make_a_frame_of_pandas_themselves(client):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(list(client.pools.list()))
+    assert list(frame["id"]) == [pool["id"] for pool in client.pools.list()]
+
+
+def test_an_empty_list_has_its_documented_columns():
+    with talentdata.Sandbox(records={"contacts": 0}, policy="unlimited") as sandbox, sandbox.client() as client:
+        table = client.contacts.list().to_arrow()
+        assert table.num_rows == 0 and table.schema.names == ["id", "firstName", "lastName", "email", "_extra"]
+        assert pyarrow.table(client.contacts.list()).num_rows == 0
+
+
+def test_parquet(client, tmp_path):
+    from pyarrow import parquet
+
+    path = tmp_path / "contacts.parquet"
+    receipt = client.contacts.list().to_parquet(path)
+    assert receipt.records == 450 and receipt.completeness == "proven"
+    assert parquet.read_table(path).equals(client.contacts.list().to_arrow())
+    with pytest.raises(talentdata.IoError, match="nosuch"):
+        client.contacts.list().to_parquet(tmp_path / "nosuch" / "contacts.parquet")
+    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
+
+
+def test_an_error_in_a_stream_reaches_the_consumer(client, faults):
+    faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"status": 403}})
+    with pytest.raises(Exception, match="may not do this"):
+        pyarrow.table(client.contacts.list(page_size=10))
+    faults({"match": {"path": "/v1/contacts", "from": 1}, "reply": {"status": 403}})
+    with pytest.raises(talentdata.ForbiddenError):
+        client.contacts.list().to_arrow()
+
+
+def test_a_stream_that_is_not_read_holds_nothing_up(client):
+    scan = client.contacts.list()
+    capsule = scan.__arrow_c_stream__()
+    del capsule
+    scan.close()
+    assert len(list(client.pools.list())) == 3

@@ -1,0 +1,108 @@
+"""Ctrl-C, by a real signal to a child process, at every place where the package waits."""
+
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from support import misbehave
+
+#: Every wait lasts half a minute; who is deaf to the signal fails by far, on any machine.
+PATIENCE = 10
+
+CHILD = """
+import sys, time, talentdata
+url, id, secret = sys.argv[1:4]
+client = talentdata.Client(base_url=url, client_id=id, client_secret=secret, max_attempts=20, connect_timeout=60)
+scan = client.contacts.list(page_size=10)
+reached = iter(scan)
+def ready():
+    print("ready", flush=True)
+try:
+    {before}
+    ready()
+    {wait}
+    print("not interrupted", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+sys.stdin.readline()
+{after}
+"""
+
+USABLE = "print(client.version().version, flush=True)"
+
+SLOW = {"delay_ms": 30_000}
+PLACES = {
+    "read": ({"path": "/v1/version"}, SLOW, "", "client.version()"),
+    "token": ({"path": "/v1/oauth/token"}, SLOW, "", "client.permissions()"),
+    "backoff": ({"path": "/v1/version"}, {"status": 503, "headers": {"retry-after": "30"}}, "", "client.version()"),
+    "budget": (
+        {"path": "/v1/pools"},
+        {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}},
+        "client.pools.page()",
+        "client.version()",
+    ),
+    "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached)", "list(reached)"),
+    "columns": ({"path": "/v1/contacts"}, SLOW, "", "scan.to_arrow()"),
+    "stream": ({"path": "/v1/contacts"}, SLOW, "import pyarrow", "pyarrow.table(scan)"),
+}
+
+
+def interrupt(code, *arguments, before_usable):
+    """Runs the child, interrupts it where it waits; what it says then, and its exit code."""
+    pipe = subprocess.PIPE
+    child = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n", child.stderr.read()
+        # The wait begins right after; a signal that comes before it would prove nothing.
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(0.5)
+        child.send_signal(signal.SIGINT)
+        watchdog = signal.signal(signal.SIGALRM, lambda *_: child.kill())
+        signal.alarm(PATIENCE)
+        said = child.stdout.readline()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, watchdog)
+        before_usable()
+        out, err = child.communicate("\n", timeout=30)
+        return said, out, err
+    finally:
+        child.kill()
+        child.wait()
+        for stream in (child.stdin, child.stdout, child.stderr):
+            stream.close()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
+    match, reply, before, wait = PLACES[place]
+    misbehave(sandbox.base_url, {"match": match, "reply": reply})
+    # A wait that the service asked for outlasts the interruption: another client does not know of it.
+    after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
+    code = CHILD.format(before=before or "pass", wait=wait, after=after)
+    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret)
+    said, out, err = interrupt(code, *arguments, before_usable=lambda: misbehave(sandbox.base_url))
+    assert said == "interrupted\n", err
+    assert out == "1.8.2\n", err
+
+
+def test_ctrl_c_while_connecting():
+    with socket.socket() as full:
+        # A queue of connections that nobody accepts: once it is full, connecting waits.
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        waiting = []
+        for _ in range(4):
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex(address)
+            waiting.append(one)
+        code = CHILD.format(before="pass", wait="client.version()", after="print(client.closed, flush=True)")
+        url = f"http://127.0.0.1:{address[1]}"
+        said, out, err = interrupt(code, url, "id", "secret", before_usable=lambda: None)
+        for one in waiting:
+            one.close()
+    assert said == "interrupted\n", err
+    assert out == "False\n", err

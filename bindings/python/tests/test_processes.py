@@ -1,0 +1,174 @@
+"""Threads, forks and shutdown."""
+
+import json
+import os
+import threading
+import time
+
+from support import python
+
+
+def in_child(work):
+    """What `work` returns in a forked child, or None when that does not end in time."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if os.waitpid(child, os.WNOHANG) != (0, 0):
+            with os.fdopen(reader, "rb") as answer:
+                return json.loads(answer.read() or b"null")
+        time.sleep(0.01)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    os.close(reader)
+    return None
+
+
+def test_threads_share_a_client(client):
+    counts = []
+    threads = [threading.Thread(target=lambda: counts.append(len(list(client.contacts.list())))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [450] * 8
+
+
+def test_threads_share_a_scan(client):
+    scan, ids = client.contacts.list(page_size=10), []
+
+    def read():
+        ids.extend(contact.id for contact in type(scan)(scan._scan, "contacts", scan._model, False))
+
+    def patiently():
+        try:
+            read()
+        except Exception as error:  # the others read to the end
+            assert "has ended" in str(error)
+
+    threads = [threading.Thread(target=patiently) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ids) == len(set(ids)) == 450
+
+
+def test_other_threads_run_while_one_waits(client, faults):
+    faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 500}})
+    beats, done = 0, threading.Event()
+
+    def wait():
+        client.version()
+        done.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not done.is_set():
+        beats += 1
+        time.sleep(0.001)
+    thread.join()
+    assert beats > 20
+
+
+def test_a_forked_child_goes_on_with_connections_of_its_own(client):
+    assert client.version().version == "1.8.2"
+    work = lambda: [client.version().version, len(list(client.contacts.list())), client.with_options(max_attempts=1).permissions().roles]  # noqa: E731
+    assert in_child(work) == ["1.8.2", 450, ["sandbox-user"]]
+    assert client.version().version == "1.8.2"
+
+
+def test_a_scan_belongs_to_the_process_that_began_it(client):
+    scan = client.contacts.list(page_size=10)
+    fresh = client.pools.list()
+    first = next(iter(scan)).id
+
+    def work():
+        try:
+            list(type(scan)(scan._scan, "contacts", scan._model, False))
+        except Exception as error:
+            return [type(error).__name__, len(list(fresh))]
+
+    assert in_child(work) == ["ClosedError", 3]
+    ids = [first, *(contact.id for contact in scan)]
+    assert len(set(ids)) == 450
+
+
+def test_a_forked_child_may_close_and_drop_what_it_inherited(sandbox):
+    client = sandbox.client()
+    scan = client.contacts.list()
+    next(iter(scan))
+    holder = [client, scan]
+
+    def work():
+        scan.close()
+        holder[0].close()
+        holder.clear()
+        sandbox.close()
+        return "done"
+
+    assert in_child(work) == "done"
+    assert len(list(scan)) == 449
+    client.close()
+
+
+def test_a_fork_while_another_thread_waits(client, faults):
+    faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 1500}})
+    thread = threading.Thread(target=client.version)
+    thread.start()
+    time.sleep(0.2)
+    assert in_child(lambda: client.permissions().roles) == ["sandbox-user"]
+    thread.join()
+
+
+def test_multiprocessing_by_fork(client):
+    code = """
+import multiprocessing, talentdata
+with talentdata.Sandbox(records={"contacts": 120}, policy="unlimited") as sandbox, sandbox.client() as client:
+    client.version()
+    def work(offset):
+        return client.contacts.page(limit=10, offset=offset).records
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        print(sum(len(records) for records in pool.map(work, range(0, 120, 10))))
+"""
+    result = python(code)
+    assert (result.stdout, result.returncode) == ("120\n", 0), result.stderr
+
+
+def test_the_interpreter_ends_during_calls(sandbox):
+    code = """
+import sys, threading, time, asyncio, talentdata
+client = talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3])
+def scan():
+    for contact in client.contacts.list(page_size=1):
+        pass
+threads = [threading.Thread(target=scan, daemon=True) for _ in range(4)]
+[thread.start() for thread in threads]
+kept = client.contacts.list(page_size=1)
+next(iter(kept))
+print("end")
+"""
+    result = python(code, sandbox.base_url, sandbox.client_id, sandbox.client_secret)
+    assert (result.stdout, result.returncode) == ("end\n", 0), result.stderr
+
+
+def test_another_interpreter_in_the_process_is_refused_and_does_not_crash():
+    code = """
+import _xxsubinterpreters as interpreters, talentdata
+one = interpreters.create()
+try:
+    interpreters.run_string(one, "import talentdata")
+except Exception as error:
+    print("ImportError" in str(error) or "ImportError" in repr(error))
+"""
+    result = python(code)
+    if "No module named '_xxsubinterpreters'" in result.stderr:
+        code = code.replace("import _xxsubinterpreters as interpreters", "import _interpreters as interpreters")
+        result = python(code)
+    assert result.returncode == 0, result.stderr

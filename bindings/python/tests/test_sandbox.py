@@ -1,0 +1,56 @@
+"""The sandbox and the fixtures for users' own tests."""
+
+import pickle
+import time
+
+import pytest
+
+import talentdata
+
+
+def test_options():
+    with talentdata.Sandbox(records={"contacts": 7}, seed=5, policy="gcra", latency=0.05) as sandbox:
+        with sandbox.client() as client:
+            started = time.monotonic()
+            page = client.contacts.page()
+            assert time.monotonic() - started >= 0.05
+            assert page.pagination.total == 7
+        stats = sandbox.stats()
+        assert stats["requests"] == 2 and stats["token_posts"] == 1 and stats["limited"] == 0
+        assert stats["requests_by_path"]["/v1/contacts"] == 1
+    with talentdata.Sandbox(records={"contacts": 7}, seed=6) as other, other.client() as client:
+        assert client.contacts.page() != page
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(talentdata.InvalidArgumentError, match="no list `people`"):
+        talentdata.Sandbox(records={"people": 1})
+    with pytest.raises(talentdata.InvalidArgumentError, match="policy"):
+        talentdata.Sandbox(policy="none")
+    with pytest.raises(talentdata.ConfigError, match="latency"):
+        talentdata.Sandbox(latency=-1)
+
+
+def test_a_closed_sandbox_is_gone():
+    sandbox = talentdata.Sandbox()
+    client = sandbox.client(max_attempts=1)
+    sandbox.close()
+    sandbox.close()
+    with pytest.raises(talentdata.ConnectError):
+        client.version()
+    with pytest.raises(talentdata.ClosedError):
+        sandbox.stats()
+    with pytest.raises(TypeError):
+        pickle.dumps(sandbox)
+
+
+def test_the_fixtures_of_the_package(talentdata_client, talentdata_sandbox):
+    assert talentdata_client.base_url == talentdata_sandbox.base_url
+    assert talentdata_client.contacts.page(limit=5)[4].email
+
+
+def test_the_rate_is_kept_without_a_refusal():
+    with talentdata.Sandbox(records={"contacts": 6000}) as sandbox, sandbox.client() as client:
+        scan = client.contacts.list()
+        assert scan.to_arrow().num_rows == 6000
+        assert sandbox.stats()["limited"] == 0 == scan.receipt.rate_limited

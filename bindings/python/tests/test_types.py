@@ -1,0 +1,70 @@
+"""Stubs and examples: stubtest, mypy and pyright agree, and the examples run."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import talentdata
+
+PROJECT = Path(__file__).parent.parent
+EXAMPLES = sorted((PROJECT / "examples").glob("*.py"))
+
+
+def run(*command):
+    """Runs a checker where the sources of the package do not hide the installed one."""
+    result = subprocess.run(command, cwd=PROJECT / "tests", capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_stubs_are_true():
+    pytest.importorskip("mypy")
+    allowlist = str(PROJECT / "tests" / "stubtest_allowlist.txt")
+    run(sys.executable, "-m", "mypy.stubtest", "talentdata", "--allowlist", allowlist)
+
+
+def test_mypy():
+    pytest.importorskip("mypy")
+    run(sys.executable, "-m", "mypy", "--strict", *map(str, EXAMPLES))
+
+
+def test_pyright():
+    pytest.importorskip("basedpyright")
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--level", "error"]
+    run(*command, "--project", str(PROJECT / "pyproject.toml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(example):
+    run(sys.executable, "-W", "error", str(example))
+
+
+def examples_in_docstrings():
+    """The examples of the package and of every public name, each once."""
+    finder = doctest.DocTestFinder()
+    things = [("talentdata", talentdata), *((name, getattr(talentdata, name)) for name in talentdata.__all__)]
+    found = [test for name, thing in things for test in finder.find(thing, name, module=False, globs={})]
+    return {test.name: test for test in found if test.examples}
+
+
+@pytest.mark.parametrize("name", examples_in_docstrings())
+def test_examples_in_docstrings(name):
+    assert doctest.DocTestRunner().run(examples_in_docstrings()[name]).failed == 0
+
+
+def test_the_main_names_have_examples():
+    wanted = {"talentdata", "AsyncClient", "Client", "Error", "OpenEnum", "Page", "Record", "Resource.list", "Sandbox"}
+    assert wanted <= set(examples_in_docstrings())
+
+
+def test_every_public_name_is_documented():
+    for name in talentdata.__all__:
+        thing = getattr(talentdata, name)
+        if name == "__version__":
+            continue
+        assert thing.__doc__, name
+        for member, value in vars(thing).items():
+            if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                assert value.__doc__, f"{name}.{member}"

@@ -1,0 +1,76 @@
+//! The `talentdata` program as a function: the verbs of the client on the command line.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod completions;
+mod connect;
+mod ending;
+mod export;
+mod help;
+mod list;
+mod logging;
+mod names;
+mod outcomes;
+mod output;
+mod permissions;
+mod plan;
+mod progress;
+mod receipts;
+mod resources;
+mod sandbox;
+mod signals;
+mod version;
+
+use args::{Arguments, Command};
+use ending::Ending;
+use std::ffi::OsString;
+use talentdata_core::{Error, ErrorKind};
+
+/// Runs the program with these arguments, the first of which is its name; returns the exit code.
+///
+/// It takes over standard output, standard error and the signals, and after a signal it may end the
+/// process: nothing else is to be done in a process that runs it.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match args::read(arguments) {
+        Ok(arguments) => arguments,
+        Err(text) => {
+            // A usage error or a help text; a closed output does not change the code.
+            let _ = text.print();
+            return u8::try_from(text.exit_code()).unwrap_or(2);
+        }
+    };
+    let outcome = logging::start(arguments.common.verbose).and_then(|()| run(&arguments));
+    match outcome {
+        Ok(()) => 0,
+        Err(ending) => ending.report(arguments.common.verbose > 0),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Ending> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;
+    let outcome = runtime.block_on(dispatch(arguments));
+    // A look-up of a host's name cannot be interrupted, and must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn dispatch(arguments: &Arguments) -> Result<(), Ending> {
+    let common = &arguments.common;
+    match &arguments.command {
+        Command::Resources => resources::run(),
+        Command::Version => version::run(common).await,
+        Command::Check(verb) => check::run(verb, common).await,
+        Command::Permissions => permissions::run(common).await,
+        Command::List(verb) => list::run(verb, common).await,
+        Command::Export(verb) => export::run(verb, common).await,
+        Command::Plan(verb) => plan::run(verb, common).await,
+        Command::Sandbox(verb) => sandbox::run(verb).await,
+        Command::Completions(verb) => completions::run(verb),
+    }
+}

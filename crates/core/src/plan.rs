@@ -1,0 +1,59 @@
+//! What reading a list will cost, told by one page of it.
+
+use crate::client::Client;
+use crate::config::REQUESTS_PER_SECOND;
+use crate::error::Result;
+use crate::page::{Page, total_pages};
+use serde::Serialize;
+use talentdata_types::Resource;
+
+/// The cost of a complete scan, if the list stays as it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// The list.
+    pub resource: String,
+    /// Records in it.
+    pub records: u64,
+    /// Page requests, none of them sent again.
+    pub pages: u64,
+    /// How long they take at this client's part of the budget (section 8).
+    pub seconds: f64,
+}
+
+impl Client {
+    /// What a scan of a list will cost. Asks for a full page, because only that tells how many
+    /// records the service grants.
+    ///
+    /// # Errors
+    /// As [`List::page`](crate::List::page).
+    pub async fn plan(&self, resource: Resource) -> Result<Plan> {
+        let most = resource.shape().max_limit;
+        let page = self.resource(resource).page(most, 0).await?;
+        // The gate keeps one request below the limit.
+        let rate = f64::from(REQUESTS_PER_SECOND - 1) * self.config().share;
+        let pages = pages(&page);
+        Ok(Plan {
+            resource: resource.name().to_owned(),
+            records: total(&page),
+            pages,
+            seconds: pages as f64 / rate,
+        })
+    }
+}
+
+fn total(page: &Page) -> u64 {
+    u64::try_from(page.pagination.total).unwrap_or(0)
+}
+
+/// Pages of a complete scan: each but the first brings one record less than it holds, because it
+/// overlaps the one before.
+fn pages(page: &Page) -> u64 {
+    let granted = page.records.len() as u64;
+    if !page.pagination.has_more || granted == 0 {
+        return 1;
+    }
+    match granted {
+        1 => total(page),
+        _ => total_pages(total(page).saturating_sub(1), granted - 1).unwrap_or(1),
+    }
+}

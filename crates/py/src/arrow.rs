@@ -1,0 +1,104 @@
+//! Record batches for whoever speaks the Arrow PyCapsule protocol: collected first, or as they come.
+
+use crate::reading::Reading;
+use crate::runtime::wait;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::{Arc, Mutex, PoisonError};
+use talentdata_core::Client;
+
+/// The name that the protocol gives the capsule of a stream.
+const STREAM: &std::ffi::CStr = c"arrow_array_stream";
+
+/// Batches of rows that were read, in the order of the list.
+#[pyclass(frozen, module = "talentdata._talentdata")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Mutex<Vec<RecordBatch>>,
+}
+
+impl Table {
+    pub(crate) fn new(schema: SchemaRef) -> Self {
+        Table {
+            schema,
+            batches: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn push(&self, batch: RecordBatch) {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        batches.push(batch);
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol leaves it to the producer whether it can give what is asked for.
+        let _ = requested_schema;
+        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let batches = batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
+        capsule(py, Box::new(reader))
+    }
+}
+
+/// The batches of `reading`, each read when the consumer asks for it.
+pub(crate) fn stream(
+    py: Python<'_>,
+    client: Client,
+    reading: Arc<Reading>,
+    schema: SchemaRef,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = Stream {
+        client,
+        reading,
+        schema,
+        ended: false,
+    };
+    capsule(py, Box::new(stream))
+}
+
+fn capsule(
+    py: Python<'_>,
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
+}
+
+struct Stream {
+    client: Client,
+    reading: Arc<Reading>,
+    schema: SchemaRef,
+    ended: bool,
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let claimed = self.reading.claim();
+        let batch = claimed.and_then(|()| wait(self.reading.batch(&self.client)));
+        self.ended = !matches!(batch, Ok(Some(_)));
+        batch
+            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
+            .transpose()
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

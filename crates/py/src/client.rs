@@ -1,0 +1,265 @@
+//! The client: its settings, its life, and its verbs, each written once.
+
+use crate::errors::{error, raise};
+use crate::options::{Options, Settings, count};
+use crate::process::Owned;
+use crate::record::RawRecord;
+use crate::verb::run;
+use http::{HeaderName, HeaderValue};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use talentdata_core::types::{CategoryName, Resource};
+use talentdata_core::{Client, Config, Error, ErrorKind, Result};
+
+/// What `Client` and `AsyncClient` are made of.
+#[pyclass(frozen, subclass, module = "talentdata._talentdata")]
+pub(crate) struct BaseClient {
+    settings: Settings,
+    config: Config,
+    /// The client whose budget this one spends.
+    origin: Option<Py<BaseClient>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// None until it is used in this process.
+    Open(Option<Owned<Client>>),
+    Closed,
+}
+
+impl BaseClient {
+    /// The core's client; in a forked child, another one with the same settings.
+    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
+        let mut state = self.state();
+        let State::Open(slot) = &mut *state else {
+            let message = "the client was closed before; make another one";
+            return Err(error(py, ErrorKind::Closed, message));
+        };
+        if let Some(client) = slot.as_ref().and_then(Owned::get) {
+            return Ok(client.clone());
+        }
+        let client = match &self.origin {
+            Some(origin) => origin.get().core(py)?.with_config(self.config.clone()),
+            None => Client::new(self.config.clone()),
+        };
+        let client = client.map_err(|error| raise(py, &error))?;
+        *slot = Some(Owned::new(client.clone()));
+        Ok(client)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl BaseClient {
+    // Written in Rust, so that no frame of Python holds the secret when it is refused.
+    #[new]
+    #[pyo3(signature = (*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, _origin=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn new(
+        py: Python<'_>,
+        base_url: Option<String>,
+        client_id: Option<String>,
+        client_secret: Option<String>,
+        profile: Option<String>,
+        timeout: Option<f64>,
+        attempt_timeout: Option<f64>,
+        connect_timeout: Option<f64>,
+        idle_timeout: Option<f64>,
+        max_attempts: Option<u32>,
+        max_wait: Option<f64>,
+        share: Option<f64>,
+        _origin: Option<Py<BaseClient>>,
+    ) -> PyResult<Self> {
+        let origin = _origin;
+        let mut settings = match &origin {
+            Some(origin) => origin.get().settings.clone(),
+            None => Settings::default(),
+        };
+        if let Some(url) = base_url {
+            settings.builder = settings.builder.base_url(url);
+        }
+        if let Some(id) = client_id {
+            settings.builder = settings.builder.client_id(id);
+        }
+        if let Some(secret) = client_secret {
+            settings.builder = settings.builder.client_secret(secret);
+        }
+        if let Some(name) = profile {
+            settings.builder = settings.builder.profile(name);
+        }
+        let options = Options {
+            timeout,
+            attempt_timeout,
+            connect_timeout,
+            idle_timeout,
+            max_attempts,
+            max_wait,
+            share,
+        };
+        let settings = settings.with(py, &options)?;
+        let config = settings.builder.clone().config();
+        let client = BaseClient {
+            config: config.map_err(|error| raise(py, &error))?,
+            settings,
+            origin,
+            state: Mutex::new(State::Open(None)),
+        };
+        client.core(py)?;
+        Ok(client)
+    }
+
+    /// Where the service is.
+    #[getter]
+    fn base_url(&self) -> String {
+        self.config.base_url().to_string()
+    }
+
+    /// The client's identifier, when one is set.
+    #[getter]
+    fn client_id(&self) -> Option<&str> {
+        self.config.client_id()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        matches!(*self.state(), State::Closed)
+    }
+
+    fn _close(&self) {
+        let open = std::mem::replace(&mut *self.state(), State::Closed);
+        drop(open);
+    }
+
+    fn _version(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        run(py, awaited, async move { json(&client.version().await?) })
+    }
+
+    fn _check_version(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        client_version: String,
+        categories: Vec<String>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        let categories: Vec<_> = categories
+            .iter()
+            .map(|name| CategoryName::from(name.as_str()))
+            .collect();
+        run(py, awaited, async move {
+            json(&client.check_version(&client_version, categories).await?)
+        })
+    }
+
+    fn _permissions(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        run(
+            py,
+            awaited,
+            async move { json(&client.permissions().await?) },
+        )
+    }
+
+    fn _page(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        resource: &str,
+        limit: Option<&Bound<'_, PyAny>>,
+        offset: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        let resource = parse(py, resource)?;
+        let limit = limit.map(|limit| count("limit", limit)).transpose()?;
+        let offset = count("offset", offset)?;
+        run(py, awaited, async move {
+            let page = client.resource(resource).page(limit, offset).await?;
+            let records = page.records.into_iter();
+            let records: Vec<RawRecord> = records
+                .map(|record| RawRecord(record.into_bytes()))
+                .collect();
+            Ok((records, json(&page.pagination)?, page.key))
+        })
+    }
+
+    fn _plan(&self, py: Python<'_>, awaited: bool, resource: &str) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        let resource = parse(py, resource)?;
+        run(
+            py,
+            awaited,
+            async move { json(&client.plan(resource).await?) },
+        )
+    }
+
+    fn _last_response(&self, py: Python<'_>) -> PyResult<Option<RawRecord>> {
+        let Some(last) = self.core(py)?.last_response() else {
+            return Ok(None);
+        };
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.to_string(), value)
+        };
+        let headers = last.headers.iter().map(header);
+        let response = Response {
+            status: last.status.as_u16(),
+            headers: headers.collect(),
+        };
+        let made = json(&response).map_err(|error| raise(py, &error))?;
+        Ok(Some(made))
+    }
+
+    /// A verb with a defect in it, for the tests of how a defect is reported.
+    fn _defect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        run(py, awaited, async { defect() })
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let client = slf.get();
+        let closed = if client.closed() { ", closed" } else { "" };
+        let name = slf.get_type().name()?;
+        let (url, id) = (client.base_url(), client.client_id().unwrap_or_default());
+        Ok(format!(
+            "{name}(base_url={url:?}, client_id={id:?}{closed})"
+        ))
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let name = slf.get_type().name()?;
+        let message = format!(
+            "{name} cannot be pickled or copied: it holds a secret and connections; make one where it is needed"
+        );
+        Err(pyo3::exceptions::PyTypeError::new_err(message))
+    }
+}
+
+#[expect(clippy::panic, reason = "the defect itself")]
+fn defect() -> Result<RawRecord> {
+    std::panic::panic_any("a defect on purpose")
+}
+
+/// An answer as Python sees it; of a header that comes twice, the last.
+#[derive(serde::Serialize)]
+struct Response {
+    status: u16,
+    headers: BTreeMap<String, String>,
+}
+
+/// The list of this name.
+pub(crate) fn parse(py: Python<'_>, resource: &str) -> PyResult<Resource> {
+    let parsed = resource.parse::<Resource>();
+    parsed.map_err(|unknown| error(py, ErrorKind::InvalidArgument, unknown.to_string()))
+}
+
+/// What the core read, as the record that a model of the package is made from.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
+    let json = serde_json::to_vec(value);
+    let json = json.map_err(|_| Error::new(ErrorKind::Internal, "an answer is not JSON"))?;
+    Ok(RawRecord(json.into()))
+}

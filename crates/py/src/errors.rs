@@ -1,0 +1,32 @@
+//! Errors of the core as exceptions of the package, found by the name of their kind.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use talentdata_core::{Error, ErrorKind};
+
+/// The exception that says what `error` says. Its class is that of the kind's name: `Config` is `ConfigError`.
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, error).unwrap_or_else(|failure| failure)
+}
+
+fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let classes = py.import("talentdata._errors")?;
+    let class = classes.getattr(format!("{}Error", error.kind().name()))?;
+    let facts = PyDict::new(py);
+    facts.set_item("operation", error.operation())?;
+    facts.set_item("status", error.status())?;
+    facts.set_item("attempts", error.attempts())?;
+    let wait = error.retry_after().map(|wait| wait.as_secs_f64());
+    facts.set_item("retry_after", wait)?;
+    facts.set_item("request_id", error.request_id())?;
+    facts.set_item("offset", error.offset())?;
+    facts.set_item("body", error.body())?;
+    Ok(PyErr::from_value(
+        class.call((error.to_string(),), Some(&facts))?,
+    ))
+}
+
+/// An exception of this kind that says `message`.
+pub(crate) fn error(py: Python<'_>, kind: ErrorKind, message: impl Into<String>) -> PyErr {
+    raise(py, &Error::new(kind, message))
+}

@@ -1,0 +1,176 @@
+//! A documented field of a model, as the attribute that reads it.
+
+use crate::errors::error;
+use crate::json;
+use crate::record::Record;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyType};
+use talentdata_core::ErrorKind;
+use talentdata_core::json::{items, members};
+
+/// What the value of a field has to be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Integer,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    /// Whatever it is.
+    Json,
+    /// An object of a model.
+    Model,
+    /// An array of objects of a model.
+    Models,
+    /// An object whose values are of a model.
+    ModelByName,
+}
+
+impl Kind {
+    fn of(name: &str) -> Option<(Self, &'static str)> {
+        Some(match name {
+            "text" => (Self::Text, "a string"),
+            "integer" => (Self::Integer, "a whole number"),
+            "number" => (Self::Number, "a number"),
+            "boolean" => (Self::Boolean, "true or false"),
+            "array" => (Self::Array, "an array"),
+            "object" => (Self::Object, "an object"),
+            "json" => (Self::Json, "anything"),
+            "model" => (Self::Model, "an object"),
+            "models" => (Self::Models, "an array of objects"),
+            "model by name" => (Self::ModelByName, "an object of objects"),
+            _ => return None,
+        })
+    }
+
+    fn takes(self, json: &[u8]) -> bool {
+        let is_object = |json: &[u8]| json.first() == Some(&b'{');
+        match (self, json.first()) {
+            (Self::Json, _)
+            | (Self::Text, Some(b'"'))
+            | (Self::Boolean, Some(b't' | b'f'))
+            | (Self::Array, Some(b'['))
+            | (Self::Object | Self::Model, Some(b'{')) => true,
+            (Self::Integer, Some(b'-' | b'0'..=b'9')) => {
+                !json.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
+            }
+            (Self::Number, Some(first)) => *first == b'-' || first.is_ascii_digit(),
+            (Self::Models, Some(b'[')) => items(json).all(is_object),
+            (Self::ModelByName, Some(b'{')) => members(json).all(|(_, value)| is_object(value)),
+            _ => false,
+        }
+    }
+}
+
+/// A documented field: reads and checks its value when the attribute is asked for.
+#[pyclass(frozen, generic, module = "talentdata._talentdata")]
+pub(crate) struct Field {
+    name: String,
+    kind: Kind,
+    expected: &'static str,
+    required: bool,
+    of: Option<Py<PyType>>,
+}
+
+#[pymethods]
+impl Field {
+    #[new]
+    #[pyo3(signature = (name, kind, *, required=false, of=None))]
+    fn new(name: String, kind: &str, required: bool, of: Option<Py<PyType>>) -> PyResult<Self> {
+        let Some((kind, expected)) = Kind::of(kind) else {
+            return Err(PyValueError::new_err(format!("no kind of field: {kind}")));
+        };
+        Ok(Field {
+            name,
+            kind,
+            expected,
+            required,
+            of,
+        })
+    }
+
+    /// The name on the wire.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether every record carries it.
+    #[getter]
+    fn required(&self) -> bool {
+        self.required
+    }
+
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: Option<&Bound<'py, PyAny>>,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = owner;
+        match instance {
+            None => Ok(slf.clone().into_any()),
+            Some(instance) => slf.get().read(instance.cast::<Record>()?),
+        }
+    }
+}
+
+impl Field {
+    fn read<'py>(&self, record: &Bound<'py, Record>) -> PyResult<Bound<'py, PyAny>> {
+        let py = record.py();
+        let raw = record.get();
+        match raw.find(&self.name) {
+            None | Some(b"null") if !self.required => Ok(py.None().into_bound(py)),
+            None => Err(self.wrong(record, "it is missing")),
+            Some(value) if !self.kind.takes(value) => {
+                let is = format!("it is not {}", self.expected);
+                Err(self.wrong(record, &is))
+            }
+            Some(value) => match &self.of {
+                None => json::value(py, value),
+                Some(class) => self.modelled(raw, value, class.bind(py)),
+            },
+        }
+    }
+
+    fn modelled<'py>(
+        &self,
+        record: &Record,
+        value: &[u8],
+        class: &Bound<'py, PyType>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = class.py();
+        let model = |piece: &[u8]| class.call1((record.share(piece),));
+        match self.kind {
+            Kind::Model => model(value),
+            Kind::Models => {
+                let models: PyResult<Vec<_>> = items(value).map(model).collect();
+                Ok(PyList::new(py, models?)?.into_any())
+            }
+            Kind::ModelByName => {
+                let models = PyDict::new(py);
+                for (raw, value) in members(value) {
+                    models.set_item(json::name(py, raw)?, model(value)?)?;
+                }
+                Ok(models.into_any())
+            }
+            _ => class.call1((json::value(py, value)?,)),
+        }
+    }
+
+    fn wrong(&self, record: &Bound<'_, Record>, what: &str) -> PyErr {
+        let py = record.py();
+        let class = record.get_type().name();
+        let class = class.map(|name| name.to_string()).unwrap_or_default();
+        let id = record.get().find("id").filter(|id| id.len() <= 100);
+        let id = id.map(|id| format!(" {}", String::from_utf8_lossy(id)));
+        let message = format!(
+            "{class}{}: {}: {what}; record[{:?}] and record.json show what came",
+            id.unwrap_or_default(),
+            self.name,
+            self.name
+        );
+        error(py, ErrorKind::Schema, message)
+    }
+}

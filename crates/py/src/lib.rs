@@ -1,0 +1,55 @@
+//! `talentdata._talentdata`: the Rust core as Python sees it. The Python package adds names and manners.
+
+#![forbid(unsafe_code)]
+
+mod arrow;
+mod client;
+mod errors;
+mod field;
+mod json;
+mod options;
+mod process;
+mod reading;
+mod record;
+mod runtime;
+mod sandbox;
+mod scan;
+mod verb;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `talentdata`.
+#[pymodule]
+mod _talentdata {
+    /// The version of the package.
+    use super::{Bound, PyModule, PyResult, Python, pyfunction};
+    use std::ffi::OsString;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "as Python writes it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::client::BaseClient;
+    #[pymodule_export]
+    use crate::field::Field;
+    #[pymodule_export]
+    use crate::record::{RawRecord, Record};
+    #[pymodule_export]
+    use crate::sandbox::BaseSandbox;
+    #[pymodule_export]
+    use crate::scan::RawScan;
+
+    /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
+    #[pyfunction]
+    fn run_command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| talentdata_cli::main(arguments))
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::runtime::note_main_thread(module.py())
+    }
+}

@@ -1,0 +1,197 @@
+//! A record: the bytes the service sent, read only where they are asked for.
+
+use crate::errors::error;
+use crate::json;
+use bytes::Bytes;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use talentdata_core::ErrorKind;
+use talentdata_core::json::{is_object, members};
+
+/// `repr` shows at most this many characters of a record.
+const SHOWN: usize = 400;
+
+/// A record on its way from the scan to its class; only `Record` takes it.
+#[pyclass(frozen, module = "talentdata._talentdata")]
+pub(crate) struct RawRecord(pub(crate) Bytes);
+
+/// A JSON object as the service sent it; a mapping of its fields by their names on the wire.
+///
+/// Models such as `talentdata.Contact` add attributes for the fields that the document shows. A value is
+/// read when it is asked for: integers are exact, other numbers are floats, and `json` has the exact text
+/// of them all. Records compare by content, can be pickled, and never change.
+///
+/// >>> import talentdata
+/// >>> record = talentdata.Record('{"id": 9007199254740993, "score": 0.10}')
+/// >>> record["id"], record.json
+/// (9007199254740993, '{"id": 9007199254740993, "score": 0.10}')
+#[pyclass(frozen, subclass, mapping, module = "talentdata")]
+pub(crate) struct Record {
+    json: Bytes,
+}
+
+impl Record {
+    /// The raw value of a member; none where there is no such member.
+    pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
+        members(&self.json)
+            .find(|(raw, _)| json::is_named(raw, name))
+            .map(|(_, value)| value)
+    }
+
+    /// A piece of this record that shares its bytes.
+    pub(crate) fn share(&self, piece: &[u8]) -> RawRecord {
+        RawRecord(self.json.slice_ref(piece))
+    }
+
+    fn item<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Ok(text) = name.cast::<PyString>() else {
+            return Ok(None);
+        };
+        let Ok(wanted) = text.to_cow() else {
+            // Half a surrogate pair cannot be compared here.
+            return dict_get(&json::dict(name.py(), &self.json)?, name);
+        };
+        self.find(&wanted)
+            .map(|value| json::value(name.py(), value))
+            .transpose()
+    }
+}
+
+fn dict_get<'py>(
+    dict: &Bound<'py, PyDict>,
+    name: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    dict.get_item(name)
+}
+
+#[pymethods]
+impl Record {
+    /// The wire names of the fields that the document shows; each model has its own.
+    #[classattr]
+    fn _documented() -> [&'static str; 0] {
+        []
+    }
+
+    #[new]
+    fn new(json: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(raw) = json.cast::<RawRecord>() {
+            let json = raw.get().0.clone();
+            return Ok(Record { json });
+        }
+        let text = if let Ok(bytes) = json.cast::<PyBytes>() {
+            json::utf8(bytes.as_bytes())?.to_owned()
+        } else if let Ok(text) = json.cast::<PyString>() {
+            text.to_cow()?.into_owned()
+        } else {
+            return Err(PyTypeError::new_err(
+                "a record is made from the text of a JSON object",
+            ));
+        };
+        let text = text.trim();
+        if !is_object(text) {
+            let message = "json: it is not the text of one JSON object, nested 128 levels at most";
+            return Err(error(json.py(), ErrorKind::InvalidArgument, message));
+        }
+        Ok(Record {
+            json: Bytes::copy_from_slice(text.as_bytes()),
+        })
+    }
+
+    /// The text of the record, byte for byte as it came.
+    #[getter]
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, json::utf8(&self.json)?))
+    }
+
+    /// The fields that the document does not show, by their names on the wire.
+    #[getter]
+    fn extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let py = slf.py();
+        let known = slf.getattr(intern!(py, "_documented"))?;
+        let extra = PyDict::new(py);
+        for (raw, value) in members(&slf.get().json) {
+            let name = json::name(py, raw)?;
+            if !known.contains(&name)? && !extra.contains(&name)? {
+                extra.set_item(name, json::value(py, value)?)?;
+            }
+        }
+        Ok(extra)
+    }
+
+    /// All fields, by their names on the wire.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        json::dict(py, &self.json)
+    }
+
+    /// The value of a field, `default` where there is no such field.
+    #[pyo3(signature = (name, default=None))]
+    fn get<'py>(
+        &self,
+        name: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.item(name)?.or(default))
+    }
+
+    /// The names of all fields.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.to_dict(py)?.keys())
+    }
+
+    /// The values of all fields.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.to_dict(py)?.values())
+    }
+
+    /// Names and values of all fields.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.to_dict(py)?.items())
+    }
+
+    fn __getitem__<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.item(name)?
+            .ok_or_else(|| PyKeyError::new_err(name.clone().unbind()))
+    }
+
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.item(name)?.is_some())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.to_dict(py)?.len())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.keys(py)?.try_iter()?.into_any())
+    }
+
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let Ok(other) = other.cast::<Record>() else {
+            return Ok(py.NotImplemented());
+        };
+        let (left, right) = (slf.get(), other.get());
+        let same = slf.get_type().is(other.get_type())
+            && (left.json == right.json || left.to_dict(py)?.eq(right.to_dict(py)?)?);
+        Ok(same.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let shown = slf.get().to_dict(slf.py())?.repr()?;
+        let shown = shown.to_string_lossy();
+        let name = slf.get_type().name()?;
+        Ok(match shown.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{name}({}...)", &shown[..end]),
+            None => format!("{name}({shown})"),
+        })
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let json = PyBytes::new(slf.py(), &slf.get().json);
+        Ok((slf.get_type(), PyTuple::new(slf.py(), [json])?))
+    }
+}

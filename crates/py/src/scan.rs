@@ -1,0 +1,132 @@
+//! A scan as Python holds it.
+
+use crate::arrow::{Table, stream};
+use crate::client::{BaseClient, json, parse};
+use crate::errors::{error, raise};
+use crate::options::count;
+use crate::reading::Reading;
+use crate::record::RawRecord;
+use crate::runtime::block;
+use crate::verb::run;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::path::PathBuf;
+use std::sync::Arc;
+use talentdata_core::export::Target;
+use talentdata_core::scan::Consistency;
+use talentdata_core::{Client, ErrorKind, ScanOptions};
+
+/// What `Scan` and `AsyncScan` are made of.
+#[pyclass(frozen, module = "talentdata._talentdata")]
+pub(crate) struct RawScan {
+    client: Py<BaseClient>,
+    reading: Arc<Reading>,
+}
+
+impl RawScan {
+    /// What a verb of the scan works with.
+    fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Reading>)> {
+        let client = self.client.get().core(py)?;
+        self.reading.claim().map_err(|error| raise(py, &error))?;
+        Ok((client, Arc::clone(&self.reading)))
+    }
+}
+
+#[pymethods]
+impl RawScan {
+    #[new]
+    fn new(
+        client: Py<BaseClient>,
+        resource: &str,
+        page_size: Option<&Bound<'_, PyAny>>,
+        consistency: &str,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
+        client.get().core(py)?;
+        let resource = parse(py, resource)?;
+        let consistency = match consistency {
+            "complete" => Consistency::Complete,
+            "fast" => Consistency::Fast,
+            _ => {
+                let message = "consistency: it is not one of: complete, fast";
+                return Err(error(py, ErrorKind::InvalidArgument, message));
+            }
+        };
+        let options = ScanOptions {
+            consistency,
+            page_size: page_size.map(|size| count("page_size", size)).transpose()?,
+            ..ScanOptions::default()
+        };
+        let reading = Arc::new(Reading::new(resource, options));
+        Ok(RawScan { client, reading })
+    }
+
+    /// Waits until there are records to take; false at the end of the list.
+    fn fill(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move { reading.fill(&client).await })
+    }
+
+    /// The records that came and were not yet taken.
+    fn take(&self) -> Vec<RawRecord> {
+        self.reading.take()
+    }
+
+    /// A table to collect batches in; waits for the first pages, which tell the columns.
+    fn table(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            Ok(Table::new(reading.schema(&client).await?))
+        })
+    }
+
+    /// Adds the next batch of rows to `table`; false at the end of the list.
+    fn fill_table(&self, py: Python<'_>, awaited: bool, table: Py<Table>) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            let batch = reading.batch(&client).await?;
+            Ok(batch.map(|batch| table.get().push(batch)).is_some())
+        })
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol leaves it to the producer whether it can give what is asked for.
+        let _ = requested_schema;
+        let (client, reading) = self.parts(py)?;
+        let schema = block(py, reading.schema(&client))?;
+        stream(py, client, reading, schema)
+    }
+
+    /// Reads the whole list into a file, which appears under its name when it is complete.
+    fn export(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        format: String,
+        path: PathBuf,
+    ) -> PyResult<Py<PyAny>> {
+        let (client, reading) = self.parts(py)?;
+        run(py, awaited, async move {
+            reading.export(&client, &format, Target::File(path)).await
+        })
+    }
+
+    fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
+        json(&*self.reading.receipt()).map_err(|error| raise(py, &error))
+    }
+
+    /// Records delivered, and the service's total where it is known.
+    fn progress(&self) -> (u64, Option<i64>) {
+        let receipt = self.reading.receipt();
+        (receipt.records, receipt.total_first)
+    }
+
+    fn close(&self) {
+        self.reading.close();
+    }
+}
