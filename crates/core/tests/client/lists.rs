@@ -8,7 +8,9 @@ use talentdata_sandbox::{Options, limit::Policy};
 
 #[tokio::test]
 async fn every_list_arrives_once_and_in_order() {
+    let sizes = Resource::ALL.map(|resource| (resource.name().to_owned(), 80));
     let (sandbox, client) = start(Options {
+        records: sizes.into(),
         policy: Policy::Unlimited,
         max_limit: 37,
         ..Options::default()

@@ -2,13 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cases;
+mod cuts;
 mod lists;
+mod secrets;
+mod tokens;
 
 use talentdata_core::Client;
 use talentdata_sandbox::{Options, Sandbox};
 
 /// A sandbox and a client of it.
 fn start(options: Options) -> (Sandbox, Client) {
+    secrets::listen();
     let sandbox = Sandbox::start(options).unwrap();
     let client = Client::builder()
         .base_url(sandbox.base_url())

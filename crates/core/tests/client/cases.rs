@@ -1,0 +1,355 @@
+//! Runs the cases of `tests/cases`, which every language's client passes, over real sockets.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use talentdata_core::types::{CategoryName, Resource};
+use talentdata_core::{Client, Error, RawRecord, Timeouts};
+use talentdata_sandbox::{Options, Sandbox, limit::Policy};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Suite {
+    schema_version: u32,
+    suite: String,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    id: String,
+    #[serde(rename = "docs")]
+    _docs: String,
+    #[serde(default)]
+    sandbox: SandboxOptions,
+    #[serde(default)]
+    client: ClientOptions,
+    rules: Vec<Value>,
+    #[serde(rename = "do")]
+    verb: Verb,
+    expect: Expect,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SandboxOptions {
+    records: BTreeMap<String, u64>,
+    max_limit: Option<u64>,
+    gzip: bool,
+    token_lifetime_s: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ClientOptions {
+    client_secret: Option<String>,
+    max_attempts: Option<u32>,
+    attempt_s: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Verb {
+    Version,
+    Permissions,
+    Check {
+        version: String,
+        categories: Vec<String>,
+    },
+    Scan(Named),
+    Page {
+        list: Named,
+        limit: u64,
+        offset: u64,
+    },
+    #[serde(untagged)]
+    Repeat {
+        repeat: u32,
+        verb: Box<Verb>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Named(Resource);
+
+impl TryFrom<String> for Named {
+    type Error = talentdata_core::types::UnknownResource;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        name.parse().map(Named)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    error: Option<ExpectedError>,
+    records: Option<usize>,
+    ids: Option<Vec<String>>,
+    completeness: Option<String>,
+    #[serde(default)]
+    value: BTreeMap<String, Value>,
+    #[serde(default)]
+    requests: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExpectedError {
+    kind: String,
+    says: Vec<String>,
+    status: Option<u16>,
+    attempts: Option<u32>,
+    offset: Option<u64>,
+    retry_after_s: Option<f64>,
+}
+
+/// What a verb yields.
+#[derive(Default)]
+struct Yield {
+    records: Vec<RawRecord>,
+    completeness: Option<String>,
+    value: Value,
+}
+
+async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
+    let json = |value: &dyn erased::Json| Yield {
+        value: value.json(),
+        ..Yield::default()
+    };
+    Ok(match verb {
+        Verb::Version => json(&client.version().await?),
+        Verb::Permissions => json(&client.permissions().await?),
+        Verb::Check {
+            version,
+            categories,
+        } => {
+            let categories = categories
+                .iter()
+                .map(|name| CategoryName::from(name.as_str()));
+            json(&client.check_version(version, categories).await?)
+        }
+        Verb::Page {
+            list,
+            limit,
+            offset,
+        } => {
+            let page = client.resource(list.0).page(Some(*limit), *offset).await?;
+            Yield {
+                records: page.records,
+                ..Yield::default()
+            }
+        }
+        Verb::Scan(list) => {
+            let mut scan = client.resource(list.0).list();
+            let mut records = Vec::new();
+            while let Some(record) = scan.next().await {
+                records.push(record?);
+            }
+            let completeness = serde_json::to_value(scan.receipt().completeness).unwrap();
+            Yield {
+                records,
+                completeness: completeness.as_str().map(str::to_owned),
+                ..Yield::default()
+            }
+        }
+        Verb::Repeat { repeat, verb } => {
+            let mut last = Yield::default();
+            for _ in 0..*repeat {
+                last = Box::pin(perform(client, verb)).await?;
+            }
+            last
+        }
+    })
+}
+
+mod erased {
+    //! Any answer as JSON.
+    pub(super) trait Json {
+        fn json(&self) -> serde_json::Value;
+    }
+    impl<T: serde::Serialize> Json for T {
+        fn json(&self) -> serde_json::Value {
+            serde_json::to_value(self).unwrap()
+        }
+    }
+}
+
+async fn run(case: &Case) {
+    let defaults = Options::default();
+    let sandbox = Sandbox::start(Options {
+        records: case.sandbox.records.clone(),
+        max_limit: case.sandbox.max_limit.unwrap_or(defaults.max_limit),
+        gzip: case.sandbox.gzip,
+        token_lifetime: case
+            .sandbox
+            .token_lifetime_s
+            .map_or(defaults.token_lifetime, Duration::from_secs),
+        policy: Policy::Unlimited,
+        faults: true,
+        ..defaults
+    })
+    .unwrap();
+    post_rules(sandbox.base_url(), &case.rules);
+    let secret = case
+        .client
+        .client_secret
+        .as_deref()
+        .unwrap_or(sandbox.client_secret());
+    let mut builder = Client::builder()
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(secret);
+    if let Some(attempts) = case.client.max_attempts {
+        builder = builder.max_attempts(attempts);
+    }
+    if let Some(seconds) = case.client.attempt_s {
+        builder = builder.timeouts(Timeouts {
+            attempt: Duration::from_secs_f64(seconds),
+            ..Timeouts::default()
+        });
+    }
+    let client = builder.build().unwrap();
+    let outcome = perform(&client, &case.verb).await;
+    match (&case.expect.error, outcome) {
+        (None, Ok(found)) => compare(case, &found),
+        (Some(expected), Err(error)) => compare_error(expected, &error, secret),
+        (Some(expected), Ok(_)) => panic!("no error, expected {}", expected.kind),
+        (None, Err(error)) => panic!("{error:?}"),
+    }
+    let seen = sandbox.stats().requests_by_path;
+    for (path, count) in &case.expect.requests {
+        assert_eq!(
+            seen.get(path).copied().unwrap_or(0),
+            *count,
+            "requests to {path}"
+        );
+    }
+}
+
+fn compare(case: &Case, found: &Yield) {
+    if let Some(count) = case.expect.records {
+        assert_eq!(found.records.len(), count, "records");
+    }
+    if let Some(ids) = &case.expect.ids {
+        let found: Vec<String> = found
+            .records
+            .iter()
+            .map(|record| {
+                record.to::<Value>().unwrap()["id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
+        assert_eq!(&found, ids);
+    }
+    if let Some(wanted) = &case.expect.completeness {
+        assert_eq!(found.completeness.as_ref(), Some(wanted), "completeness");
+    }
+    for (pointer, value) in &case.expect.value {
+        assert_eq!(found.value.pointer(pointer), Some(value), "{pointer}");
+    }
+}
+
+fn compare_error(expected: &ExpectedError, error: &Error, secret: &str) {
+    assert_eq!(error.kind().name(), expected.kind, "{error:?}");
+    for text in &expected.says {
+        assert!(
+            error.message().contains(text),
+            "{text:?} is not in: {}",
+            error.message()
+        );
+    }
+    if expected.status.is_some() {
+        assert_eq!(error.status(), expected.status);
+    }
+    if let Some(attempts) = expected.attempts {
+        assert_eq!(error.attempts(), attempts);
+    }
+    if expected.offset.is_some() {
+        assert_eq!(error.offset(), expected.offset);
+    }
+    if let Some(seconds) = expected.retry_after_s {
+        assert_eq!(error.retry_after(), Some(Duration::from_secs_f64(seconds)));
+    }
+    let shown = format!("{error} {error:?}");
+    assert!(
+        !shown.contains("CANARY") && !shown.contains(secret),
+        "{shown}"
+    );
+}
+
+/// Tells the sandbox to misbehave.
+pub(crate) fn post_rules(base_url: &str, rules: &[Value]) {
+    exchange(
+        base_url,
+        "POST",
+        "/__faults",
+        &serde_json::json!({ "rules": rules }).to_string(),
+    );
+}
+
+/// What the sandbox tells of itself.
+pub(crate) fn get(base_url: &str, path: &str) -> String {
+    exchange(base_url, "GET", path, "")
+}
+
+fn exchange(base_url: &str, method: &str, path: &str, body: &str) -> String {
+    let host = base_url.trim_start_matches("http://");
+    let length = body.len();
+    let mut socket = TcpStream::connect(host).unwrap();
+    write!(
+        socket,
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    answer
+}
+
+fn suite(name: &str, text: &str) {
+    let suite: Suite = serde_json::from_str(text).unwrap();
+    assert_eq!((suite.schema_version, suite.suite.as_str()), (1, name));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    for case in &suite.cases {
+        println!("{name}: {}", case.id);
+        runtime.block_on(run(case));
+    }
+    println!("{name}: {} cases", suite.cases.len());
+}
+
+#[test]
+fn answers() {
+    suite(
+        "answers",
+        include_str!("../../../../tests/cases/answers.json"),
+    );
+}
+
+#[test]
+fn failures() {
+    suite(
+        "failures",
+        include_str!("../../../../tests/cases/failures.json"),
+    );
+}
+
+#[test]
+fn tokens() {
+    suite(
+        "tokens",
+        include_str!("../../../../tests/cases/tokens.json"),
+    );
+}
