@@ -25,6 +25,7 @@ mod answer;
 mod auth;
 mod client;
 mod error;
+mod fields;
 mod json;
 mod list;
 mod meter;
@@ -41,6 +42,7 @@ mod generated {
 pub use client::Client;
 pub use config::{Builder, Config, Timeouts};
 pub use error::{Error, ErrorKind, Result};
+pub use fields::decoded;
 pub use list::List;
 pub use page::Page;
 pub use record::RawRecord;

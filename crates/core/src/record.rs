@@ -62,6 +62,10 @@ impl RawRecord {
         from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.place.offset))
     }
 
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
