@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
+mod c;
 mod normalise;
 mod open_enums;
 mod outputs;

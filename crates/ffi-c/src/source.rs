@@ -1,0 +1,130 @@
+//! What a scan handle reads from; shared with a call of another thread that outlives the handle.
+
+use crate::boundary::invalid;
+use crate::descriptor::Doorbell;
+use crate::record::Record;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::task::{Poll, Waker};
+use talentdata_core::blocking::{Scan, Stop};
+use talentdata_core::scan::{Batch, Receipt};
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
+
+/// A scan, and what tells that it has something to say.
+pub(crate) struct Source {
+    reader: Mutex<Reader>,
+    stop: Stop,
+    pub(crate) doorbell: OnceLock<Arc<Doorbell>>,
+}
+
+/// The side of a scan that one thread at a time uses.
+pub(crate) struct Reader {
+    scan: Scan,
+    resource: Resource,
+    current: VecDeque<RawRecord>,
+    failed: bool,
+}
+
+impl Source {
+    pub(crate) fn new(scan: Scan, resource: Resource) -> Self {
+        Source {
+            stop: scan.stop_handle(),
+            doorbell: OnceLock::new(),
+            reader: Mutex::new(Reader {
+                scan,
+                resource,
+                current: VecDeque::new(),
+                failed: false,
+            }),
+        }
+    }
+
+    /// The reading side, for the thread that has it to itself.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Reader>> {
+        self.reader.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => invalid("scan", "another thread is in a call with it"),
+            TryLockError::Poisoned(_) => {
+                Error::new(ErrorKind::Internal, "the scan ended by a defect")
+            }
+        })
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.stop();
+        if let Some(doorbell) = self.doorbell.get() {
+            doorbell.ring();
+        }
+    }
+}
+
+impl Reader {
+    pub(crate) fn next(&mut self, source: &Source) -> Result<Option<Record>> {
+        loop {
+            if let Some(record) = self.take(source)? {
+                return Ok(Some(record));
+            }
+            let batch = self.scan.next_batch();
+            if self.refill(batch)?.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    pub(crate) fn poll_next(&mut self, source: &Source) -> Result<Poll<Option<Record>>> {
+        loop {
+            if let Some(record) = self.take(source)? {
+                return Ok(Poll::Ready(Some(record)));
+            }
+            let doorbell = source.doorbell.get();
+            let waker = match doorbell {
+                Some(doorbell) => {
+                    // Before the look, so that what comes after it rings again.
+                    doorbell.hush();
+                    Waker::from(Arc::clone(doorbell))
+                }
+                None => Waker::noop().clone(),
+            };
+            let Poll::Ready(batch) = self.scan.poll_batch(&waker) else {
+                return Ok(Poll::Pending);
+            };
+            if let Some(doorbell) = doorbell {
+                doorbell.ring();
+            }
+            if self.refill(batch)?.is_none() {
+                return Ok(Poll::Ready(None));
+            }
+        }
+    }
+
+    pub(crate) fn receipt(&self) -> Receipt {
+        self.scan.receipt()
+    }
+
+    /// The next record of the page at hand.
+    fn take(&mut self, source: &Source) -> Result<Option<Record>> {
+        if source.stop.is_stopped() {
+            return Err(Error::new(ErrorKind::Cancelled, "the scan was stopped"));
+        }
+        if self.failed {
+            let message = "the scan ended with an error before; begin another";
+            return Err(Error::new(ErrorKind::Closed, message));
+        }
+        let record = self.current.pop_front();
+        Ok(record.map(|raw| Record::new(raw, self.resource)))
+    }
+
+    fn refill(&mut self, batch: Option<Result<Batch>>) -> Result<Option<()>> {
+        match batch.transpose() {
+            Ok(Some(batch)) => {
+                self.current = batch.records.into();
+                Ok(Some(()))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => {
+                self.failed = true;
+                Err(error)
+            }
+        }
+    }
+}
