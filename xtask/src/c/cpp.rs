@@ -99,11 +99,11 @@ fn answer(model: &Model) -> String {
     body += &format!("  /// All fields as JSON, also those that the document does not show.\n  std::string_view json() const {{\n    return detail::sure<std::string_view>([&](auto *out) {{ return {raw}_json(handle(), out); }});\n  }}\n");
     let (what, handle) = match model.root {
         true => (
-            format!("  explicit {class}({raw} *handle) noexcept : handle_(handle) {{}}\n"),
+            format!("  using handle_of = {raw};\n  explicit {class}({raw} *owned) noexcept : handle_(owned) {{}}\n"),
             format!("  const {raw} *handle() const noexcept {{ return handle_.get(); }}\n  detail::handle<{raw}, {raw}_free> handle_;\n"),
         ),
         false => (
-            format!("  /// A view: valid as long as what it was taken from.\n  explicit {class}(const {raw} *handle) noexcept : handle_(handle) {{}}\n"),
+            format!("  using view_of = {raw};\n  /// A view: valid as long as what it was taken from.\n  explicit {class}(const {raw} *lent) noexcept : handle_(lent) {{}}\n"),
             format!("  const {raw} *handle() const noexcept {{ return handle_; }}\n  const {raw} *handle_;\n"),
         ),
     };
