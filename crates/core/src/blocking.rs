@@ -1,9 +1,13 @@
 //! The same verbs for callers without an async runtime.
 
+#[cfg(feature = "arrow")]
+mod batches;
 mod engine;
 mod scan;
 mod stop;
 
+#[cfg(feature = "arrow")]
+pub use batches::BatchScan;
 pub use scan::Scan;
 pub use stop::Stop;
 

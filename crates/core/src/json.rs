@@ -64,6 +64,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// The text of a raw string (without quotes), its escapes resolved.
+#[cfg(any(feature = "arrow", test))]
 pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(raw).ok()?;
     if !text.contains('\\') {
@@ -74,6 +75,16 @@ pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
         .map(Cow::Owned)
 }
 
+/// The text of a raw string value (with its quotes), its escapes resolved; none for a lone surrogate.
+#[cfg(feature = "arrow")]
+pub(crate) fn unquote(value: &[u8]) -> Option<Cow<'_, str>> {
+    let raw = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    match memchr::memchr(b'\\', raw) {
+        None => std::str::from_utf8(raw).ok().map(Cow::Borrowed),
+        Some(_) => serde_json::from_slice::<String>(value).ok().map(Cow::Owned),
+    }
+}
+
 fn after_separator(rest: &[u8]) -> &[u8] {
     let rest = rest.trim_ascii_start();
     rest.strip_prefix(b",")
@@ -81,7 +92,7 @@ fn after_separator(rest: &[u8]) -> &[u8] {
 }
 
 /// The length of the string at the beginning, with its quotes.
-fn string_length(text: &[u8]) -> Option<usize> {
+pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
     if text.first() != Some(&b'"') {
         return None;
     }

@@ -13,10 +13,13 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod blocking;
 pub mod clock;
 pub mod config;
 pub mod export;
+pub mod format;
 pub mod gate;
 pub mod page;
 pub mod scan;

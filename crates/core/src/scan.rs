@@ -51,6 +51,7 @@ pub struct ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
+    resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
@@ -74,12 +75,18 @@ impl<T> Scan<T> {
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
         let task = tokio::spawn(driver.run(sender));
         Scan {
+            resource,
             batches,
             current: VecDeque::new(),
             receipt,
             read,
             _driver: AbortOnDrop(task),
         }
+    }
+
+    /// The list.
+    pub fn resource(&self) -> Resource {
+        self.resource
     }
 
     /// The next record; `None` at the end of the list.
@@ -94,12 +101,59 @@ impl<T> Scan<T> {
         self.batches.recv().await
     }
 
+    /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
+    #[cfg(feature = "arrow")]
+    pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
+        let raw = Scan {
+            resource: self.resource,
+            batches: self.batches,
+            current: self.current,
+            receipt: self.receipt,
+            read: Ok,
+            _driver: self._driver,
+        };
+        crate::arrow::BatchScan::new(raw, rows)
+    }
+
     /// What has been done so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         self.receipt
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+}
+
+impl Scan {
+    /// A scan that brings just these pages.
+    #[cfg(all(test, feature = "arrow"))]
+    pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
+        let (sender, batches) = mpsc::channel(pages.len().max(1));
+        for page in pages {
+            let batch = page.map(|records| Batch { records, offset: 0 });
+            assert!(sender.try_send(batch).is_ok());
+        }
+        Scan {
+            resource,
+            batches,
+            current: VecDeque::new(),
+            receipt: Arc::default(),
+            read: Ok,
+            _driver: AbortOnDrop(tokio::spawn(async {})),
+        }
+    }
+
+    /// The next records, as they come.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn poll_records(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
+        if !self.current.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current))));
+        }
+        let batch = ready!(self.batches.poll_recv(context));
+        Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
     }
 }
 

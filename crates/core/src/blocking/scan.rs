@@ -68,6 +68,18 @@ impl Scan {
         }
     }
 
+    /// The records not yet taken as Arrow record batches; see [`AsyncScan::into_batches`].
+    ///
+    /// # Errors
+    /// `Cancelled` when stopped; `Closed` in a forked child.
+    #[cfg(feature = "arrow")]
+    pub fn into_batches(mut self, rows: usize) -> Result<super::BatchScan> {
+        running(&mut self.scan, &self.engine)?;
+        let scan = self.scan.take().ok_or_else(cancelled)?.into_batches(rows);
+        let engine = Arc::clone(&self.engine);
+        Ok(super::BatchScan::new(scan, engine, self.stop.clone()))
+    }
+
     /// What has been done so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         match &self.scan {
@@ -90,13 +102,17 @@ fn running<'a>(
     engine: &Engine,
 ) -> Result<&'a mut AsyncScan> {
     if engine.is_foreign() {
-        let message = "the scan was begun before a fork, by the parent process; begin another";
-        return Err(Error::new(ErrorKind::Closed, message));
+        return Err(begun_before_fork());
     }
     scan.as_mut().ok_or_else(cancelled)
 }
 
-fn cancelled() -> Error {
+pub(super) fn begun_before_fork() -> Error {
+    let message = "the scan was begun before a fork, by the parent process; begin another";
+    Error::new(ErrorKind::Closed, message)
+}
+
+pub(super) fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "the scan was stopped")
 }
 

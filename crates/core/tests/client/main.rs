@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(feature = "arrow")]
+mod batches;
 mod cases;
 mod cuts;
 mod lists;

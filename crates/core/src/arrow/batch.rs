@@ -1,0 +1,139 @@
+//! Builds record batches, record by record.
+
+use super::columns::{Columns, Kind};
+use super::row::{Cell, Decimals, Splitter};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::RawRecord;
+use arrow_array::builder::{
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use std::sync::Arc;
+
+/// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
+/// Arrow string column end at 2 GiB.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// A record batch that grows.
+pub struct BatchBuilder {
+    schema: SchemaRef,
+    splitter: Splitter,
+    builders: Vec<Builder>,
+    extra: StringBuilder,
+    most_rows: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+enum Builder {
+    Text(StringBuilder),
+    Integer(Int64Builder),
+    Unsigned(UInt64Builder),
+    Number(Float64Builder),
+    Boolean(BooleanBuilder),
+}
+
+impl BatchBuilder {
+    /// An empty batch that is full with `rows` rows.
+    pub fn new(columns: &Columns, rows: usize) -> Self {
+        BatchBuilder {
+            schema: columns.schema(),
+            splitter: Splitter::new(columns, Decimals::Doubles),
+            builders: columns
+                .iter()
+                .map(|column| Builder::new(column.kind))
+                .collect(),
+            extra: StringBuilder::new(),
+            most_rows: rows,
+            rows: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Adds a row.
+    pub fn append(&mut self, record: &RawRecord) {
+        let (builders, extra) = (&mut self.builders, &mut self.extra);
+        let noted = self.splitter.split(record, |row| {
+            for (builder, cell) in builders.iter_mut().zip(row.cells()) {
+                builder.append(cell);
+            }
+            extra.append_option(row.extra);
+            row.extra.map_or(0, str::len)
+        });
+        self.rows += 1;
+        self.bytes += record.as_bytes().len() + noted;
+    }
+
+    /// Rows added since the last batch.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether no row was added since the last batch.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Whether it is time to finish the batch: it has its rows, or is large.
+    pub fn is_full(&self) -> bool {
+        self.rows >= self.most_rows || self.bytes >= MOST_BYTES
+    }
+
+    /// Hands over the batch and begins the next one.
+    ///
+    /// # Errors
+    /// `Internal`, should the columns not make a batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        let mut arrays: Vec<ArrayRef> = self.builders.iter_mut().map(Builder::finish).collect();
+        arrays.push(Arc::new(self.extra.finish()));
+        (self.rows, self.bytes) = (0, 0);
+        RecordBatch::try_new(self.schema(), arrays)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("a record batch: {error}")))
+    }
+}
+
+impl Builder {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Text | Kind::Json => Builder::Text(StringBuilder::new()),
+            Kind::Integer => Builder::Integer(Int64Builder::new()),
+            Kind::Unsigned => Builder::Unsigned(UInt64Builder::new()),
+            Kind::Number => Builder::Number(Float64Builder::new()),
+            Kind::Boolean => Builder::Boolean(BooleanBuilder::new()),
+        }
+    }
+
+    /// A cell of the column's own kind, else nothing.
+    fn append(&mut self, cell: &Cell<'_>) {
+        match (self, cell) {
+            (Builder::Text(builder), Cell::Text(text)) => builder.append_value(text),
+            (Builder::Text(builder), Cell::Raw(text)) => builder.append_value(text),
+            (Builder::Text(builder), _) => builder.append_null(),
+            (Builder::Integer(builder), Cell::Integer(value)) => builder.append_value(*value),
+            (Builder::Integer(builder), _) => builder.append_null(),
+            (Builder::Unsigned(builder), Cell::Unsigned(value)) => builder.append_value(*value),
+            (Builder::Unsigned(builder), _) => builder.append_null(),
+            (Builder::Number(builder), Cell::Number(value)) => builder.append_value(*value),
+            (Builder::Number(builder), _) => builder.append_null(),
+            (Builder::Boolean(builder), Cell::Boolean(value)) => builder.append_value(*value),
+            (Builder::Boolean(builder), _) => builder.append_null(),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let builder: &mut dyn ArrayBuilder = match self {
+            Builder::Text(builder) => builder,
+            Builder::Integer(builder) => builder,
+            Builder::Unsigned(builder) => builder,
+            Builder::Number(builder) => builder,
+            Builder::Boolean(builder) => builder,
+        };
+        builder.finish()
+    }
+}

@@ -1,0 +1,129 @@
+//! A scan whose records come as Arrow record batches.
+
+use super::batch::BatchBuilder;
+use super::columns::Columns;
+use crate::error::{Error, Result};
+use crate::record::RawRecord;
+use crate::scan::{Receipt, Scan};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// The record batches of a list, in order; a `Stream` of `Result<RecordBatch>`.
+///
+/// All batches have the same schema, decided from the first [`Columns::SAMPLE`] records. What was
+/// received before an error comes before it, in a batch that may be small.
+pub struct BatchScan {
+    scan: Scan,
+    rows: usize,
+    /// None until the columns are decided.
+    builder: Option<BatchBuilder>,
+    waiting: VecDeque<RawRecord>,
+    sample: Vec<RawRecord>,
+    error: Option<Error>,
+    ended: bool,
+}
+
+impl BatchScan {
+    pub(crate) fn new(scan: Scan, rows: usize) -> Self {
+        BatchScan {
+            scan,
+            rows,
+            builder: None,
+            waiting: VecDeque::new(),
+            sample: Vec::new(),
+            error: None,
+            ended: false,
+        }
+    }
+
+    /// The schema of all batches; waits for the first pages.
+    ///
+    /// # Errors
+    /// That of the scan, when it failed before its first record.
+    pub async fn schema(&mut self) -> Result<SchemaRef> {
+        std::future::poll_fn(|context| self.poll_builder(context).map_ok(|b| b.schema())).await
+    }
+
+    /// The next batch; `None` at the end of the list.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// What has been done so far; final once the scan has ended.
+    pub fn receipt(&self) -> Receipt {
+        self.scan.receipt()
+    }
+
+    /// The builder, made as soon as there are enough records to decide the columns.
+    fn poll_builder(&mut self, context: &mut Context<'_>) -> Poll<Result<&mut BatchBuilder>> {
+        while self.builder.is_none() && self.sample.len() < Columns::SAMPLE && !self.ended {
+            match ready!(self.poll_page(context)) {
+                Some(page) => self.sample.extend(page),
+                None if self.sample.is_empty() => {
+                    if let Some(error) = self.error.take() {
+                        return Poll::Ready(Err(error));
+                    }
+                }
+                None => {}
+            }
+        }
+        let (sample, rows) = (&mut self.sample, self.rows);
+        let resource = self.scan.resource();
+        let waiting = &mut self.waiting;
+        let decide = || {
+            let sample = std::mem::take(sample);
+            let columns = Columns::infer(resource.shape(), &sample);
+            *waiting = sample.into();
+            BatchBuilder::new(&columns, rows)
+        };
+        Poll::Ready(Ok(self.builder.get_or_insert_with(decide)))
+    }
+
+    /// The next records; none once the scan has ended, for which an error is kept.
+    fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<VecDeque<RawRecord>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        match ready!(self.scan.poll_records(context)) {
+            Some(Ok(page)) => return Poll::Ready(Some(page)),
+            Some(Err(error)) => self.error = Some(error),
+            None => {}
+        }
+        self.ended = true;
+        Poll::Ready(None)
+    }
+}
+
+impl Stream for BatchScan {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if let Err(error) = ready!(this.poll_builder(context)) {
+            return Poll::Ready(Some(Err(error)));
+        }
+        loop {
+            if let Some(builder) = &mut this.builder {
+                while let Some(record) = this.waiting.pop_front() {
+                    builder.append(&record);
+                    if builder.is_full() {
+                        return Poll::Ready(Some(builder.finish()));
+                    }
+                }
+                if this.ended {
+                    return Poll::Ready(match builder.is_empty() {
+                        true => this.error.take().map(Err),
+                        false => Some(builder.finish()),
+                    });
+                }
+            }
+            if let Some(page) = ready!(this.poll_page(context)) {
+                this.waiting = page;
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Records become columns and records again, and nothing is lost.
+
+mod columns;
+pub(crate) mod rebuild;
+mod scan;
+pub(crate) mod tables;
+
+use super::{BatchBuilder, Columns, RecordBatch};
+use crate::record::{Place, RawRecord};
+use bytes::Bytes;
+use proptest::prelude::*;
+use rebuild::{batch_rows, fields};
+use tables::{Table, table};
+use talentdata_types::Resource;
+
+pub(crate) fn record(json: impl Into<Bytes>) -> RawRecord {
+    let place = Place {
+        offset: 0,
+        index: 0,
+    };
+    RawRecord::new(json.into(), place)
+}
+
+pub(crate) fn infer(sample: &[RawRecord]) -> Columns {
+    Columns::infer(Resource::Contacts.shape(), sample)
+}
+
+pub(crate) fn batches(columns: &Columns, records: &[RawRecord], rows: usize) -> Vec<RecordBatch> {
+    let mut builder = BatchBuilder::new(columns, rows);
+    let mut batches = Vec::new();
+    for record in records {
+        builder.append(record);
+        if builder.is_full() {
+            batches.push(builder.finish().unwrap());
+        }
+    }
+    if !builder.is_empty() {
+        batches.push(builder.finish().unwrap());
+    }
+    batches
+}
+
+proptest! {
+    #[test]
+    fn records_come_back_exactly(Table { records, sample } in table(), rows in 1..8_usize) {
+        let columns = infer(&records[..sample]);
+        let sent: Vec<_> = records.iter().map(fields).collect();
+        let batches = batches(&columns, &records, rows);
+        let back: Vec<_> = batches.iter().flat_map(batch_rows).collect();
+        prop_assert_eq!(back, sent);
+        prop_assert!(batches.iter().all(|batch| batch.schema() == columns.schema()));
+    }
+
+    #[test]
+    fn batch_boundaries_do_not_matter(Table { records, sample } in table(), rows in 1..8_usize) {
+        let columns = infer(&records[..sample]);
+        if let [whole] = batches(&columns, &records, usize::MAX).as_slice() {
+            for (number, batch) in batches(&columns, &records, rows).iter().enumerate() {
+                prop_assert_eq!(batch, &whole.slice(number * rows, batch.num_rows()));
+            }
+        }
+    }
+
+    #[test]
+    fn columns_survive_a_checkpoint(Table { records, sample } in table()) {
+        let columns = infer(&records[..sample]);
+        let text = serde_json::to_string(&columns).unwrap();
+        let back: Columns = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(back.schema(), columns.schema());
+        prop_assert_eq!(back, columns);
+    }
+}

@@ -1,0 +1,73 @@
+//! JSON Lines: the bytes of each record as the service sent them, on one line.
+
+use super::Sink;
+use super::output::{Output, refused};
+use crate::error::Result;
+use crate::record::RawRecord;
+use memchr::{memchr, memchr2};
+use std::io::Write;
+
+/// Writes JSON Lines. White space outside strings is left out where a record holds line breaks;
+/// nothing else is ever changed.
+pub struct JsonlSink<W: Write> {
+    output: Output<W>,
+    line: Vec<u8>,
+}
+
+impl<W: Write> JsonlSink<W> {
+    /// Writes to `writer`, which holds `position` bytes already.
+    pub fn new(writer: W, position: u64) -> Self {
+        JsonlSink {
+            output: Output::new(writer, position),
+            line: Vec::new(),
+        }
+    }
+}
+
+impl<W: Write + Send> Sink for JsonlSink<W> {
+    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
+        for record in records {
+            let json = record.as_bytes();
+            let line = if memchr2(b'\n', b'\r', json).is_none() {
+                json
+            } else {
+                strip(json, &mut self.line);
+                &self.line
+            };
+            self.output.write_all(line).map_err(refused)?;
+            self.output.write_all(b"\n").map_err(refused)?;
+        }
+        Ok(records.len())
+    }
+
+    fn held(&self) -> u64 {
+        0
+    }
+
+    fn position(&self) -> u64 {
+        self.output.position()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.output.flush().map_err(refused)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
+    }
+}
+
+/// Copies JSON without white space outside strings.
+fn strip(json: &[u8], line: &mut Vec<u8>) {
+    line.clear();
+    let mut rest = json;
+    while let Some(quote) = memchr(b'"', rest) {
+        let (before, string) = rest.split_at(quote);
+        line.extend(before.iter().filter(|byte| !byte.is_ascii_whitespace()));
+        let (string, after) =
+            string.split_at(crate::json::string_length(string).unwrap_or(string.len()));
+        line.extend_from_slice(string);
+        rest = after;
+    }
+    line.extend(rest.iter().filter(|byte| !byte.is_ascii_whitespace()));
+}
