@@ -4,6 +4,7 @@ mod kind;
 mod scrub;
 
 pub use kind::ErrorKind;
+pub use scrub::drives_terminal;
 pub(crate) use scrub::{Scrubber, visible};
 
 use std::fmt;

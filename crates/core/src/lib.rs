@@ -44,7 +44,7 @@ mod generated {
 
 pub use client::Client;
 pub use config::{Builder, Config, Timeouts};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, drives_terminal};
 pub use fields::decoded;
 pub use list::List;
 pub use page::Page;

@@ -16,14 +16,15 @@ const LONGEST_TEXT: usize = 1024 * 1024;
 /// Runs what an exported function does: a failure or a panic becomes the returned error, and `errno`
 /// is as it was.
 pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> Option<Box<Error>> {
+    let failed = caught(call).err()?;
+    Some(Box::new(Error::new(failed)))
+}
+
+/// The same for what C calls through a pointer, such as a stream.
+pub(crate) fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     let _errno = Errno::keep();
     // What a panic leaves half done is dropped or behind a lock that says so.
-    let error = match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(())) => return None,
-        Ok(Err(error)) => error,
-        Err(panic) => of_panic(panic),
-    };
-    Some(Box::new(Error::new(error)))
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(of_panic(panic)))
 }
 
 /// The same for what cannot fail: after a panic the value is `otherwise`.

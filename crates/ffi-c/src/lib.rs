@@ -10,6 +10,7 @@
 #[cfg(panic = "abort")]
 compile_error!("a panic must become an error: build libtalentdata with panic = \"unwind\"");
 
+mod arrow;
 mod boundary;
 mod client;
 mod config;

@@ -146,7 +146,7 @@ pub extern "C" fn talentdata_scan_receipt(
 ) -> Option<Box<Error>> {
     get((scan, "scan"), (receipt_out, "receipt_out"), |scan| {
         let source = Arc::clone(&scan.source);
-        let receipt = source.lock()?.receipt();
+        let receipt = source.lock()?.receipt()?;
         Ok(Box::new(Receipt::new(receipt)?))
     })
 }

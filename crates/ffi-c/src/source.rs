@@ -1,5 +1,6 @@
 //! What a scan handle reads from; shared with a call of another thread that outlives the handle.
 
+use crate::arrow::Shared;
 use crate::boundary::invalid;
 use crate::descriptor::Doorbell;
 use crate::record::Record;
@@ -20,10 +21,20 @@ pub(crate) struct Source {
 
 /// The side of a scan that one thread at a time uses.
 pub(crate) struct Reader {
-    scan: Scan,
+    records: Records,
     resource: Resource,
     current: VecDeque<RawRecord>,
+    begun: bool,
     failed: bool,
+}
+
+/// How the records leave the scan.
+enum Records {
+    OneByOne(Scan),
+    /// Through an Arrow stream, which may outlive the handle.
+    InBatches(Shared),
+    /// Not at all: the stream could not be made.
+    Nowhere,
 }
 
 impl Source {
@@ -32,9 +43,10 @@ impl Source {
             stop: scan.stop_handle(),
             doorbell: OnceLock::new(),
             reader: Mutex::new(Reader {
-                scan,
+                records: Records::OneByOne(scan),
                 resource,
                 current: VecDeque::new(),
+                begun: false,
                 failed: false,
             }),
         }
@@ -42,12 +54,7 @@ impl Source {
 
     /// The reading side, for the thread that has it to itself.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Reader>> {
-        self.reader.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => invalid("scan", "another thread is in a call with it"),
-            TryLockError::Poisoned(_) => {
-                Error::new(ErrorKind::Internal, "the scan ended by a defect")
-            }
-        })
+        free(&self.reader)
     }
 
     pub(crate) fn stop(&self) {
@@ -64,7 +71,7 @@ impl Reader {
             if let Some(record) = self.take(source)? {
                 return Ok(Some(record));
             }
-            let batch = self.scan.next_batch();
+            let batch = self.one_by_one()?.next_batch();
             if self.refill(batch)?.is_none() {
                 return Ok(None);
             }
@@ -85,7 +92,7 @@ impl Reader {
                 }
                 None => Waker::noop().clone(),
             };
-            let Poll::Ready(batch) = self.scan.poll_batch(&waker) else {
+            let Poll::Ready(batch) = self.one_by_one()?.poll_batch(&waker) else {
                 return Ok(Poll::Pending);
             };
             if let Some(doorbell) = doorbell {
@@ -97,27 +104,55 @@ impl Reader {
         }
     }
 
-    pub(crate) fn receipt(&self) -> Receipt {
-        self.scan.receipt()
+    pub(crate) fn receipt(&self) -> Result<Receipt> {
+        match &self.records {
+            Records::OneByOne(scan) => Ok(scan.receipt()),
+            Records::InBatches(batches) => Ok(free(batches)?.receipt()),
+            Records::Nowhere => Err(ended()),
+        }
+    }
+
+    /// Turns the scan into batches of so many rows.
+    pub(crate) fn batches(&mut self, source: &Source, rows: usize) -> Result<Shared> {
+        self.check(source)?;
+        self.one_by_one()?;
+        if self.begun {
+            return Err(invalid("scan", "a record was taken of it before; begin another"));
+        }
+        let Records::OneByOne(scan) = std::mem::replace(&mut self.records, Records::Nowhere) else {
+            return Err(ended());
+        };
+        let batches = Arc::new(Mutex::new(scan.into_batches(rows)?));
+        self.records = Records::InBatches(Arc::clone(&batches));
+        Ok(batches)
+    }
+
+    fn one_by_one(&mut self) -> Result<&mut Scan> {
+        match &mut self.records {
+            Records::OneByOne(scan) => Ok(scan),
+            _ => Err(invalid("scan", "its records leave through an Arrow stream")),
+        }
     }
 
     /// The next record of the page at hand.
     fn take(&mut self, source: &Source) -> Result<Option<Record>> {
+        self.check(source)?;
+        let record = self.current.pop_front();
+        Ok(record.map(|raw| Record::new(raw, self.resource)))
+    }
+
+    fn check(&self, source: &Source) -> Result<()> {
         if source.stop.is_stopped() {
             return Err(Error::new(ErrorKind::Cancelled, "the scan was stopped"));
         }
-        if self.failed {
-            let message = "the scan ended with an error before; begin another";
-            return Err(Error::new(ErrorKind::Closed, message));
-        }
-        let record = self.current.pop_front();
-        Ok(record.map(|raw| Record::new(raw, self.resource)))
+        if self.failed { Err(ended()) } else { Ok(()) }
     }
 
     fn refill(&mut self, batch: Option<Result<Batch>>) -> Result<Option<()>> {
         match batch.transpose() {
             Ok(Some(batch)) => {
                 self.current = batch.records.into();
+                self.begun = true;
                 Ok(Some(()))
             }
             Ok(None) => Ok(None),
@@ -127,4 +162,17 @@ impl Reader {
             }
         }
     }
+}
+
+/// The lock, unless another thread has it.
+fn free<T>(lock: &Mutex<T>) -> Result<MutexGuard<'_, T>> {
+    lock.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => invalid("scan", "another thread is in a call with it"),
+        TryLockError::Poisoned(_) => Error::new(ErrorKind::Internal, "the scan ended by a defect"),
+    })
+}
+
+fn ended() -> Error {
+    let message = "the scan ended with an error before; begin another";
+    Error::new(ErrorKind::Closed, message)
 }

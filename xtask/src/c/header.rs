@@ -65,10 +65,11 @@ fn type_names(sources: &[PathBuf]) -> Result<Vec<String>, String> {
 
 fn config(names: &[String]) -> Config {
     let version = env!("CARGO_PKG_VERSION");
-    let rename: HashMap<String, String> = names
+    let mut rename: HashMap<String, String> = names
         .iter()
         .map(|name| (name.clone(), format!("talentdata_{}", name.to_snake_case())))
         .collect();
+    rename.insert("FFI_ArrowArrayStream".into(), "struct ArrowArrayStream".into());
     // Enums that only numbers refer to.
     let include = ["Resource", "LogLevel", "Consistency"].map(str::to_owned).to_vec();
     Config {
@@ -80,7 +81,7 @@ fn config(names: &[String]) -> Config {
         line_length: 100,
         header: Some(PREAMBLE.into()),
         after_includes: Some(format!(
-            "\n/** The version of this header; talentdata_library_version tells that of the library. */\n#define TALENTDATA_VERSION \"{version}\""
+            "\n/** The version of this header; talentdata_library_version tells that of the library. */\n#define TALENTDATA_VERSION \"{version}\"\n\n/** Of the Arrow C data interface; talentdata/arrow.h defines it where no Arrow library does. */\nstruct ArrowArrayStream;"
         )),
         usize_is_size_t: true,
         no_includes: true,

@@ -67,14 +67,20 @@ impl Scrubber {
 pub(crate) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         match letter {
             '\n' | '\t' => out.push(' '),
-            _ if letter.is_control() || turns => out.extend(letter.escape_unicode()),
+            _ if drives_terminal(letter) => out.extend(letter.escape_unicode()),
             _ => out.push(letter),
         }
     }
     out
+}
+
+/// Whether a terminal that is shown this character may do something else than show it: a control
+/// character, or one that changes the direction of writing.
+pub fn drives_terminal(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter.is_control() || turns
 }
 
 /// Percent escapes with small hexadecimal letters, as some encoders write them.

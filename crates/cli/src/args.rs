@@ -1,0 +1,118 @@
+//! The grammar of the command line: what all verbs share, and the verbs.
+
+use crate::{check, completions, export, help, list, plan, sandbox};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Everything that was typed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "talentdata",
+    version,
+    about = "Reads lists of the talent data service: completely, and as fast as the service allows",
+    after_long_help = help::after_all(),
+    after_help = "See --help for settings, exit codes and an example; each verb has its own.",
+    arg_required_else_help = true,
+    subcommand_required = true
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What all verbs share. The secret is not among them: other users can read arguments.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct Common {
+    /// The service's address; https, or plain http on this machine
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The client's identifier
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// A file that holds nothing but the secret (mode 0600); - reads standard input
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) client_secret_file: Option<PathBuf>,
+    /// The section of the profile file to use
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// The part of the company's request budget to use, above 0 up to 1
+    #[arg(long, global = true, value_name = "PART")]
+    pub(crate) share: Option<f64>,
+    /// Use the embedded sample service, started for this one run; needs no account
+    #[arg(long, global = true)]
+    pub(crate) sandbox: bool,
+    /// Say more on standard error: -v what is done, -vv everything; never a secret
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the lists: name, path and group
+    #[command(after_help = "Example:\n  talentdata resources")]
+    Resources,
+    /// Print the version report as JSON; needs no credentials
+    #[command(after_help = "Example:\n  talentdata version --base-url https://talent.example")]
+    Version,
+    /// Ask whether the service supports a client version, and print the answer as JSON
+    #[command(after_help = "Example:\n  talentdata check --client-version 1.8.2 taxonomy matching")]
+    Check(check::Verb),
+    /// Print roles and permissions of the token as JSON
+    #[command(after_help = "Example:\n  talentdata permissions --profile staging")]
+    Permissions,
+    /// Print one page of a list as JSON, its records exactly as the service sent them
+    #[command(after_help = "Example:\n  talentdata list contacts --limit 10 --offset 200")]
+    List(list::Verb),
+    /// Read whole lists into files or standard output
+    #[command(after_help = export::EXAMPLES)]
+    Export(export::Verb),
+    /// Tell records, pages and seconds of an export, before running it
+    #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
+    Plan(plan::Verb),
+    /// Run the embedded sample service until stopped
+    #[command(after_help = sandbox::EXAMPLES)]
+    Sandbox(sandbox::Verb),
+    /// Print a script that completes commands in a shell
+    #[command(
+        after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"
+    )]
+    Completions(completions::Verb),
+}
+
+/// Reads the arguments.
+///
+/// # Errors
+/// What is to be shown in place of running: usage errors, and help texts.
+pub(crate) fn read(given: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let given: Vec<OsString> = given.into_iter().collect();
+    if given.iter().any(is_secret) {
+        return Err(Arguments::command().error(
+            clap::error::ErrorKind::UnknownArgument,
+            "a secret never comes as an argument, because other users can read those; \
+             use --client-secret-file FILE (- reads standard input), \
+             TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here",
+        ));
+    }
+    Arguments::try_parse_from(given)
+}
+
+/// Whether this is an attempt to pass the secret itself.
+fn is_secret(argument: &OsString) -> bool {
+    let text = argument.to_string_lossy();
+    text == "--client-secret" || text.starts_with("--client-secret=")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_contradicts_itself_nowhere() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,39 @@
+//! Log lines on standard error, from our own crates only.
+
+use crate::ending::Ending;
+use talentdata_core::{Error, ErrorKind};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+
+/// The variable that sets what is logged, in the filter syntax of tracing-subscriber.
+const VARIABLE: &str = "TALENTDATA_LOG";
+
+/// Begins to log as `-v` (so many times), else as the environment says.
+///
+/// # Errors
+/// `Config` when the variable holds no filter.
+pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
+    let wanted = match verbose {
+        0 => std::env::var(VARIABLE).unwrap_or_default(),
+        1 => "debug".to_owned(),
+        _ => "trace".to_owned(),
+    };
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let wanted = EnvFilter::builder().parse(&wanted).map_err(|error| {
+        let message = format!("{VARIABLE}: {error}; give a filter such as talentdata_core=debug");
+        Error::new(ErrorKind::Config, message)
+    })?;
+    // HTTP and TLS libraries log headers and buffers, and there the secret and the token are.
+    let ours = filter_fn(|facts| facts.target().starts_with("talentdata"));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        // It would complain on standard error, and panic where that is what is broken.
+        .log_internal_errors(false)
+        .with_ansi(false)
+        .with_filter(wanted.and(ours));
+    // Setting it this way leaves out the bridge from the `log` crate, for the same reason.
+    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines))
+        .map_err(|_| Error::new(ErrorKind::Internal, "logging was started twice").into())
+}

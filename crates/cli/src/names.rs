@@ -1,0 +1,35 @@
+//! Names on the command line, which help, errors and completions show: lists, from the generated table, and choices.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::fmt::Display;
+use std::str::FromStr;
+use talentdata_core::types::{Resource, UnknownResource};
+
+/// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
+pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
+    let names = Resource::ALL.map(|resource| {
+        PossibleValue::new(dashed(resource))
+            .alias(resource.name())
+            .help(resource.shape().operation.summary)
+    });
+    PossibleValuesParser::new(names)
+        .try_map(|name| -> Result<Resource, UnknownResource> { name.parse() })
+}
+
+/// The list's name as it is typed: `ja-skills`.
+pub(crate) fn dashed(resource: Resource) -> String {
+    resource.name().replace('_', "-")
+}
+
+/// Reads one of these values by its name.
+pub(crate) fn one_of<T, const N: usize>(all: [T; N]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone
+        + Display
+        + FromStr<Err: std::error::Error + Send + Sync + 'static>
+        + Send
+        + Sync
+        + 'static,
+{
+    PossibleValuesParser::new(all.map(|value| value.to_string())).try_map(|name| name.parse::<T>())
+}

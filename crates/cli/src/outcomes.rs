@@ -1,0 +1,62 @@
+//! What is said of exports that ended: failures, and doubts about completeness.
+
+use crate::ending::say;
+use crate::names;
+use crate::output::remark;
+use talentdata_core::export::{Export, Target};
+use talentdata_core::scan::{Completeness, Doubt, Receipt};
+use talentdata_core::{Error, ErrorKind};
+
+/// A line for each failure, naming the lists where there are several; the kind of the first.
+pub(crate) fn say_failures(
+    exports: &[Export],
+    outcomes: &[Result<Receipt, Error>],
+    verbose: bool,
+) -> Option<ErrorKind> {
+    // Refused credentials fail every list in the same words, which need to be said once.
+    let mut failures: Vec<(&Error, Vec<String>)> = Vec::new();
+    for (export, outcome) in exports.iter().zip(outcomes) {
+        let Err(error) = outcome else { continue };
+        let name = names::dashed(export.resource);
+        let same = |known: &&mut (&Error, _)| known.0.to_string() == error.to_string();
+        match failures.iter_mut().find(same) {
+            Some((_, lists)) => lists.push(name),
+            None => failures.push((error, vec![name])),
+        }
+    }
+    for (error, lists) in &failures {
+        match exports.len() {
+            1 => say(error, "", verbose),
+            _ => say(error, &format!("{}: ", lists.join(", ")), verbose),
+        }
+    }
+    failures.first().map(|(error, _)| error.kind())
+}
+
+/// A line for each list whose completeness is not proven; whether there is one.
+pub(crate) fn say_doubts(exports: &[Export], outcomes: &[Result<Receipt, Error>]) -> bool {
+    let mut doubted = false;
+    for (export, outcome) in exports.iter().zip(outcomes) {
+        let Ok(receipt) = outcome else { continue };
+        if receipt.completeness != Completeness::NotProven {
+            continue;
+        }
+        doubted = true;
+        let reasons: Vec<&str> = receipt
+            .doubts
+            .iter()
+            .map(|doubt| Doubt::reason(*doubt))
+            .collect();
+        let place = match &export.target {
+            Target::File(path) => path.display().to_string(),
+            Target::Stdout => "standard output".into(),
+        };
+        remark(&format!(
+            "warning: {}: completeness is not proven: {}; {place} is written all the same, with {} records",
+            names::dashed(export.resource),
+            reasons.join("; "),
+            receipt.records
+        ));
+    }
+    doubted
+}

@@ -1,0 +1,117 @@
+//! Standard output for data, standard error for all else; a reader that went away is no error.
+
+use crate::ending::Ending;
+use serde::Serialize;
+use std::io::{ErrorKind as IoKind, IsTerminal, Write};
+use talentdata_core::{Error, ErrorKind, drives_terminal};
+
+/// Writes `text` to standard output.
+pub(crate) fn data(text: &str) -> Result<(), Ending> {
+    let mut stdout = std::io::stdout().lock();
+    let written = match stdout.is_terminal() {
+        true => stdout.write_all(harmless(text).as_bytes()),
+        false => stdout.write_all(text.as_bytes()),
+    };
+    written
+        .and_then(|()| stdout.flush())
+        .map_err(|error| match error.kind() {
+            IoKind::BrokenPipe => Ending::ReaderGone,
+            _ => io_error(format!("cannot write to standard output: {error}")),
+        })
+}
+
+/// Writes `value` to standard output, as JSON for people and programs alike.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Ending> {
+    let text = serde_json::to_string_pretty(value).map_err(unwritable)?;
+    data(&format!("{text}\n"))
+}
+
+/// What never happens to the values written here.
+pub(crate) fn unwritable(_: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Internal, "a value could not be written as JSON")
+}
+
+/// A line on standard error. That nobody reads it must not stop the work.
+pub(crate) fn remark(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Whether whoever read standard output has gone away; only pipes and sockets can tell.
+#[cfg(unix)]
+pub(crate) fn reader_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::OUT)];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut asked, Some(&at_once)).is_ok()
+        && asked[0]
+            .revents()
+            .intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+/// Whether whoever read standard output has gone away: not to be known here.
+#[cfg(not(unix))]
+pub(crate) fn reader_gone() -> bool {
+    false
+}
+
+/// Rows with their columns aligned; the columns from `numbers` on to the right.
+pub(crate) fn table(rows: &[Vec<String>], numbers: usize) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells: Vec<String> = cells
+            .map(|(column, (cell, width))| match column < numbers {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            })
+            .collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// JSON with the characters that can drive a terminal or turn its writing direction as escapes.
+///
+/// In JSON they can only stand in strings, so that it still says the same. Line breaks are layout.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' => out.push(letter),
+            _ if drives_terminal(letter) => {
+                out += &format!("\\u{:04x}", u32::from(letter));
+            }
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+fn io_error(message: String) -> Ending {
+    Error::new(ErrorKind::Io, message).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_drives_a_terminal_is_escaped_and_says_the_same() {
+        let text = "{\n\"a\": \"\u{9b}31m \u{7f}\u{202e}é\"\n}";
+        let shown = harmless(text);
+        assert!(shown.contains("\\u009b31m \\u007f\\u202eé"), "{shown}");
+        let read = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(text), read(&shown));
+    }
+}

@@ -1,0 +1,55 @@
+//! Writes receipts of exports to a file, all at once or not at all.
+
+use crate::ending::Ending;
+use crate::output;
+use std::io::Write;
+use std::path::Path;
+use talentdata_core::scan::Receipt;
+use talentdata_core::{Error, ErrorKind};
+
+/// Sees that there is a folder to write to.
+///
+/// # Errors
+/// `Io`, naming the file.
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    match folder(path).is_dir() {
+        true => Ok(()),
+        false => Err(failed(path, "there is no such folder")),
+    }
+}
+
+/// Writes the receipt of the one list asked for, or an array of those that ended of several; where
+/// none ended, nothing.
+///
+/// # Errors
+/// `Io`, naming the file.
+pub(crate) fn write(path: &Path, receipts: &[&Receipt], asked: usize) -> Result<(), Ending> {
+    let text = match receipts {
+        [] => return Ok(()),
+        [receipt] if asked == 1 => serde_json::to_string_pretty(receipt),
+        several => serde_json::to_string_pretty(several),
+    };
+    let text = text.map_err(output::unwritable)?;
+    save(path, &text).map_err(|error| failed(path, error).into())
+}
+
+fn failed(path: &Path, why: impl std::fmt::Display) -> Error {
+    let message = format!("--receipt: cannot write {}: {why}", path.display());
+    Error::new(ErrorKind::Io, message)
+}
+
+fn folder(path: &Path) -> &Path {
+    let parent = path.parent();
+    let named = parent.filter(|folder| !folder.as_os_str().is_empty());
+    named.unwrap_or(Path::new("."))
+}
+
+fn save(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".talentdata-")
+        .tempfile_in(folder(path))?;
+    writeln!(file, "{text}")?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! `sandbox`: the embedded service as a process of its own, for trying and for tests in other languages.
+
+use crate::connect::start;
+use crate::ending::Ending;
+use crate::names;
+use crate::output;
+use crate::signals::Signals;
+use std::io::Read;
+use std::str::FromStr;
+use std::time::Duration;
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind};
+use talentdata_sandbox::limit::{Policy, ResetRounding};
+use talentdata_sandbox::{Drift, Options};
+
+/// Shown below the verb's help.
+pub(crate) const EXAMPLES: &str = "\
+Prints one line of JSON with base_url, client_id and client_secret when it is ready. It listens on
+127.0.0.1 only, and its data are made up.
+
+Examples:
+  talentdata sandbox --records contacts=100000,ja-skills=5000
+  talentdata sandbox --policy token-bucket --latency-ms 20 --drift every=3,inserts=2,deletes=1";
+
+/// How the service behaves.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verb {
+    /// The port on 127.0.0.1; 0 takes any free one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    port: u16,
+    /// Sizes of lists; others keep their usual size
+    #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
+    records: Vec<(Resource, u64)>,
+    /// How requests are counted against the limit
+    #[arg(long, default_value_t = Options::default().policy, value_parser = names::one_of(Policy::ALL))]
+    policy: Policy,
+    /// How x-ratelimit-reset is rounded
+    #[arg(long, default_value_t = Options::default().rounding, value_parser = names::one_of(ResetRounding::ALL))]
+    rounding: ResetRounding,
+    /// Milliseconds added to each round trip
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    latency_ms: u64,
+    /// Seconds that a token lives
+    #[arg(long, value_name = "S", default_value_t = Options::default().token_lifetime.as_secs())]
+    token_lifetime: u64,
+    /// The most records on a page, whatever is asked for
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_limit)]
+    max_limit: u64,
+    /// Lists change after every so many page requests, by so many records
+    #[arg(long, value_name = "every=N,inserts=N,deletes=N", value_parser = drift)]
+    drift: Option<Drift>,
+    /// Offer /__faults, /__requests and /__drift, to misbehave on demand and tell what was seen
+    #[arg(long)]
+    faults: bool,
+    /// End when standard input is closed, so that nothing stays behind when the parent process ends
+    #[arg(long)]
+    until_stdin_closes: bool,
+}
+
+pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
+    let signals = Signals::take(None)?;
+    let sandbox = start(verb.options())?;
+    output::data(&format!(
+        "{}\n",
+        serde_json::json!({
+            "base_url": sandbox.base_url(),
+            "client_id": sandbox.client_id(),
+            "client_secret": sandbox.client_secret(),
+        })
+    ))?;
+    let closed = stdin_closed(verb.until_stdin_closes)?;
+    tokio::select! {
+        signal = signals.stopped() => Err(Ending::Stopped(signal)),
+        () = closed => Ok(()),
+    }
+}
+
+impl Verb {
+    fn options(&self) -> Options {
+        let sizes = self.records.iter();
+        Options {
+            port: self.port,
+            records: sizes
+                .map(|(list, size)| (list.name().to_owned(), *size))
+                .collect(),
+            policy: self.policy,
+            rounding: self.rounding,
+            latency: Duration::from_millis(self.latency_ms),
+            token_lifetime: Duration::from_secs(self.token_lifetime),
+            max_limit: self.max_limit,
+            drift: self.drift,
+            faults: self.faults,
+            ..Options::default()
+        }
+    }
+}
+
+/// Completes when standard input ends, if that is `wanted`; what comes before is not looked at.
+fn stdin_closed(wanted: bool) -> Result<impl Future<Output = ()>, Error> {
+    let (closed, told) = tokio::sync::oneshot::channel();
+    if wanted {
+        let wait = move || {
+            let mut ignored = [0; 1024];
+            while matches!(std::io::stdin().read(&mut ignored), Ok(1..)) {}
+            // The other end waits as long as the process runs.
+            let _ = closed.send(());
+        };
+        // Not one of the runtime's threads, because a read that never returns would hold up its end.
+        std::thread::Builder::new()
+            .spawn(wait)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
+    }
+    Ok(async move {
+        if !wanted || told.await.is_err() {
+            std::future::pending().await
+        }
+    })
+}
+
+fn size(text: &str) -> Result<(Resource, u64), String> {
+    let (name, size) = text.split_once('=').ok_or("give LIST=N")?;
+    let resource = name
+        .parse::<Resource>()
+        .map_err(|error| error.to_string())?;
+    Ok((resource, number(size)?))
+}
+
+fn drift(text: &str) -> Result<Drift, String> {
+    let mut drift = Drift {
+        every_requests: 1,
+        inserts: 0,
+        deletes: 0,
+        seed: 0,
+    };
+    for part in text.split(',') {
+        let (name, value) = part
+            .split_once('=')
+            .ok_or("give every=N,inserts=N,deletes=N")?;
+        let field = match name {
+            "every" => &mut drift.every_requests,
+            "inserts" => &mut drift.inserts,
+            "deletes" => &mut drift.deletes,
+            _ => return Err(format!("{name:?} is none of every, inserts and deletes")),
+        };
+        *field = number(value)?;
+    }
+    Ok(drift)
+}
+
+fn number<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a whole number that fits"))
+}

@@ -1,0 +1,113 @@
+//! Ctrl-C and the request to terminate: the first stops the work in order, the second at once.
+
+use std::time::Duration;
+use talentdata_core::{Error, ErrorKind};
+use tokio::sync::watch;
+
+/// A request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C (SIGINT).
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl Signal {
+    /// 128 and the signal's number, as shells say it.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Signal::Interrupt => 130,
+            Signal::Terminate => 143,
+        }
+    }
+}
+
+/// The signals of one run, to be waited for in any number of places.
+#[derive(Clone, Debug)]
+pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
+
+impl Signals {
+    /// Takes the signals over. After the first one the process ends by itself when a second one
+    /// comes, or when `patience` has passed.
+    ///
+    /// # Errors
+    /// `Internal` when the system does not hand them over.
+    pub(crate) fn take(patience: Option<Duration>) -> Result<Self, Error> {
+        let mut source = Source::new()
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("no signals: {error}")))?;
+        let (sender, receiver) = watch::channel(None);
+        tokio::spawn(async move {
+            let first = source.next().await;
+            // With nobody left to tell, the run is about to end anyway.
+            let _ = sender.send(Some(first));
+            let second = async {
+                match patience {
+                    Some(patience) => tokio::time::timeout(patience, source.next())
+                        .await
+                        .unwrap_or(first),
+                    None => source.next().await,
+                }
+            };
+            std::process::exit(second.await.exit_code().into());
+        });
+        Ok(Signals(receiver))
+    }
+
+    /// The first signal, if there was one.
+    pub(crate) fn caught(&self) -> Option<Signal> {
+        *self.0.borrow()
+    }
+
+    /// Waits for the first signal.
+    pub(crate) async fn stopped(mut self) -> Signal {
+        if let Ok(signal) = self.0.wait_for(Option::is_some).await
+            && let Some(signal) = *signal
+        {
+            return signal;
+        }
+        // The watching task ends with the process only.
+        std::future::pending().await
+    }
+}
+
+#[cfg(unix)]
+struct Source {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Source {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Source {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => Signal::Terminate,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Source;
+
+#[cfg(not(unix))]
+impl Source {
+    fn new() -> std::io::Result<Self> {
+        Ok(Source)
+    }
+
+    async fn next(&mut self) -> Signal {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Interrupt,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The program as its users meet it: real processes against the sandbox, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+mod export;
+mod failures;
+mod help;
+mod sandbox;
+mod secrets;
+#[cfg(unix)]
+mod signals;
+mod support;
+#[cfg(unix)]
+mod terminal;
