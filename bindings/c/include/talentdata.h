@@ -34,6 +34,9 @@
 /** The version of this header; talentdata_library_version tells that of the library. */
 #define TALENTDATA_VERSION "0.1.0"
 
+/** Of the Arrow C data interface; talentdata/arrow.h defines it where no Arrow library does. */
+struct ArrowArrayStream;
+
 /**
  * What sort of failure an error is.
  *
@@ -188,6 +191,59 @@ typedef uint32_t talentdata_completeness;
 #endif // __cplusplus
 
 /**
+ * The paginated lists of the service (section 4).
+ */
+enum talentdata_resource
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * contacts (`/v1/contacts`).
+   */
+  TALENTDATA_RESOURCE_CONTACTS = 1u,
+  /**
+   * job vacancies (`/v1/vacancies`).
+   */
+  TALENTDATA_RESOURCE_VACANCIES = 2u,
+  /**
+   * talent pools (`/v1/pools`).
+   */
+  TALENTDATA_RESOURCE_POOLS = 3u,
+  /**
+   * job architecture skills (`/v1/ja/skills`).
+   */
+  TALENTDATA_RESOURCE_JA_SKILLS = 4u,
+  /**
+   * job architecture roles (`/v1/ja/roles`).
+   */
+  TALENTDATA_RESOURCE_JA_ROLES = 5u,
+  /**
+   * job architecture tasks (`/v1/ja/tasks`).
+   */
+  TALENTDATA_RESOURCE_JA_TASKS = 6u,
+  /**
+   * job architecture departments (`/v1/ja/departments`).
+   */
+  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7u,
+  /**
+   * taxonomy skills (`/v1/taxonomy/skills`).
+   */
+  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8u,
+  /**
+   * taxonomy roles (`/v1/taxonomy/roles`).
+   */
+  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9u,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_resource talentdata_resource;
+#else
+typedef uint32_t talentdata_resource;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * What talentdata_scan_try_next found.
  */
 enum talentdata_arrival
@@ -275,59 +331,6 @@ enum talentdata_category_status
 typedef enum talentdata_category_status talentdata_category_status;
 #else
 typedef uint32_t talentdata_category_status;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
- * The paginated lists of the service (section 4).
- */
-enum talentdata_resource
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * contacts (`/v1/contacts`).
-   */
-  TALENTDATA_RESOURCE_CONTACTS = 1u,
-  /**
-   * job vacancies (`/v1/vacancies`).
-   */
-  TALENTDATA_RESOURCE_VACANCIES = 2u,
-  /**
-   * talent pools (`/v1/pools`).
-   */
-  TALENTDATA_RESOURCE_POOLS = 3u,
-  /**
-   * job architecture skills (`/v1/ja/skills`).
-   */
-  TALENTDATA_RESOURCE_JA_SKILLS = 4u,
-  /**
-   * job architecture roles (`/v1/ja/roles`).
-   */
-  TALENTDATA_RESOURCE_JA_ROLES = 5u,
-  /**
-   * job architecture tasks (`/v1/ja/tasks`).
-   */
-  TALENTDATA_RESOURCE_JA_TASKS = 6u,
-  /**
-   * job architecture departments (`/v1/ja/departments`).
-   */
-  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7u,
-  /**
-   * taxonomy skills (`/v1/taxonomy/skills`).
-   */
-  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8u,
-  /**
-   * taxonomy roles (`/v1/taxonomy/roles`).
-   */
-  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9u,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum talentdata_resource talentdata_resource;
-#else
-typedef uint32_t talentdata_resource;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -497,6 +500,25 @@ typedef void (*talentdata_log_callback)(uint32_t level, talentdata_text message,
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * Hands all records of a scan out as a stream of the Arrow C data interface, which any Arrow
+ * library takes without copying. Waits for the first pages, from which the columns are decided.
+ *
+ * Documented fields come first, further ones follow as they were met, and the last column, _extra,
+ * keeps as JSON what has no column. An error of the stream carries the message of the scan's error.
+ *
+ * @param scan a scan of which no record was taken yet; then only talentdata_scan_cancel,
+ * talentdata_scan_receipt and talentdata_scan_free are left to do with it
+ * @param stream_out the stream; what was there before is overwritten
+ * Ownership: lends `scan`; gives `*stream_out`, which the caller, or whom it hands it to, ends by
+ * its own release. Batches stay valid when stream, scan and client are gone.
+ * Threads: one at a time per scan, and per stream; blocks.
+ * Errors: INVALID_ARGUMENT for NULL, a scan that was begun, or while another thread is in a call;
+ * those of talentdata_scan_next.
+ */
+talentdata_error *talentdata_scan_arrow_stream(const talentdata_scan *scan,
+                                               struct ArrowArrayStream *stream_out);
 
 /**
  * Makes a client, without sending anything. It has two threads of its own, which see no signals.
@@ -1161,7 +1183,7 @@ talentdata_error *talentdata_record_json(const talentdata_record *record,
  * Errors: INVALID_ARGUMENT for NULL.
  */
 talentdata_error *talentdata_record_resource(const talentdata_record *record,
-                                             uint32_t *resource_out);
+                                             talentdata_resource *resource_out);
 
 /**
  * The JSON of one value, by JSON pointer (RFC 6901) such as /address/city.

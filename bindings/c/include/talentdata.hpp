@@ -107,8 +107,8 @@ class client {
   }
   /// One page of a list: at most `limit` records (0 leaves it to the service) after `offset`.
   template <class Record>
-  result<page<Record>> try_page(list_of<Record> list, std::uint64_t limit, std::uint64_t offset) const {
-    return owned<page<Record>>([&](talentdata_page **out) {
+  result<talentdata::page<Record>> try_page(list_of<Record> list, std::uint64_t limit, std::uint64_t offset) const {
+    return owned<talentdata::page<Record>>([&](talentdata_page **out) {
       return talentdata_client_page(handle_.get(), list.number, limit, offset, out);
     });
   }

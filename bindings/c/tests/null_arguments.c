@@ -6,6 +6,10 @@
 int main(void) {
   struct fixture *all = fixture_make();
   fixture_poison();
+  fixture_is_null(talentdata_scan_arrow_stream(NULL, (struct ArrowArrayStream *)fixture_slot(1)), "talentdata_scan_arrow_stream", "scan");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_arrow_stream(all->scan, NULL), "talentdata_scan_arrow_stream", "stream_out");
+  fixture_poison();
   fixture_is_null(talentdata_client_new(NULL, (talentdata_client **)fixture_slot(1)), "talentdata_client_new", "config");
   fixture_poison();
   fixture_is_null(talentdata_client_new(all->config, NULL), "talentdata_client_new", "client_out");
@@ -170,7 +174,7 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_record_json(all->record, NULL), "talentdata_record_json", "json_out");
   fixture_poison();
-  fixture_is_null(talentdata_record_resource(NULL, (uint32_t *)fixture_slot(1)), "talentdata_record_resource", "record");
+  fixture_is_null(talentdata_record_resource(NULL, (talentdata_resource *)fixture_slot(1)), "talentdata_record_resource", "record");
   fixture_poison();
   fixture_is_null(talentdata_record_resource(all->record, NULL), "talentdata_record_resource", "resource_out");
   fixture_poison();

@@ -5,7 +5,7 @@ use crate::boundary::{
 };
 use crate::config::Config;
 use crate::error::Error;
-use crate::generated::models::{TokenPermissions, VersionCheckResponse, VersionResponse};
+use crate::generated::models::{Resource, TokenPermissions, VersionCheckResponse, VersionResponse};
 use crate::options::ScanOptions;
 use crate::page::Page;
 use crate::scan::Scan;
@@ -264,10 +264,10 @@ impl Client {
 
 /// The list of a number.
 fn list(number: u32) -> Result<CoreResource> {
-    let index = (number as usize).checked_sub(1);
-    let found = index.and_then(|index| CoreResource::ALL.get(index));
-    found.copied().ok_or_else(|| {
-        let most = CoreResource::ALL.len();
+    let mut all = Resource::ALL.into_iter();
+    let found = all.find(|(known, _)| *known as u32 == number);
+    found.map(|(_, list)| list).ok_or_else(|| {
+        let most = Resource::ALL.len();
         invalid("resource", format_args!("{number} is no list; they are 1 to {most}"))
     })
 }

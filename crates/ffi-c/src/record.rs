@@ -2,22 +2,23 @@
 
 use crate::boundary::{get, guard_or, invalid, terminated, text};
 use crate::error::Error;
+use crate::generated::models::Resource;
 use crate::text::{Kept, Text};
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use talentdata_core::types::Resource;
+use talentdata_core::types::Resource as List;
 use talentdata_core::{Error as CoreError, ErrorKind, RawRecord, Result, decoded};
 
 /// A record of a list, as the service sent it; immutable. A record given to the caller is freed by
 /// talentdata_record_free; one lent by a page is not.
 pub struct Record {
     pub(crate) raw: RawRecord,
-    pub(crate) resource: Resource,
+    pub(crate) resource: List,
     kept: Kept,
 }
 
 impl Record {
-    pub(crate) fn new(raw: RawRecord, resource: Resource) -> Self {
+    pub(crate) fn new(raw: RawRecord, resource: List) -> Self {
         Record {
             raw,
             resource,
@@ -26,7 +27,7 @@ impl Record {
     }
 
     /// The record, when it is of one of these lists.
-    pub(crate) fn of(&self, lists: &[Resource]) -> Result<&RawRecord> {
+    pub(crate) fn of(&self, lists: &[List]) -> Result<&RawRecord> {
         if lists.contains(&self.resource) {
             return Ok(&self.raw);
         }
@@ -36,21 +37,12 @@ impl Record {
     }
 
     /// A documented text field; absent where the record has none and need not.
-    pub(crate) fn text(&self, lists: &[Resource], name: &str, required: bool) -> Result<Text> {
+    pub(crate) fn text(&self, lists: &[List], name: &str, required: bool) -> Result<Text> {
         let raw = self.of(lists)?;
         match raw.text_field(name)? {
             Some(text) => Ok(Text::of(self.kept.keep(text))),
             None if required => Err(raw.missing_field(name)),
             None => Ok(Text::ABSENT),
-        }
-    }
-
-    /// The JSON of a documented field.
-    pub(crate) fn json(&self, lists: &[Resource], name: &str, required: bool) -> Result<Text> {
-        let raw = self.of(lists)?;
-        match raw.field(name) {
-            None if required => Err(raw.missing_field(name)),
-            found => Ok(Text::of_option(found)),
         }
     }
 
@@ -90,11 +82,12 @@ pub extern "C" fn talentdata_record_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_resource(
     record: Option<&Record>,
-    resource_out: Option<&mut MaybeUninit<u32>>,
+    resource_out: Option<&mut MaybeUninit<Resource>>,
 ) -> Option<Box<Error>> {
     get((record, "record"), (resource_out, "resource_out"), |record| {
-        let index = Resource::ALL.iter().position(|known| *known == record.resource);
-        Ok(index.map_or(0, |index| index as u32 + 1))
+        let mut all = Resource::ALL.into_iter();
+        let found = all.find(|(_, list)| *list == record.resource);
+        found.map(|(number, _)| number).ok_or_else(|| invalid("record", "its list has no number"))
     })
 }
 

@@ -41,11 +41,19 @@ fn resources(spec: &Spec) -> TokenStream {
         let doc = format!(" {} (`{}`).", operation.summary, operation.path);
         quote!(#[doc = #doc] #name = #number)
     });
+    let names: Vec<Ident> =
+        spec.lists().map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case())).collect();
+    let count = names.len();
     quote! {
         /// The paginated lists of the service (section 4).
         #[derive(Clone, Copy)]
         #[repr(u32)]
         pub enum Resource { #(#rows),* }
+
+        impl Resource {
+            /// Every list by its number.
+            pub(crate) const ALL: [(Resource, Lists); #count] = [#((Resource::#names, Lists::#names)),*];
+        }
     }
 }
 
@@ -195,7 +203,13 @@ fn record(model: &Model) -> TokenStream {
                 vec![accessor(field.name.clone(), quote!(#known), "value_out", read), named]
             }
             _ => {
-                let read = quote!(record.json(#lists, #wire, #required));
+                let read = quote! {{
+                    let raw = record.of(#lists)?;
+                    match raw.field(#wire) {
+                        None if #required => Err(raw.missing_field(#wire)),
+                        found => Ok(Text::of_option(found)),
+                    }
+                }};
                 vec![accessor(format!("{}_json", field.name), quote!(Text), "json_out", read)]
             }
         }

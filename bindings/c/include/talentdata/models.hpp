@@ -8,7 +8,8 @@ namespace talentdata {
 /// What the presented token may do (section 2).
 class token_permissions {
  public:
-  explicit token_permissions(talentdata_token_permissions *handle) noexcept : handle_(handle) {}
+  using handle_of = talentdata_token_permissions;
+  explicit token_permissions(talentdata_token_permissions *owned) noexcept : handle_(owned) {}
 
   /// How many: Roles associated with the token (section 2). The form of a role is not shown.
   std::size_t roles_count() const {
@@ -39,8 +40,9 @@ class token_permissions {
 /// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
 class pagination {
  public:
+  using view_of = talentdata_pagination;
   /// A view: valid as long as what it was taken from.
-  explicit pagination(const talentdata_pagination *handle) noexcept : handle_(handle) {}
+  explicit pagination(const talentdata_pagination *lent) noexcept : handle_(lent) {}
 
   /// Total records available across all pages (section 2).
   std::int64_t total() const {
@@ -105,8 +107,9 @@ class contact : public record {
 /// Status and versions of a category (section 2).
 class category_entry {
  public:
+  using view_of = talentdata_category_entry;
   /// A view: valid as long as what it was taken from.
-  explicit category_entry(const talentdata_category_entry *handle) noexcept : handle_(handle) {}
+  explicit category_entry(const talentdata_category_entry *lent) noexcept : handle_(lent) {}
 
   /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
   talentdata_category_status status() const {
@@ -141,7 +144,8 @@ class category_entry {
 /// Version report (sections 2 and 9).
 class version_response {
  public:
-  explicit version_response(talentdata_version_response *handle) noexcept : handle_(handle) {}
+  using handle_of = talentdata_version_response;
+  explicit version_response(talentdata_version_response *owned) noexcept : handle_(owned) {}
 
   /// Current API version number (section 2).
   std::string_view version() const {
@@ -186,8 +190,9 @@ class version_response {
 /// Compatibility of one category (section 2).
 class compatibility_entry {
  public:
+  using view_of = talentdata_compatibility_entry;
   /// A view: valid as long as what it was taken from.
-  explicit compatibility_entry(const talentdata_compatibility_entry *handle) noexcept : handle_(handle) {}
+  explicit compatibility_entry(const talentdata_compatibility_entry *lent) noexcept : handle_(lent) {}
 
   /// Whether the client version is compatible with this category (section 2).
   bool compatible() const {
@@ -218,7 +223,8 @@ class compatibility_entry {
 /// Whether a client version is compatible and supported (section 2).
 class version_check_response {
  public:
-  explicit version_check_response(talentdata_version_check_response *handle) noexcept : handle_(handle) {}
+  using handle_of = talentdata_version_check_response;
+  explicit version_check_response(talentdata_version_check_response *owned) noexcept : handle_(owned) {}
 
   /// Whether the client version is compatible (section 2).
   bool compatible() const {

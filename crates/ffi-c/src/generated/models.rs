@@ -33,6 +33,20 @@ pub enum Resource {
     /// taxonomy roles (`/v1/taxonomy/roles`).
     TaxonomyRoles = 9u32,
 }
+impl Resource {
+    /// Every list by its number.
+    pub(crate) const ALL: [(Resource, Lists); 9usize] = [
+        (Resource::Contacts, Lists::Contacts),
+        (Resource::Vacancies, Lists::Vacancies),
+        (Resource::Pools, Lists::Pools),
+        (Resource::JaSkills, Lists::JaSkills),
+        (Resource::JaRoles, Lists::JaRoles),
+        (Resource::JaTasks, Lists::JaTasks),
+        (Resource::JaDepartments, Lists::JaDepartments),
+        (Resource::TaxonomySkills, Lists::TaxonomySkills),
+        (Resource::TaxonomyRoles, Lists::TaxonomyRoles),
+    ];
+}
 /// Overall status (section 3). Other values are legal.
 #[derive(Clone, Copy)]
 #[repr(u32)]
