@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
 mod c;
+mod dist;
 mod normalise;
 mod open_enums;
 mod outputs;
@@ -8,6 +9,7 @@ mod rust;
 mod rust_models;
 mod spec;
 mod test;
+mod test_c;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -18,9 +20,10 @@ Usage: cargo xtask VERB
 
   generate           write every generated file from spec/openapi.json
   generate --check   say which generated files differ, and fail if any does
+  dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format clippy generate tidy rust)
+  test rust          one part of it (parts: format clippy generate tidy rust c)
 ";
 
 /// What every verb returns: nothing, or the sentence to print.
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["generate"] => outputs::write(&root()),
         ["generate", "--check"] => outputs::check(&root()),
+        ["dist", "c", "--prefix", prefix] => dist::c(&root(), Path::new(prefix), "dist"),
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),

@@ -13,15 +13,9 @@ const OUTPUTS: [(&str, Render); 10] = [
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust::client_lists),
     ("crates/sandbox/src/generated/lists.rs", rust::sandbox_lists),
-    (
-        "crates/ffi-c/src/generated/models.rs",
-        c::accessors::file,
-    ),
+    ("crates/ffi-c/src/generated/models.rs", c::accessors::file),
     ("bindings/c/include/talentdata.h", c::header::file),
-    (
-        "bindings/c/include/talentdata/errors.hpp",
-        c::cpp::errors,
-    ),
+    ("bindings/c/include/talentdata/errors.hpp", c::cpp::errors),
     ("bindings/c/include/talentdata/models.hpp", c::cpp::file),
     ("bindings/c/symbols.txt", c::symbols::file),
     ("bindings/c/tests/null_arguments.c", c::nulls::file),

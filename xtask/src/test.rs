@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
-use crate::{Outcome, outputs, tidy};
+use crate::{Outcome, outputs, test_c, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -9,12 +9,13 @@ use std::time::Instant;
 type Part = (&'static str, fn(&Path) -> Outcome);
 
 /// Every part, cheapest first.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("format", format),
     ("generate", outputs::check),
     ("tidy", tidy::run),
     ("clippy", clippy),
     ("rust", rust),
+    ("c", test_c::run),
 ];
 
 /// Runs all parts, or the one named.

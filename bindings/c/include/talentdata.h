@@ -1317,8 +1317,8 @@ talentdata_error *talentdata_scan_receipt(const talentdata_scan *scan,
                                           talentdata_receipt **receipt_out);
 
 /**
- * Frees a scan and ends its requests; nothing happens when it is NULL. Its records stay valid, a
- * call of another thread that waits for it ends with CANCELLED.
+ * Frees a scan and ends its requests; nothing happens when it is NULL. Its records stay valid, its
+ * Arrow stream goes on, and a call of another thread that waits for it ends with CANCELLED.
  *
  * Ownership: takes `scan`; its descriptor must not be used any more.
  * Threads: any.

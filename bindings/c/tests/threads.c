@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -75,6 +76,21 @@ static void *next_record(void *argument) {
   return NULL;
 }
 
+/* Waits until another thread is in a call with the scan, which is what the refusal says. */
+static void until_in_a_call(const talentdata_scan *scan) {
+  for (;;) {
+    talentdata_receipt *receipt;
+    talentdata_error *error = talentdata_scan_receipt(scan, &receipt);
+    if (error) {
+      CHECK(talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+      talentdata_error_free(error);
+      return;
+    }
+    talentdata_receipt_free(receipt);
+    sched_yield();
+  }
+}
+
 static void ended_by_another_thread(void) {
   struct call call = {0};
   pthread_t thread;
@@ -102,6 +118,7 @@ static void ended_by_another_thread(void) {
   OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
   talentdata_client_free(call.client);
   pthread_create(&thread, NULL, next_record, &call);
+  until_in_a_call(call.scan);
   first = accept(listener, NULL, NULL);
   talentdata_scan_free(call.scan);
   pthread_join(thread, NULL);

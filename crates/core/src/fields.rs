@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_pointer_finds_what_the_standard_says() {
-        let record = record(r#"{"a":{"b":[10,{"c/d":"x","~":1}]},"":0,"t\u0065xt":"\u00e9","a2":1,"a2":2}"#);
+        let record =
+            record(r#"{"a":{"b":[10,{"c/d":"x","~":1}]},"":0,"t\u0065xt":"\u00e9","a2":1,"a2":2}"#);
         for (pointer, found) in [
             ("", Some(record.as_str())),
             ("/a/b/0", Some("10")),
@@ -132,7 +133,10 @@ mod tests {
         assert_eq!(record.text_field("none").unwrap(), None);
         assert_eq!(record.text_field("absent").unwrap(), None);
         let error = record.text_field("number").unwrap_err();
-        assert_eq!((error.kind(), error.offset()), (ErrorKind::Schema, Some(200)));
+        assert_eq!(
+            (error.kind(), error.offset()),
+            (ErrorKind::Schema, Some(200))
+        );
         assert!(error.message().contains("record 3") && error.message().contains("number"));
     }
 }

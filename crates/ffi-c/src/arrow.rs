@@ -53,7 +53,10 @@ struct Reader {
 
 impl Reader {
     fn new(batches: Shared) -> Result<Self> {
-        let schema = batches.lock().unwrap_or_else(PoisonError::into_inner).schema()?;
+        let schema = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .schema()?;
         Ok(Reader { batches, schema })
     }
 }
@@ -68,7 +71,12 @@ impl Iterator for Reader {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batches = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let batches = || {
+            self.batches
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next()
+        };
         let next = caught(|| batches().transpose());
         next.map_err(arrow_error).transpose()
     }

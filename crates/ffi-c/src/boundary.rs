@@ -88,7 +88,10 @@ pub(crate) fn text<'a>(data: &'a *const c_char, length: usize, name: &str) -> Re
         return Err(is_null(name));
     }
     if length > LONGEST_TEXT {
-        return Err(invalid(name, format_args!("it is longer than {LONGEST_TEXT} bytes")));
+        return Err(invalid(
+            name,
+            format_args!("it is longer than {LONGEST_TEXT} bytes"),
+        ));
     }
     // SAFETY: the header demands `length` readable bytes, unchanged during the call, and the
     // borrow ends with the caller's argument.
@@ -141,7 +144,14 @@ pub(crate) fn block_signals() {
     unsafe {
         let mut set = MaybeUninit::uninit();
         libc::sigfillset(set.as_mut_ptr());
-        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP] {
+        for fault in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGABRT,
+            libc::SIGTRAP,
+        ] {
             libc::sigdelset(set.as_mut_ptr(), fault);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
@@ -191,19 +201,39 @@ mod tests {
 
     #[test]
     fn errno_is_left_alone() {
-        let file = || std::fs::read("/nonexistent/file").map(drop).unwrap_err().raw_os_error();
-        assert!(guard(|| { assert_eq!(file(), Some(libc::ENOENT)); Ok(()) }).is_none());
+        let file = || {
+            std::fs::read("/nonexistent/file")
+                .map(drop)
+                .unwrap_err()
+                .raw_os_error()
+        };
+        assert!(
+            guard(|| {
+                assert_eq!(file(), Some(libc::ENOENT));
+                Ok(())
+            })
+            .is_none()
+        );
         let before = std::io::Error::last_os_error().raw_os_error();
-        let _ = guard(|| { file(); Ok(()) });
+        let _ = guard(|| {
+            file();
+            Ok(())
+        });
         assert_eq!(std::io::Error::last_os_error().raw_os_error(), before);
     }
 
     #[test]
     fn wrong_text_is_named() {
-        for (bytes, why) in [(&b"a\xffb"[..], "not valid UTF-8 at byte 1"), (&vec![b'a'; LONGEST_TEXT + 1], "longer")] {
+        for (bytes, why) in [
+            (&b"a\xffb"[..], "not valid UTF-8 at byte 1"),
+            (&vec![b'a'; LONGEST_TEXT + 1], "longer"),
+        ] {
             let error = text(&bytes.as_ptr().cast(), bytes.len(), "client_id").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-            assert!(error.message().starts_with("client_id: ") && error.message().contains(why), "{error}");
+            assert!(
+                error.message().starts_with("client_id: ") && error.message().contains(why),
+                "{error}"
+            );
         }
         assert_eq!(terminated(&c"a\u{e9}".as_ptr(), "x").unwrap(), "a\u{e9}");
         assert!(terminated(&std::ptr::null(), "x").is_err());
@@ -212,7 +242,10 @@ mod tests {
     /// The compiler cannot tell an exported name from other unsafe code, so this test does.
     #[test]
     fn no_other_file_holds_unsafe_code() {
-        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        let mut folders = vec![std::path::PathBuf::from(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/src"
+        ))];
         let mut seen = 0;
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -221,7 +254,9 @@ mod tests {
                     folders.push(path);
                 } else if !path.ends_with("boundary.rs") {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    let code = text.replace("#[unsafe(no_mangle)]", "").replace("unsafe_op_in_unsafe_fn", "");
+                    let code = text
+                        .replace("#[unsafe(no_mangle)]", "")
+                        .replace("unsafe_op_in_unsafe_fn", "");
                     assert!(!code.contains("unsafe"), "{}", path.display());
                     seen += 1;
                 }

@@ -227,10 +227,14 @@ pub extern "C" fn talentdata_client_permissions(
     client: Option<&Client>,
     permissions_out: Option<&mut MaybeUninit<Box<TokenPermissions>>>,
 ) -> Option<Box<Error>> {
-    get((client, "client"), (permissions_out, "permissions_out"), |client| {
-        let permissions = client.inner.clone().permissions()?;
-        Ok(Box::new(TokenPermissions::new(permissions)?))
-    })
+    get(
+        (client, "client"),
+        (permissions_out, "permissions_out"),
+        |client| {
+            let permissions = client.inner.clone().permissions()?;
+            Ok(Box::new(TokenPermissions::new(permissions)?))
+        },
+    )
 }
 
 // Each call works on a clone, which shares everything and outlives the handle.
@@ -268,6 +272,9 @@ fn list(number: u32) -> Result<CoreResource> {
     let found = all.find(|(known, _)| *known as u32 == number);
     found.map(|(_, list)| list).ok_or_else(|| {
         let most = Resource::ALL.len();
-        invalid("resource", format_args!("{number} is no list; they are 1 to {most}"))
+        invalid(
+            "resource",
+            format_args!("{number} is no list; they are 1 to {most}"),
+        )
     })
 }

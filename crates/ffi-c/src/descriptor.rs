@@ -2,9 +2,9 @@
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::task::Wake;
-use std::sync::Arc;
 
 /// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
 /// neither does reading.

@@ -80,7 +80,9 @@ pub extern "C" fn talentdata_error_attempts(error: Option<&Error>) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 {
     let wait = error.and_then(|error| error.inner.retry_after());
-    wait.map_or(-1, |wait| i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+    wait.map_or(-1, |wait| {
+        i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 /// The offset of the page that failed, in records; -1 when no page did or `error` is NULL.
@@ -132,7 +134,9 @@ pub extern "C" fn talentdata_error_kind_name(
 ) -> Option<Box<Error>> {
     guard(|| {
         let out = slot(text_out, "text_out")?;
-        let found = ErrorKind::ALL.into_iter().find(|known| known.number() == kind);
+        let found = ErrorKind::ALL
+            .into_iter()
+            .find(|known| known.number() == kind);
         let found = found.ok_or_else(|| {
             crate::boundary::invalid("kind", format_args!("{kind} is no error kind"))
         })?;

@@ -40,8 +40,7 @@ impl LogLevel {
 
 /// Is told a message: its level (a talentdata_log_level), its UTF-8 text, which is valid during the
 /// call only, and the pointer given to talentdata_config_set_log.
-pub type LogCallback =
-    Option<extern "C" fn(level: u32, message: Text, user_data: *mut c_void)>;
+pub type LogCallback = Option<extern "C" fn(level: u32, message: Text, user_data: *mut c_void)>;
 
 /// Where the messages of a client go.
 #[derive(Clone)]
@@ -74,7 +73,11 @@ pub extern "C" fn talentdata_config_set_log(
 ) -> Option<Box<Error>> {
     guard(|| {
         let config = lent(config, "config")?;
-        config.sink = Some(Sink::new(level, lent(callback, "callback")?, UserData(user_data))?);
+        config.sink = Some(Sink::new(
+            level,
+            lent(callback, "callback")?,
+            UserData(user_data),
+        )?);
         Ok(())
     })
 }
@@ -85,7 +88,9 @@ impl Sink {
         callback: extern "C" fn(u32, Text, *mut c_void),
         user_data: UserData,
     ) -> Result<Self> {
-        let found = LogLevel::ALL.into_iter().find(|(known, _)| *known as u32 == level);
+        let found = LogLevel::ALL
+            .into_iter()
+            .find(|(known, _)| *known as u32 == level);
         let (_, most) =
             found.ok_or_else(|| invalid("level", format_args!("{level} is no log level")))?;
         Ok(Sink {

@@ -6,8 +6,12 @@ use talentdata_core::{Error, ErrorKind, Result};
 
 /// A value as JSON text, with the fields that the document does not show.
 pub(crate) fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value)
-        .map_err(|_| Error::new(ErrorKind::Internal, "an answer could not be written as JSON"))
+    serde_json::to_string(value).map_err(|_| {
+        Error::new(
+            ErrorKind::Internal,
+            "an answer could not be written as JSON",
+        )
+    })
 }
 
 /// Each value by its name, as a handle that can be lent.
@@ -16,7 +20,9 @@ pub(crate) fn named<T: Clone, H>(
     handle: impl Fn(T) -> Result<H>,
 ) -> Result<Vec<(String, H)>> {
     let pairs = map.iter();
-    pairs.map(|(name, value)| Ok((name.clone(), handle(value.clone())?))).collect()
+    pairs
+        .map(|(name, value)| Ok((name.clone(), handle(value.clone())?)))
+        .collect()
 }
 
 /// Each value as a handle, or as JSON text, that can be lent.

@@ -3,8 +3,8 @@
 use crate::boundary::{guard, guard_or, invalid, lent, slot};
 use crate::error::Error;
 use std::mem::MaybeUninit;
-use talentdata_core::scan::Consistency as CoreConsistency;
 use talentdata_core::ScanOptions as CoreOptions;
+use talentdata_core::scan::Consistency as CoreConsistency;
 
 /// How a scan deals with a list that changes while it is read (section 8 of the service document).
 #[derive(Clone, Copy)]

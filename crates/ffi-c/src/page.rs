@@ -36,7 +36,9 @@ pub extern "C" fn talentdata_page_count(
     page: Option<&Page>,
     count_out: Option<&mut MaybeUninit<usize>>,
 ) -> Option<Box<Error>> {
-    get((page, "page"), (count_out, "count_out"), |page| Ok(page.records.len()))
+    get((page, "page"), (count_out, "count_out"), |page| {
+        Ok(page.records.len())
+    })
 }
 
 /// A record of the page.
@@ -73,7 +75,9 @@ pub extern "C" fn talentdata_page_pagination<'a>(
     page: Option<&'a Page>,
     pagination_out: Option<&mut MaybeUninit<&'a Pagination>>,
 ) -> Option<Box<Error>> {
-    get((page, "page"), (pagination_out, "pagination_out"), |page| Ok(&page.pagination))
+    get((page, "page"), (pagination_out, "pagination_out"), |page| {
+        Ok(&page.pagination)
+    })
 }
 
 /// Frees a page; nothing happens when it is NULL.

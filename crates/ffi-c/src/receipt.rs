@@ -30,7 +30,10 @@ pub struct Receipt {
 impl Receipt {
     pub(crate) fn new(inner: CoreReceipt) -> Result<Self> {
         let json = serde_json::to_string(&inner).map_err(|_| {
-            CoreError::new(ErrorKind::Internal, "a receipt could not be written as JSON")
+            CoreError::new(
+                ErrorKind::Internal,
+                "a receipt could not be written as JSON",
+            )
         })?;
         Ok(Receipt { inner, json })
     }
@@ -47,14 +50,18 @@ pub extern "C" fn talentdata_receipt_completeness(
     receipt: Option<&Receipt>,
     completeness_out: Option<&mut MaybeUninit<Completeness>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (completeness_out, "completeness_out"), |receipt| {
-        Ok(match receipt.inner.completeness {
-            CoreCompleteness::Unfinished => Completeness::Unfinished,
-            CoreCompleteness::Proven => Completeness::Proven,
-            CoreCompleteness::NotProven => Completeness::NotProven,
-            CoreCompleteness::NotChecked => Completeness::NotChecked,
-        })
-    })
+    get(
+        (receipt, "receipt"),
+        (completeness_out, "completeness_out"),
+        |receipt| {
+            Ok(match receipt.inner.completeness {
+                CoreCompleteness::Unfinished => Completeness::Unfinished,
+                CoreCompleteness::Proven => Completeness::Proven,
+                CoreCompleteness::NotProven => Completeness::NotProven,
+                CoreCompleteness::NotChecked => Completeness::NotChecked,
+            })
+        },
+    )
 }
 
 /// How many records were delivered.
@@ -68,7 +75,11 @@ pub extern "C" fn talentdata_receipt_records(
     receipt: Option<&Receipt>,
     records_out: Option<&mut MaybeUninit<u64>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (records_out, "records_out"), |receipt| Ok(receipt.inner.records))
+    get(
+        (receipt, "receipt"),
+        (records_out, "records_out"),
+        |receipt| Ok(receipt.inner.records),
+    )
 }
 
 /// How many pages were joined.
@@ -82,7 +93,9 @@ pub extern "C" fn talentdata_receipt_pages(
     receipt: Option<&Receipt>,
     pages_out: Option<&mut MaybeUninit<u64>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (pages_out, "pages_out"), |receipt| Ok(receipt.inner.pages))
+    get((receipt, "receipt"), (pages_out, "pages_out"), |receipt| {
+        Ok(receipt.inner.pages)
+    })
 }
 
 /// How many page requests were sent, retries included.
@@ -96,7 +109,11 @@ pub extern "C" fn talentdata_receipt_requests(
     receipt: Option<&Receipt>,
     requests_out: Option<&mut MaybeUninit<u64>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (requests_out, "requests_out"), |receipt| Ok(receipt.inner.requests))
+    get(
+        (receipt, "receipt"),
+        (requests_out, "requests_out"),
+        |receipt| Ok(receipt.inner.requests),
+    )
 }
 
 /// How many answers had status 429.
@@ -110,7 +127,11 @@ pub extern "C" fn talentdata_receipt_rate_limited(
     receipt: Option<&Receipt>,
     rate_limited_out: Option<&mut MaybeUninit<u64>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (rate_limited_out, "rate_limited_out"), |receipt| Ok(receipt.inner.rate_limited))
+    get(
+        (receipt, "receipt"),
+        (rate_limited_out, "rate_limited_out"),
+        |receipt| Ok(receipt.inner.rate_limited),
+    )
 }
 
 /// How long it took from the first request to the end, in seconds.
@@ -124,7 +145,11 @@ pub extern "C" fn talentdata_receipt_seconds(
     receipt: Option<&Receipt>,
     seconds_out: Option<&mut MaybeUninit<f64>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (seconds_out, "seconds_out"), |receipt| Ok(receipt.inner.seconds))
+    get(
+        (receipt, "receipt"),
+        (seconds_out, "seconds_out"),
+        |receipt| Ok(receipt.inner.seconds),
+    )
 }
 
 /// The whole receipt as JSON, with all counts, times, doubts and unknown fields.
@@ -139,7 +164,9 @@ pub extern "C" fn talentdata_receipt_json(
     receipt: Option<&Receipt>,
     json_out: Option<&mut MaybeUninit<Text>>,
 ) -> Option<Box<Error>> {
-    get((receipt, "receipt"), (json_out, "json_out"), |receipt| Ok(Text::of(&receipt.json)))
+    get((receipt, "receipt"), (json_out, "json_out"), |receipt| {
+        Ok(Text::of(&receipt.json))
+    })
 }
 
 /// Frees a receipt; nothing happens when it is NULL.

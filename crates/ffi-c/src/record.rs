@@ -33,7 +33,10 @@ impl Record {
         }
         let names: Vec<&str> = lists.iter().map(|list| list.name()).collect();
         let (own, names) = (self.resource, names.join(", "));
-        Err(invalid("record", format_args!("it is of the list {own}, not of {names}")))
+        Err(invalid(
+            "record",
+            format_args!("it is of the list {own}, not of {names}"),
+        ))
     }
 
     /// A documented text field; absent where the record has none and need not.
@@ -70,7 +73,9 @@ pub extern "C" fn talentdata_record_json(
     record: Option<&Record>,
     json_out: Option<&mut MaybeUninit<Text>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (json_out, "json_out"), |record| Ok(Text::of(record.raw.as_str())))
+    get((record, "record"), (json_out, "json_out"), |record| {
+        Ok(Text::of(record.raw.as_str()))
+    })
 }
 
 /// The list that the record is of, a talentdata_resource.
@@ -84,11 +89,17 @@ pub extern "C" fn talentdata_record_resource(
     record: Option<&Record>,
     resource_out: Option<&mut MaybeUninit<Resource>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (resource_out, "resource_out"), |record| {
-        let mut all = Resource::ALL.into_iter();
-        let found = all.find(|(_, list)| *list == record.resource);
-        found.map(|(number, _)| number).ok_or_else(|| invalid("record", "its list has no number"))
-    })
+    get(
+        (record, "record"),
+        (resource_out, "resource_out"),
+        |record| {
+            let mut all = Resource::ALL.into_iter();
+            let found = all.find(|(_, list)| *list == record.resource);
+            found
+                .map(|(number, _)| number)
+                .ok_or_else(|| invalid("record", "its list has no number"))
+        },
+    )
 }
 
 /// The JSON of one value, by JSON pointer (RFC 6901) such as /address/city.

@@ -151,8 +151,8 @@ pub extern "C" fn talentdata_scan_receipt(
     })
 }
 
-/// Frees a scan and ends its requests; nothing happens when it is NULL. Its records stay valid, a
-/// call of another thread that waits for it ends with CANCELLED.
+/// Frees a scan and ends its requests; nothing happens when it is NULL. Its records stay valid, its
+/// Arrow stream goes on, and a call of another thread that waits for it ends with CANCELLED.
 ///
 /// Ownership: takes `scan`; its descriptor must not be used any more.
 /// Threads: any.
@@ -160,7 +160,7 @@ pub extern "C" fn talentdata_scan_receipt(
 pub extern "C" fn talentdata_scan_free(scan: Option<Box<Scan>>) {
     guard_or((), || {
         if let Some(scan) = &scan {
-            scan.source.stop();
+            scan.source.leave();
         }
         drop(scan);
     });

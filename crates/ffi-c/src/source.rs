@@ -57,6 +57,14 @@ impl Source {
         free(&self.reader)
     }
 
+    /// What the end of the handle means: nobody takes records any more, but a stream may.
+    pub(crate) fn leave(&self) {
+        let streamed = |reader: &Reader| matches!(reader.records, Records::InBatches(_));
+        if !self.lock().is_ok_and(|reader| streamed(&reader)) {
+            self.stop();
+        }
+    }
+
     pub(crate) fn stop(&self) {
         self.stop.stop();
         if let Some(doorbell) = self.doorbell.get() {
@@ -117,7 +125,10 @@ impl Reader {
         self.check(source)?;
         self.one_by_one()?;
         if self.begun {
-            return Err(invalid("scan", "a record was taken of it before; begin another"));
+            return Err(invalid(
+                "scan",
+                "a record was taken of it before; begin another",
+            ));
         }
         let Records::OneByOne(scan) = std::mem::replace(&mut self.records, Records::Nowhere) else {
             return Err(ended());

@@ -15,7 +15,13 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let enums = enums(spec, &models);
     let enums = enums.iter().map(open_enum);
     let optionals = optionals(&models);
-    let items = models.iter().map(|model| if model.is_record() { record(model) } else { answer(model) });
+    let items = models.iter().map(|model| {
+        if model.is_record() {
+            record(model)
+        } else {
+            answer(model)
+        }
+    });
     print(quote! {
         #![allow(unused_imports, reason = "which are needed depends on the spec")]
         use crate::boundary::{get, guard_or, terminated, text};
@@ -36,13 +42,18 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
 }
 
 fn resources(spec: &Spec) -> TokenStream {
-    let rows = spec.lists().zip(1_u32..).map(|((operation, list), number)| {
-        let name = format_ident!("{}", list.name.to_upper_camel_case());
-        let doc = format!(" {} (`{}`).", operation.summary, operation.path);
-        quote!(#[doc = #doc] #name = #number)
-    });
-    let names: Vec<Ident> =
-        spec.lists().map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case())).collect();
+    let rows = spec
+        .lists()
+        .zip(1_u32..)
+        .map(|((operation, list), number)| {
+            let name = format_ident!("{}", list.name.to_upper_camel_case());
+            let doc = format!(" {} (`{}`).", operation.summary, operation.path);
+            quote!(#[doc = #doc] #name = #number)
+        });
+    let names: Vec<Ident> = spec
+        .lists()
+        .map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case()))
+        .collect();
     let count = names.len();
     quote! {
         /// The paginated lists of the service (section 4).
@@ -60,12 +71,20 @@ fn resources(spec: &Spec) -> TokenStream {
 fn open_enum(known: &OpenEnum) -> TokenStream {
     let name = format_ident!("{}", known.name);
     let doc = format!(" {}", known.description);
-    let variants: Vec<Ident> =
-        known.values.iter().map(|value| format_ident!("{}", value.to_upper_camel_case())).collect();
-    let rows = known.values.iter().zip(&variants).zip(1_u32..).map(|((value, variant), number)| {
-        let doc = format!(" `{value}`");
-        quote!(#[doc = #doc] #variant = #number)
-    });
+    let variants: Vec<Ident> = known
+        .values
+        .iter()
+        .map(|value| format_ident!("{}", value.to_upper_camel_case()))
+        .collect();
+    let rows = known
+        .values
+        .iter()
+        .zip(&variants)
+        .zip(1_u32..)
+        .map(|((value, variant), number)| {
+            let doc = format!(" `{value}`");
+            quote!(#[doc = #doc] #variant = #number)
+        });
     quote! {
         #[doc = #doc]
         #[derive(Clone, Copy)]
@@ -110,15 +129,32 @@ impl Accessor<'_> {
             let name = format_ident!("{name}");
             quote!(#name: #kind,)
         });
-        let mut doc = vec![self.doc.clone(), String::new(), format!("@param {handle} the {}", self.noun())];
-        doc.extend(self.inputs.iter().map(|(name, _, doc)| format!("@param {name} {doc}")));
+        let mut doc = vec![
+            self.doc.clone(),
+            String::new(),
+            format!("@param {handle} the {}", self.noun()),
+        ];
+        doc.extend(
+            self.inputs
+                .iter()
+                .map(|(name, _, doc)| format!("@param {name} {doc}")),
+        );
         doc.push(format!("@param {out} {out_doc}"));
         if self.lends {
-            doc.push(format!("Ownership: `*{out}` is lent until the {} is freed.", self.owner()));
+            doc.push(format!(
+                "Ownership: `*{out}` is lent until the {} is freed.",
+                self.owner()
+            ));
         }
         doc.push("Threads: any.".into());
         doc.push(format!("Errors: INVALID_ARGUMENT for NULL{}.", self.errors));
-        let doc = doc.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+        let doc = doc.iter().map(|line| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!(" {line}")
+            }
+        });
         let (handle_name, out_name, read) = (handle.to_string(), out.to_string(), &self.read);
         let lifetime = out_type.to_string().contains("'a").then(|| quote!(<'a>));
         let lent = lifetime.as_ref().map(|_| quote!('a));
@@ -155,7 +191,10 @@ impl Accessor<'_> {
 fn handle(model: &Model) -> (Ident, Ident) {
     match model.is_record() {
         true => (format_ident!("record"), format_ident!("Record")),
-        false => (format_ident!("{}", model.name.to_snake_case()), format_ident!("{}", model.name)),
+        false => (
+            format_ident!("{}", model.name.to_snake_case()),
+            format_ident!("{}", model.name),
+        ),
     }
 }
 
@@ -225,15 +264,25 @@ fn answer(model: &Model) -> TokenStream {
     let (mut children, mut made) = (Vec::new(), Vec::new());
     for field in &model.fields {
         let child = format_ident!("{}", field.name);
-        let value = if field.required { quote!(model.#child) } else { quote!(model.#child.clone().unwrap_or_default()) };
+        let value = if field.required {
+            quote!(model.#child)
+        } else {
+            quote!(model.#child.clone().unwrap_or_default())
+        };
         let (kind, make) = match &field.shape {
             Shape::Map(held) => {
                 let held = format_ident!("{held}");
-                (quote!(Vec<(String, #held)>), quote!(named(&#value, #held::new)?))
+                (
+                    quote!(Vec<(String, #held)>),
+                    quote!(named(&#value, #held::new)?),
+                )
             }
             Shape::Models(held) => {
                 let held = format_ident!("{held}");
-                (quote!(Vec<#held>), quote!(each(&#value, |one| #held::new(one.clone()))?))
+                (
+                    quote!(Vec<#held>),
+                    quote!(each(&#value, |one| #held::new(one.clone()))?),
+                )
             }
             Shape::Items => (quote!(Vec<String>), quote!(each(&#value, json)?)),
             Shape::Model(held) if field.required => {
@@ -242,7 +291,10 @@ fn answer(model: &Model) -> TokenStream {
             }
             Shape::Model(held) => {
                 let held = format_ident!("{held}");
-                (quote!(Option<#held>), quote!(model.#child.clone().map(#held::new).transpose()?))
+                (
+                    quote!(Option<#held>),
+                    quote!(model.#child.clone().map(#held::new).transpose()?),
+                )
             }
             Shape::Json => (quote!(String), quote!(json(&model.#child)?)),
             _ => continue,
@@ -250,8 +302,12 @@ fn answer(model: &Model) -> TokenStream {
         children.push(quote!(#child: #kind));
         made.push(quote!(#child: #make));
     }
-    let accessors: Vec<TokenStream> =
-        model.fields.iter().flat_map(|field| fields(model, field)).map(|one| one.tokens()).collect();
+    let accessors: Vec<TokenStream> = model
+        .fields
+        .iter()
+        .flat_map(|field| fields(model, field))
+        .map(|one| one.tokens())
+        .collect();
     let whole = Accessor {
         model,
         name: "json".into(),
@@ -323,7 +379,13 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
         one.errors = " or an index that there is not";
         one
     };
-    let count = |_: ()| accessor("_count", ("count_out", quote!(usize), "how many".into()), quote!(Ok(#own.#name.len())));
+    let count = |_: ()| {
+        accessor(
+            "_count",
+            ("count_out", quote!(usize), "how many".into()),
+            quote!(Ok(#own.#name.len())),
+        )
+    };
     let text = |suffix: &str| {
         let read = match field.required {
             true => quote!(Ok(Text::of(#own.model.#name.as_str()))),
@@ -347,19 +409,44 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                 true => quote!(Ok(#known::of(&#own.model.#name))),
                 false => quote!(Ok(#own.model.#name.as_ref().map_or(#known::Other, #known::of))),
             };
-            vec![accessor("", ("value_out", quote!(#known), meaning(field)), read), text("_text")]
+            vec![
+                accessor("", ("value_out", quote!(#known), meaning(field)), read),
+                text("_text"),
+            ]
         }
         Shape::Texts | Shape::Items => {
             let json = matches!(field.shape, Shape::Items);
-            let (out, what) = if json { ("json_out", "the item as JSON") } else { ("text_out", "the item") };
-            let items = if json { quote!(#own.#name) } else { quote!(#own.model.#name) };
+            let (out, what) = if json {
+                ("json_out", "the item as JSON")
+            } else {
+                ("text_out", "the item")
+            };
+            let items = if json {
+                quote!(#own.#name)
+            } else {
+                quote!(#own.model.#name)
+            };
             let mut counted = count(());
             counted.read = quote!(Ok(#items.len()));
-            vec![counted, index(accessor("_at", (out, quote!(Text), what.into()), quote!(Ok(Text::of(at(&#items, index)?)))))]
+            vec![
+                counted,
+                index(accessor(
+                    "_at",
+                    (out, quote!(Text), what.into()),
+                    quote!(Ok(Text::of(at(&#items, index)?))),
+                )),
+            ]
         }
         Shape::Models(held) => {
             let held = format_ident!("{held}");
-            vec![count(()), index(accessor("_at", ("item_out", quote!(&'a #held), "the item".into()), quote!(at(&#own.#name, index))))]
+            vec![
+                count(()),
+                index(accessor(
+                    "_at",
+                    ("item_out", quote!(&'a #held), "the item".into()),
+                    quote!(at(&#own.#name, index)),
+                )),
+            ]
         }
         Shape::Model(held) => {
             let held = format_ident!("{held}");
@@ -374,27 +461,50 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
             let pair = |suffix, out, read| index(accessor(suffix, out, read));
             let mut found = accessor(
                 "_find",
-                ("item_out", quote!(Option<&'a #held>), "the value; NULL when there is none of that name".into()),
+                (
+                    "item_out",
+                    quote!(Option<&'a #held>),
+                    "the value; NULL when there is none of that name".into(),
+                ),
                 quote!(Ok(find(&#own.#name, terminated(&name, "name")?))),
             );
             found.inputs = vec![("name", quote!(*const c_char), "UTF-8 text, ended by a NUL")];
             found.errors = " or text that is not UTF-8";
             let mut sized = accessor(
                 "_find_n",
-                ("item_out", quote!(Option<&'a #held>), "the value; NULL when there is none of that name".into()),
+                (
+                    "item_out",
+                    quote!(Option<&'a #held>),
+                    "the value; NULL when there is none of that name".into(),
+                ),
                 quote!(Ok(find(&#own.#name, text(&name, length, "name")?))),
             );
-            sized.inputs = vec![("name", quote!(*const c_char), "UTF-8 text"), ("length", quote!(usize), "its length in bytes")];
+            sized.inputs = vec![
+                ("name", quote!(*const c_char), "UTF-8 text"),
+                ("length", quote!(usize), "its length in bytes"),
+            ];
             sized.errors = " or text that is not UTF-8";
             vec![
                 count(()),
-                pair("_name", ("text_out", quote!(Text), "the name".into()), quote!(Ok(Text::of(&at(&#own.#name, index)?.0)))),
-                pair("_at", ("item_out", quote!(&'a #held), "the value".into()), quote!(Ok(&at(&#own.#name, index)?.1))),
+                pair(
+                    "_name",
+                    ("text_out", quote!(Text), "the name".into()),
+                    quote!(Ok(Text::of(&at(&#own.#name, index)?.0))),
+                ),
+                pair(
+                    "_at",
+                    ("item_out", quote!(&'a #held), "the value".into()),
+                    quote!(Ok(&at(&#own.#name, index)?.1)),
+                ),
                 found,
                 sized,
             ]
         }
-        Shape::Json => vec![accessor("_json", ("json_out", quote!(Text), "the JSON text".into()), quote!(Ok(Text::of(&#own.#name))))],
+        Shape::Json => vec![accessor(
+            "_json",
+            ("json_out", quote!(Text), "the JSON text".into()),
+            quote!(Ok(Text::of(&#own.#name))),
+        )],
     }
 }
 
@@ -423,30 +533,45 @@ fn optionals(models: &[Model]) -> TokenStream {
         fields.any(|field| !field.required && wanted(&field.shape))
     };
     let kinds = [
-        (wanted(|shape| matches!(shape, Shape::Integer)), "OptionalInteger", quote!(i64)),
-        (wanted(|shape| matches!(shape, Shape::Number)), "OptionalNumber", quote!(f64)),
-        (wanted(|shape| matches!(shape, Shape::Boolean)), "OptionalBoolean", quote!(bool)),
+        (
+            wanted(|shape| matches!(shape, Shape::Integer)),
+            "OptionalInteger",
+            quote!(i64),
+        ),
+        (
+            wanted(|shape| matches!(shape, Shape::Number)),
+            "OptionalNumber",
+            quote!(f64),
+        ),
+        (
+            wanted(|shape| matches!(shape, Shape::Boolean)),
+            "OptionalBoolean",
+            quote!(bool),
+        ),
     ];
-    let types = kinds.into_iter().filter(|(used, ..)| *used).map(|(_, name, kind)| {
-        let name = format_ident!("{name}");
-        quote! {
-            /// A value that need not be there.
-            #[repr(C)]
-            #[derive(Clone, Copy)]
-            pub struct #name {
-                /// Whether it is there.
-                pub present: bool,
-                /// The value; zero where it is not there.
-                pub value: #kind,
-            }
+    let types = kinds
+        .into_iter()
+        .filter(|(used, ..)| *used)
+        .map(|(_, name, kind)| {
+            let name = format_ident!("{name}");
+            quote! {
+                /// A value that need not be there.
+                #[repr(C)]
+                #[derive(Clone, Copy)]
+                pub struct #name {
+                    /// Whether it is there.
+                    pub present: bool,
+                    /// The value; zero where it is not there.
+                    pub value: #kind,
+                }
 
-            impl From<Option<#kind>> for #name {
-                fn from(value: Option<#kind>) -> Self {
-                    #name { present: value.is_some(), value: value.unwrap_or_default() }
+                impl From<Option<#kind>> for #name {
+                    fn from(value: Option<#kind>) -> Self {
+                        #name { present: value.is_some(), value: value.unwrap_or_default() }
+                    }
                 }
             }
-        }
-    });
+        });
     quote!(#(#types)*)
 }
 
@@ -458,7 +583,9 @@ fn sentence(field: &Field) -> String {
 fn meaning(field: &Field) -> String {
     match (&field.shape, field.required) {
         (_, true) => "its value".into(),
-        (Shape::Enum(_), _) => "its value; OTHER when the field is absent, and then the text is absent, too".into(),
+        (Shape::Enum(_), _) => {
+            "its value; OTHER when the field is absent, and then the text is absent, too".into()
+        }
         (Shape::Model(_), _) => "its value; NULL when the field is absent".into(),
         _ => "its value; absent when the service sends none".into(),
     }

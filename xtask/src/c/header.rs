@@ -2,7 +2,9 @@
 
 use super::accessors;
 use crate::spec::Spec;
-use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style};
+use cbindgen::{
+    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
+};
 use heck::ToSnakeCase;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,9 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     for source in &sources {
         builder = builder.with_src(source);
     }
-    let bindings = builder.generate().map_err(|error| format!("cbindgen: {error}"))?;
+    let bindings = builder
+        .generate()
+        .map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
     String::from_utf8(text).map_err(|error| error.to_string())
@@ -51,8 +55,10 @@ fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
 fn type_names(sources: &[PathBuf]) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for source in sources {
-        let text = std::fs::read_to_string(source).map_err(|error| format!("{}: {error}", source.display()))?;
-        let file = syn::parse_file(&text).map_err(|error| format!("{}: {error}", source.display()))?;
+        let text = std::fs::read_to_string(source)
+            .map_err(|error| format!("{}: {error}", source.display()))?;
+        let file =
+            syn::parse_file(&text).map_err(|error| format!("{}: {error}", source.display()))?;
         names.extend(file.items.iter().filter_map(|item| match item {
             syn::Item::Struct(item) => Some(item.ident.to_string()),
             syn::Item::Enum(item) => Some(item.ident.to_string()),
@@ -69,9 +75,14 @@ fn config(names: &[String]) -> Config {
         .iter()
         .map(|name| (name.clone(), format!("talentdata_{}", name.to_snake_case())))
         .collect();
-    rename.insert("FFI_ArrowArrayStream".into(), "struct ArrowArrayStream".into());
+    rename.insert(
+        "FFI_ArrowArrayStream".into(),
+        "struct ArrowArrayStream".into(),
+    );
     // Enums that only numbers refer to.
-    let include = ["Resource", "LogLevel", "Consistency"].map(str::to_owned).to_vec();
+    let include = ["Resource", "LogLevel", "Consistency"]
+        .map(str::to_owned)
+        .to_vec();
     Config {
         language: Language::C,
         cpp_compat: true,
@@ -85,8 +96,14 @@ fn config(names: &[String]) -> Config {
         )),
         usize_is_size_t: true,
         no_includes: true,
-        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"].map(str::to_owned).to_vec(),
-        export: ExportConfig { include, rename, ..ExportConfig::default() },
+        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"]
+            .map(str::to_owned)
+            .to_vec(),
+        export: ExportConfig {
+            include,
+            rename,
+            ..ExportConfig::default()
+        },
         enumeration: EnumConfig {
             rename_variants: RenameRule::QualifiedScreamingSnakeCase,
             ..EnumConfig::default()

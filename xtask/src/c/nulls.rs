@@ -25,14 +25,26 @@ fn block(function: &Function) -> String {
     let name = &function.name;
     let mut out = String::new();
     for null in pointers {
-        let arguments: Vec<String> = function.parameters.iter().enumerate().map(|(index, one)| {
-            if one.name == null.name { "NULL".into() } else { argument(index, one) }
-        }).collect();
+        let arguments: Vec<String> = function
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(index, one)| {
+                if one.name == null.name {
+                    "NULL".into()
+                } else {
+                    argument(index, one)
+                }
+            })
+            .collect();
         let call = format!("{name}({})", arguments.join(", "));
         let line = if function.frees() {
             format!("  {call};\n")
         } else if function.can_fail() {
-            format!("  fixture_poison();\n  fixture_is_null({call}, \"{name}\", \"{}\");\n", null.name)
+            format!(
+                "  fixture_poison();\n  fixture_is_null({call}, \"{name}\", \"{}\");\n",
+                null.name
+            )
         } else {
             format!("  (void){call};\n")
         };

@@ -48,7 +48,10 @@ pub(crate) fn functions(header: &str) -> Result<Vec<Function>, String> {
             let end = comment.find("*/").ok_or("a comment without an end")?;
             doc = comment[..end].to_owned();
             rest = &comment[end + 2..];
-        } else if rest.starts_with('#') || rest.starts_with("extern \"C\" {") || rest.starts_with('}') {
+        } else if rest.starts_with('#')
+            || rest.starts_with("extern \"C\" {")
+            || rest.starts_with('}')
+        {
             rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
         } else {
             let declaration = whole(rest);
@@ -84,14 +87,22 @@ fn function(declaration: &str, doc: String) -> Result<Option<Function>, String> 
         return Ok(None);
     }
     let unclear = || format!("not a function: {text}");
-    let (head, parameters) = text.strip_suffix(");").and_then(|text| text.split_once('(')).ok_or_else(unclear)?;
+    let (head, parameters) = text
+        .strip_suffix(");")
+        .and_then(|text| text.split_once('('))
+        .ok_or_else(unclear)?;
     let (result, name) = split(head).ok_or_else(unclear)?;
     let parameters = parameters.split(", ").filter(|one| *one != "void");
     let parameters: Option<Vec<Parameter>> = parameters
         .map(|one| split(one).map(|(kind, name)| Parameter { kind, name }))
         .collect();
     let parameters = parameters.ok_or_else(unclear)?;
-    Ok(Some(Function { result, name, parameters, doc }))
+    Ok(Some(Function {
+        result,
+        name,
+        parameters,
+        doc,
+    }))
 }
 
 /// A type and the name behind it.

@@ -58,12 +58,16 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
     let crossing = |name: &str| {
         let schema = spec.schema(name).filter(|_| spec.answered.contains(name))?;
         let properties = schema.get("properties")?.as_object()?;
-        let secret = properties.values().any(|field| field["format"] == "password");
+        let secret = properties
+            .values()
+            .any(|field| field["format"] == "password");
         (!secret && !properties.contains_key("pagination")).then_some((schema, properties))
     };
     let mut out = Vec::new();
     for (name, _) in &spec.schemas {
-        let Some((schema, properties)) = crossing(name) else { continue };
+        let Some((schema, properties)) = crossing(name) else {
+            continue;
+        };
         let required = schema.get("required").and_then(Value::as_array);
         let fields = properties.iter().map(|(wire, field)| Field {
             name: wire.to_snake_case(),
@@ -73,15 +77,22 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
             wire: wire.clone(),
         });
         let lists = spec.lists().filter(|(_, list)| {
-            list.records.as_ref().is_some_and(|records| records.model == *name)
+            list.records
+                .as_ref()
+                .is_some_and(|records| records.model == *name)
         });
         let reference = format!("\"#/components/schemas/{name}\"");
         out.push(Model {
             name: name.clone(),
             description: text(schema, spec),
             fields: fields.collect(),
-            lists: lists.map(|(_, list)| list.name.to_upper_camel_case()).collect(),
-            root: !spec.schemas.iter().any(|(_, other)| other.to_string().contains(&reference)),
+            lists: lists
+                .map(|(_, list)| list.name.to_upper_camel_case())
+                .collect(),
+            root: !spec
+                .schemas
+                .iter()
+                .any(|(_, other)| other.to_string().contains(&reference)),
         });
     }
     out
@@ -91,13 +102,21 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
 pub(crate) fn enums(spec: &Spec, models: &[Model]) -> Vec<OpenEnum> {
     let used = |name: &str| {
         let fields = models.iter().flat_map(|model| &model.fields);
-        fields.into_iter().any(|field| matches!(&field.shape, Shape::Enum(known) if known == name))
+        fields
+            .into_iter()
+            .any(|field| matches!(&field.shape, Shape::Enum(known) if known == name))
     };
     let all = normalise(spec).enums.into_iter();
     all.filter(|known| used(&known.name)).collect()
 }
 
-fn shape(spec: &Spec, model: &str, wire: &str, field: &Value, crossing: &dyn Fn(&str) -> bool) -> Shape {
+fn shape(
+    spec: &Spec,
+    model: &str,
+    wire: &str,
+    field: &Value,
+    crossing: &dyn Fn(&str) -> bool,
+) -> Shape {
     let inline = format!("{model}{}", wire.to_upper_camel_case());
     let named = |value: &Value| {
         let name = value.get("$ref")?.as_str()?.rsplit('/').next()?;

@@ -95,7 +95,11 @@ impl Engine {
     }
 
     /// Waits for `future` on the calling thread; none when `stop` was said first.
-    pub(super) fn wait<T>(&self, stop: &Stop, future: impl Future<Output = T>) -> Result<Option<T>> {
+    pub(super) fn wait<T>(
+        &self,
+        stop: &Stop,
+        future: impl Future<Output = T>,
+    ) -> Result<Option<T>> {
         let (_, runtime) = self.parts()?;
         if Handle::try_current().is_ok() {
             return Err(Error::new(

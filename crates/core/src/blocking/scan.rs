@@ -97,10 +97,7 @@ impl Scan {
     }
 }
 
-fn running<'a>(
-    scan: &'a mut Option<AsyncScan>,
-    engine: &Engine,
-) -> Result<&'a mut AsyncScan> {
+fn running<'a>(scan: &'a mut Option<AsyncScan>, engine: &Engine) -> Result<&'a mut AsyncScan> {
     if engine.is_foreign() {
         return Err(begun_before_fork());
     }
