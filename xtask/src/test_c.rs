@@ -3,28 +3,26 @@
 //! They are built the ways people build (CMake, plain compiler with pkg-config; shared, static; C11,
 //! C++17, C++20), and run as they are, under valgrind and with the address sanitizer.
 
+mod bench;
+mod memory;
 mod programs;
 mod sandbox;
 mod tools;
 
 use crate::{Outcome, dist};
+use bench::Bench;
 use programs::{EXAMPLES, TESTS};
 use sandbox::Sandbox;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tools::{compile, pkg_config, said};
+use std::time::Instant;
+use tools::{pkg_config, said};
 
 /// What the library is built as; fat LTO is for what is handed out.
 const PROFILE: &str = "release";
 
-/// Everything that a check needs.
-struct Bench {
-    root: PathBuf,
-    prefix: PathBuf,
-    /// Where programs are built.
-    out: PathBuf,
-    sandbox: Sandbox,
-}
+/// A check and its name.
+type Step = (&'static str, fn(&Bench) -> Outcome);
 
 /// Runs the part.
 pub(crate) fn run(root: &Path) -> Outcome {
@@ -43,17 +41,18 @@ pub(crate) fn run(root: &Path) -> Outcome {
     }
     std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
     dist::c(root, &bench.prefix, PROFILE)?;
-    let steps: [(&str, fn(&Bench) -> Outcome); 6] = [
+    let steps: [Step; 6] = [
         ("symbols", symbols),
         ("plain compiler and pkg-config, shared", shared),
         ("plain compiler and pkg-config, static", linked_in),
         ("CMake", cmake),
-        ("address sanitizer", sanitizer),
-        ("valgrind", valgrind),
+        ("address sanitizer", memory::sanitizer),
+        ("valgrind", memory::valgrind),
     ];
     for (name, step) in steps {
-        println!("-- {name}");
+        let started = Instant::now();
         step(&bench).map_err(|error| format!("{name}: {error}"))?;
+        println!("-- {name}: passed in {} s", started.elapsed().as_secs());
     }
     Ok(())
 }
@@ -189,162 +188,4 @@ fn cmake(bench: &Bench) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// The programs, not the library, are instrumented; its allocations are seen all the same.
-fn sanitizer(bench: &Bench) -> Outcome {
-    let libraries = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    let flags = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"];
-    let planted = bench.build(
-        &bench.tests(),
-        &["planted.c"],
-        "c11",
-        &flags,
-        "asan",
-        &libraries,
-    )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&planted), "heap-buffer-overflow")?;
-    let leak = bench.build(
-        &bench.tests(),
-        &["leak.c"],
-        "c11",
-        &flags,
-        "asan",
-        &libraries,
-    )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
-    for test in TESTS {
-        let all: Vec<&str> = test.flags.iter().chain(&flags).copied().collect();
-        let standard = test.standards.first().copied().unwrap_or_default();
-        let program = bench.build(
-            &bench.tests(),
-            test.sources,
-            standard,
-            &all,
-            "asan",
-            &libraries,
-        )?;
-        bench.sandbox.run(&mut bench.command(&program))?;
-    }
-    Ok(())
-}
-
-fn valgrind(bench: &Bench) -> Outcome {
-    if !tools::is_there("valgrind") {
-        return Err("valgrind is not installed, so nothing was checked with it; install it and run this again".into());
-    }
-    let under = |program: &Path| {
-        let mut command = bench.command(Path::new("valgrind"));
-        command
-            .args([
-                "--quiet",
-                "--leak-check=full",
-                "--errors-for-leak-kinds=definite,indirect",
-            ])
-            .args([
-                "--child-silent-after-fork=yes",
-                "--fair-sched=yes",
-                "--error-exitcode=99",
-            ])
-            .arg(program);
-        command
-    };
-    let leak = bench.out.join("leak.c11.plain");
-    let libraries = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    compile(
-        &[bench.tests().join("leak.c")],
-        &["-std=c11"],
-        &libraries,
-        &leak,
-    )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut under(&leak), "definitely lost")?;
-    for test in TESTS {
-        let standard = test.standards.first().copied().unwrap_or_default();
-        bench.sandbox.run(&mut under(&bench.program(
-            test.sources[0],
-            standard,
-            "shared",
-        )))?;
-    }
-    for example in EXAMPLES {
-        for (language, standard) in [("c", "c11"), ("cpp", "c++17")] {
-            let source = format!("{}.{language}", example.name);
-            bench
-                .sandbox
-                .run(&mut under(&bench.program(&source, standard, "shared")))?;
-        }
-    }
-    Ok(())
-}
-
-impl Bench {
-    fn examples(&self) -> PathBuf {
-        self.root.join("bindings/c/examples")
-    }
-
-    fn tests(&self) -> PathBuf {
-        self.root.join("bindings/c/tests")
-    }
-
-    fn program(&self, source: &str, standard: &str, kind: &str) -> PathBuf {
-        self.out.join(format!("{source}.{standard}.{kind}"))
-    }
-
-    /// A command that finds the installed library.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.env("LD_LIBRARY_PATH", self.prefix.join("lib"));
-        command
-    }
-
-    fn build(
-        &self,
-        folder: &Path,
-        sources: &[&str],
-        standard: &str,
-        flags: &[&str],
-        kind: &str,
-        libraries: &[String],
-    ) -> Result<PathBuf, String> {
-        let program = self.program(sources[0], standard, kind);
-        let paths: Vec<PathBuf> = sources.iter().map(|source| folder.join(source)).collect();
-        let standard = format!("-std={standard}");
-        let mut all = vec![standard.as_str(), "-pthread"];
-        all.extend(flags);
-        compile(&paths, &all, libraries, &program)?;
-        Ok(program)
-    }
-
-    fn check_example(
-        &self,
-        example: &programs::Example,
-        kind: &str,
-        libraries: &[String],
-    ) -> Outcome {
-        for (language, standard) in [("c", "c11"), ("cpp", "c++17"), ("cpp", "c++20")] {
-            let source = format!("{}.{language}", example.name);
-            let flags: &[&str] = if language == "c" {
-                &["-D_POSIX_C_SOURCE=200809L"]
-            } else {
-                &[]
-            };
-            let program = self.build(
-                &self.examples(),
-                &[&source],
-                standard,
-                flags,
-                kind,
-                libraries,
-            )?;
-            (example.check)(&self.sandbox.run(&mut self.command(&program))?)
-                .map_err(|error| format!("{source}: {error}"))?;
-        }
-        Ok(())
-    }
 }

@@ -1,6 +1,6 @@
 //! `bindings/c/include/talentdata.h`, from the Rust signatures by cbindgen.
 
-use super::accessors;
+use super::{accessors, parse};
 use crate::spec::Spec;
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
@@ -34,7 +34,54 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
         .map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    String::from_utf8(text).map_err(|error| error.to_string())
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+    check(&text, &names)?;
+    Ok(text)
+}
+
+/// Refuses functions that say too little, or share the name of a type.
+fn check(header: &str, types: &[String]) -> Result<(), String> {
+    let types: Vec<String> = types
+        .iter()
+        .map(|name| format!("talentdata_{}", name.to_snake_case()))
+        .collect();
+    for function in parse::functions(header)? {
+        let points = |one: &parse::Parameter| {
+            one.is_out() && (one.kind.ends_with("**") || one.kind.contains("talentdata_text"))
+        };
+        let owns = function.frees()
+            || function.result == "talentdata_text"
+            || function.parameters.iter().any(points);
+        let needed = [
+            ("Threads:", true),
+            ("Errors:", function.can_fail()),
+            ("Ownership:", owns),
+        ];
+        for (words, needed) in needed {
+            if needed && !function.doc.contains(words) {
+                let name = function.name;
+                return Err(format!(
+                    "the documentation of {name} has no line \"{words}\""
+                ));
+            }
+        }
+        for one in &function.parameters {
+            let documented = function.doc.contains(&format!("@param {} ", one.name));
+            if function.can_fail() && !documented {
+                let (name, parameter) = (function.name, &one.name);
+                return Err(format!(
+                    "the documentation of {name} does not say what {parameter} is"
+                ));
+            }
+        }
+        if types.contains(&function.name) {
+            return Err(format!(
+                "{} is the name of a type and of a function",
+                function.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The files of the crate in the order of their names, without the generated one.
