@@ -30,7 +30,7 @@ pub(crate) struct Reader {
 
 /// How the records leave the scan.
 enum Records {
-    OneByOne(Scan),
+    OneByOne(Box<Scan>),
     /// Through an Arrow stream, which may outlive the handle.
     InBatches(Shared),
     /// Not at all: the stream could not be made.
@@ -43,7 +43,7 @@ impl Source {
             stop: scan.stop_handle(),
             doorbell: OnceLock::new(),
             reader: Mutex::new(Reader {
-                records: Records::OneByOne(scan),
+                records: Records::OneByOne(Box::new(scan)),
                 resource,
                 current: VecDeque::new(),
                 begun: false,

@@ -136,9 +136,12 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
         )
     };
     let text = |suffix: &str| {
-        let read = match field.required {
-            true => quote!(Ok(Text::of(#own.model.#name.as_str()))),
-            false => quote!(Ok(Text::of_option(#own.model.#name.as_ref().map(|one| one.as_str())))),
+        let read = match (field.required, &field.shape) {
+            (true, _) => quote!(Ok(Text::of(#own.model.#name.as_str()))),
+            (false, Shape::Enum(_)) => {
+                quote!(Ok(Text::of_option(#own.model.#name.as_ref().map(|one| one.as_str()))))
+            }
+            (false, _) => quote!(Ok(Text::of_option(#own.model.#name.as_deref()))),
         };
         accessor(suffix, ("text_out", quote!(Text), meaning(field)), read)
     };
