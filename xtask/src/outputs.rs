@@ -61,9 +61,82 @@ fn differing(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What the spec yields after a change, all files together.
+    fn generate(change: impl Fn(&mut Value)) -> Result<String, String> {
+        let text = std::fs::read_to_string(crate::root().join("spec/openapi.json")).unwrap();
+        let mut document: Value = serde_json::from_str(&text).unwrap();
+        change(&mut document);
+        let spec = Spec::parse(&document.to_string())?;
+        OUTPUTS.iter().map(|(_, render)| render(&spec)).collect()
+    }
+
     /// Drift between the spec and what is committed is a failing test.
     #[test]
     fn generated_files_are_current() {
-        super::check(&crate::root()).unwrap();
+        check(&crate::root()).unwrap();
+    }
+
+    #[test]
+    fn a_list_that_the_spec_gains_appears_everywhere() {
+        let text = generate(|document| {
+            let mut list = document["paths"]["/v1/ja/skills"].clone();
+            list["get"]["operationId"] = json!("listJaLevels");
+            document["paths"]["/v1/ja/levels"] = list;
+        })
+        .unwrap();
+        for wanted in [
+            "Resource::JaLevels => {",
+            "pub fn ja_levels(&self) -> List<talentdata_types::Record>",
+            "path: \"/v1/ja/levels\",",
+            "pub const LIST_JA_LEVELS: &Operation",
+        ] {
+            assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_with_every_awkward_field_is_generated() {
+        let text = generate(|document| {
+            document["components"]["schemas"]["Contact"]["properties"] = json!({
+                "extra": {"type": "string"},
+                "state": {"type": "string", "enum": ["open", "shut"]},
+                "age": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
+                "tags": {"type": "array", "items": {"type": "string", "enum": ["a"]}},
+            });
+            document["components"]["schemas"]["Contact"]["required"] = json!(["age", "state"]);
+        })
+        .unwrap();
+        for wanted in [
+            "pub enum ContactState {",
+            "pub enum ContactTagsItems {",
+            "pub state: crate::ContactState,",
+            "pub unknown_fields: ::serde_json::Map",
+            "pub age: ::std::option::Option<i64>,",
+            "known_values: &[\"open\", \"shut\"],",
+        ] {
+            assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_generation_would_lose_is_refused_by_name() {
+        let refused = |change: fn(&mut Value)| generate(change).unwrap_err();
+        let nullable = refused(|document| {
+            document["components"]["schemas"]["Contact"]["properties"]["id"]["nullable"] =
+                json!(true);
+        });
+        assert!(
+            nullable.contains("/components/schemas/Contact/properties/id: nullable"),
+            "{nullable}"
+        );
+        let two_arrays = refused(|document| {
+            let array =
+                document["components"]["schemas"]["ContactList"]["properties"]["contacts"].clone();
+            document["components"]["schemas"]["ContactList"]["properties"]["people"] = array;
+        });
+        assert!(two_arrays.contains("two arrays of objects"), "{two_arrays}");
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         }
     }
     check_edges(root, &mut wrong)?;
+    check_examples(root, &mut wrong);
     if wrong.is_empty() {
         Ok(())
     } else {
@@ -108,4 +109,21 @@ fn check_edges(root: &Path, wrong: &mut Vec<String>) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Holds each example that the README shows against the file that the tests compile.
+fn check_examples(root: &Path, wrong: &mut Vec<String>) {
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap_or_default();
+    for piece in readme.split("<!-- example ").skip(1) {
+        let (path, rest) = piece.split_once(" -->").unwrap_or_default();
+        let shown = rest.split("<!-- end -->").next().unwrap_or_default().trim();
+        let code = shown
+            .split_once('\n')
+            .map_or("", |(_, code)| code)
+            .trim_end_matches("```");
+        if std::fs::read_to_string(root.join(path)).is_ok_and(|file| file == code) {
+            continue;
+        }
+        wrong.push(format!("README.md: the example differs from {path}"));
+    }
 }

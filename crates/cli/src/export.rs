@@ -41,7 +41,7 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
     /// The form of the records: jsonl, csv, parquet or arrow
-    #[arg(long, default_value = "jsonl", value_parser = format)]
+    #[arg(long, default_value_t = Format::Jsonl, value_parser = names::one_of(Format::ALL))]
     format: Format,
     /// Go on where an interrupted export to this file stopped, or begin where there was none
     #[arg(long)]
@@ -64,20 +64,6 @@ enum Consistency {
     Complete,
     /// One request in a hundred less, and nothing is checked
     Fast,
-}
-
-fn format(name: &str) -> Result<Format, String> {
-    match name {
-        "jsonl" => Ok(Format::Jsonl),
-        "csv" | "parquet" | "arrow" => Err("not yet available; use jsonl".into()),
-        _ => Err("use jsonl".into()),
-    }
-}
-
-fn extension(format: Format) -> &'static str {
-    match format {
-        Format::Jsonl => "jsonl",
-    }
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
@@ -133,9 +119,6 @@ impl Verb {
         if self.receipt.as_ref() == Some(&self.out) {
             return refuse("--receipt and --out name the same file".into());
         }
-        if self.resume {
-            return refuse("--resume: not yet available; leave it out to begin afresh".into());
-        }
         let one = self.resources.len() == 1;
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; name a folder".into());
@@ -162,7 +145,7 @@ impl Verb {
     }
 
     fn export(&self, resource: Resource, one: bool) -> Export {
-        let file = format!("{resource}.{}", extension(self.format));
+        let file = format!("{resource}.{}", self.format.extension());
         Export {
             resource,
             format: self.format,
@@ -179,6 +162,7 @@ impl Verb {
                 page_size: self.page_size,
                 resume: None,
             },
+            resume: self.resume,
         }
     }
 }

@@ -13,6 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         bytes += record.text_field("firstName")?.map_or(0, |name| name.len());
         records += 1;
     }
-    writeln!(std::io::stdout(), "{records} records, {bytes} bytes of first names")?;
+    writeln!(
+        std::io::stdout(),
+        "{records} records, {bytes} bytes of first names"
+    )?;
     Ok(())
 }

@@ -82,7 +82,7 @@ impl Answer {
                 "the answer is encoded as {charset}; only UTF-8 is read"
             )));
         }
-        let text = std::str::from_utf8(&self.body).map_err(|error| {
+        let text = simdutf8::compat::from_utf8(&self.body).map_err(|error| {
             fail(format!(
                 "the answer is not UTF-8 at byte {}",
                 error.valid_up_to()

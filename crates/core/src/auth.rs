@@ -205,15 +205,11 @@ fn lifetime(value: Option<&Value>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::{HeaderMap, StatusCode};
+    use http::StatusCode;
 
     fn read(status: u16, body: &str) -> Result<Token> {
-        let answer = Answer {
-            status: StatusCode::from_u16(status).unwrap(),
-            headers: HeaderMap::new(),
-            limits: crate::gate::RateHeaders::default(),
-            body: bytes::Bytes::copy_from_slice(body.as_bytes()),
-        };
+        let mut answer = Answer::of_json(body);
+        answer.status = StatusCode::from_u16(status).unwrap();
         read_token(&answer, Time::ZERO)
     }
 

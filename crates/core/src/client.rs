@@ -47,6 +47,7 @@ impl Client {
             limit: REQUESTS_PER_SECOND,
             window: Duration::from_secs(1),
             share: config.share,
+            paced: config.paced,
             seed: fastrand::u64(..),
         };
         Ok(Client(Arc::new(Inner {

@@ -24,6 +24,7 @@ pub struct Config {
     pub(crate) max_attempts: u32,
     pub(crate) max_wait: Duration,
     pub(crate) share: f64,
+    pub(crate) paced: bool,
 }
 
 impl Config {

@@ -1,20 +1,32 @@
 //! Writes a list into a file or to standard output; the final name appears only when it is whole.
+//!
+//! Until then the records are in `PATH.part` (those of Parquet in `PATH.part.1` and so on), and `PATH.checkpoint` says how far they go. The
+//! checkpoint is written after the first page, about once a second from then on, and whenever the
+//! export stops, each time after the data it speaks of has been synced. Whatever ends an export, a
+//! resumed one goes on from there; if the list has not changed, the file is byte for byte the same
+//! as if nothing had happened.
+//!
+//! A symbolic link stays one: what it points at is written. A pipe or a device is written to
+//! directly, like standard output, and without a checkpoint.
+
+mod checkpoint;
+mod encoder;
+mod format;
+mod groups;
+mod output;
+mod part;
+mod piece;
+mod place;
+mod unfinished;
+
+pub use format::Format;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RawRecord;
-use crate::scan::{Receipt, ScanOptions};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use crate::scan::{Completeness, Receipt, Scan, ScanOptions};
+use output::Output;
+use std::path::PathBuf;
 use talentdata_types::Resource;
-
-/// The form in which records are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// JSON Lines: a record a line, as the service sent it.
-    Jsonl,
-}
 
 /// Where the records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,120 +46,68 @@ pub struct Export {
     pub format: Format,
     /// Where to.
     pub target: Target,
-    /// How the list is read.
+    /// How the list is read; where to go on is for the checkpoint to say, and not for these options.
     pub scan: ScanOptions,
+    /// Whether to go on from the checkpoint that an unfinished export has left; it begins afresh
+    /// where there is none, and always when this is false.
+    pub resume: bool,
 }
 
 impl Export {
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
-    /// `progress` is told after each page. Under the final name there is a whole export or nothing.
+    /// `progress` is told after each page; the receipt covers the runs that are resumed, too, but what
+    /// the spec does not know is counted in the final one only. Writing
+    /// blocks the calling task, while the pages are fetched on another: a slow disk slows the
+    /// fetching and fills no memory. On a runtime of a single thread they take turns. Dropping the
+    /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
     ///
     /// # Errors
-    /// Those of the scan; `Io`, naming the file; `Cancelled` when stopped.
+    /// Those of the scan; `Io`, naming the file, also when another export is writing to it;
+    /// `InvalidArgument` when the checkpoint is of another export, naming what differs; `Cancelled`
+    /// when stopped. The message says what is left to resume from.
     pub async fn run(
         &self,
         client: &Client,
         stop: impl Future<Output = ()>,
-        mut progress: impl FnMut(&Receipt),
+        progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
-        let mut output = Output::create(&self.target)?;
-        let mut scan = client.resource(self.resource).scan(self.scan.clone());
-        let mut stop = std::pin::pin!(stop);
-        loop {
-            let batch = tokio::select! {
-                biased;
-                () = &mut stop => return Err(Error::new(ErrorKind::Cancelled, "stopped; nothing was left behind")),
-                batch = scan.next_batch() => batch,
-            };
-            let Some(batch) = batch else { break };
-            output.write(&batch?.records)?;
-            progress(&scan.receipt());
+        if self.scan.resume.is_some() {
+            let message = "scan.resume: an export goes on from its checkpoint; leave it out";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        output.finish()?;
-        Ok(scan.receipt())
-    }
-}
-
-/// An output in the making; dropped unfinished, it leaves nothing behind.
-struct Output {
-    writer: BufWriter<Box<dyn Write + Send>>,
-    name: String,
-    place: Option<(tempfile::TempPath, PathBuf)>,
-}
-
-impl Output {
-    fn create(target: &Target) -> Result<Self> {
-        let Target::File(path) = target else {
-            let writer = BufWriter::new(Box::new(std::io::stdout()) as Box<dyn Write + Send>);
-            return Ok(Output {
-                writer,
-                name: "standard output".into(),
-                place: None,
-            });
+        let mut output = Output::open(self, client.config().base_url())?;
+        let options = ScanOptions {
+            resume: output.position(),
+            ..self.scan.clone()
         };
-        let name = path.display().to_string();
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let failed = |error| io_error(&name, "create", &error);
-        let (file, temporary) = tempfile::Builder::new()
-            .prefix(".talentdata-")
-            .tempfile_in(folder)
-            .map_err(failed)?
-            .into_parts();
-        Ok(Output {
-            writer: BufWriter::new(Box::new(file)),
-            name,
-            place: Some((temporary, path.clone())),
-        })
+        let mut scan = client.resource(self.resource).scan(options);
+        let copied = copy(&mut scan, &mut output, stop, progress).await;
+        let finished = copied.and_then(|()| output.finish(scan.receipt()));
+        finished.map_err(|error| output.abandon(error))
     }
+}
 
-    fn write(&mut self, records: &[RawRecord]) -> Result<()> {
-        for record in records {
-            let line = one_line(record.as_bytes());
-            let written = self
-                .writer
-                .write_all(&line)
-                .and_then(|()| self.writer.write_all(b"\n"));
-            written.map_err(|error| io_error(&self.name, "write", &error))?;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .map_err(|error| io_error(&self.name, "write", &error))?;
-        let Some((temporary, path)) = self.place else {
-            return Ok(());
+async fn copy(
+    scan: &mut Scan,
+    output: &mut Output,
+    stop: impl Future<Output = ()>,
+    mut progress: impl FnMut(&Receipt),
+) -> Result<()> {
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let batch = tokio::select! {
+            biased;
+            () = &mut stop => return Err(Error::new(ErrorKind::Cancelled, "the export was stopped")),
+            batch = scan.next_batch() => batch,
         };
-        let synced = File::open(&temporary).and_then(|file| file.sync_all());
-        synced.map_err(|error| io_error(&self.name, "write", &error))?;
-        temporary
-            .persist(&path)
-            .map_err(|error| io_error(&self.name, "create", &error.error))
+        let Some(batch) = batch else { break };
+        output.write(batch?)?;
+        progress(output.receipt());
     }
-}
-
-/// The record without line breaks, which JSON has between tokens only.
-fn one_line(json: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    if !json.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        return json.into();
+    if scan.receipt().completeness == Completeness::Unfinished {
+        let message = "the scan broke off before the end of the list";
+        return Err(Error::new(ErrorKind::Internal, message));
     }
-    json.iter()
-        .map(|byte| {
-            if matches!(byte, b'\n' | b'\r') {
-                b' '
-            } else {
-                *byte
-            }
-        })
-        .collect::<Vec<u8>>()
-        .into()
-}
-
-fn io_error(name: &str, verb: &str, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot {verb} {name}: {error}"))
+    Ok(())
 }

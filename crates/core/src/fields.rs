@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::RawRecord;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 impl RawRecord {
@@ -74,7 +75,8 @@ fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
             // RFC 6901 knows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
             let index: usize = step.parse().ok().filter(|_| plain)?;
-            json::items(value).nth(index)
+            let items: Vec<&'a RawValue> = serde_json::from_slice(value).ok()?;
+            items.get(index).map(|item| item.get().as_bytes())
         }
         _ => None,
     }
@@ -98,8 +100,9 @@ mod tests {
         let place = Place {
             offset: 200,
             index: 3,
+            layout: 0,
         };
-        RawRecord::new(json.into(), place)
+        RawRecord::new(json.into(), RawRecord::of_json(json).identity(), place)
     }
 
     #[test]

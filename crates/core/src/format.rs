@@ -9,7 +9,8 @@ mod output;
 #[cfg(feature = "arrow")]
 mod parquet;
 
-#[cfg(all(test, feature = "arrow"))]
+#[cfg(test)]
+#[cfg(feature = "arrow")]
 mod tests;
 
 #[cfg(feature = "arrow")]

@@ -70,6 +70,7 @@ impl<T> List<T> {
             records: records?,
             pagination: page.pagination,
             key: page.key,
+            layouts: page.layouts,
         })
     }
 }

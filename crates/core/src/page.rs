@@ -1,13 +1,15 @@
 //! One page of a list: its records, its paging metadata, and the page arithmetic of section 8.
 
 use crate::answer::{from_json, json_error};
-use crate::error::{Again, Error, ErrorKind, Result};
-use crate::json;
+use crate::error::{Again, Error, ErrorKind, Result, visible};
+use crate::json::{self, Item, Member, Outline};
 use crate::record::{Place, RawRecord};
+use crate::scan::Identity;
 use crate::transport::Answer;
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+use std::ops::Range;
 use talentdata_types::Pagination;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
@@ -39,6 +41,42 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
+    pub(crate) layouts: Layouts,
+}
+
+/// The field names of a page's records; a record tells which of the layouts is its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layouts {
+    body: Bytes,
+    names: Vec<Vec<Range<usize>>>,
+}
+
+impl Layouts {
+    fn new(body: &Bytes, outline: &Outline) -> Self {
+        let range = |name: &&[u8]| {
+            let start = name.as_ptr() as usize - body.as_ptr() as usize;
+            start..start + name.len()
+        };
+        let layouts = outline.layouts.iter();
+        let names = layouts
+            .map(|layout| layout.iter().map(range).collect())
+            .collect();
+        Layouts {
+            body: body.clone(),
+            names,
+        }
+    }
+
+    /// How many layouts there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The raw field names of a layout, in order.
+    pub(crate) fn names(&self, layout: usize) -> impl Iterator<Item = &[u8]> {
+        let names = self.names.get(layout).into_iter().flatten();
+        names.map(|range| self.body.get(range.clone()).unwrap_or_default())
+    }
 }
 
 impl Page {
@@ -46,139 +84,133 @@ impl Page {
     ///
     /// `key` is where the records are known to be; else they are the answer's one array of objects.
     pub(crate) fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
-        read(answer, key, offset).map_err(|error| {
-            error
-                .with_offset(offset)
-                .with_status(answer.status.as_u16())
-        })
+        let status = answer.status.as_u16();
+        read(answer, key, offset).map_err(|error| error.with_offset(offset).with_status(status))
     }
 }
 
 fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = answer.object_text()?;
-    let members: Members = serde_json::from_str(text).map_err(|error| json_error(&error, ""))?;
-    refuse_failure(&members)?;
-    let pagination = members.get("pagination").ok_or_else(|| {
-        schema(format!(
-            "pagination is missing; the answer holds: {}",
-            members.names()
-        ))
-    })?;
-    let pagination: Pagination = from_json(pagination.get(), "pagination")?;
+    let outline = json::outline(text).ok_or_else(|| fault(text))?;
+    let members = Members(&outline.members);
+    members.refuse_failure()?;
+    let pagination: Pagination = from_json(members.require("pagination")?.text(), "pagination")?;
     if u64::try_from(pagination.offset).ok() != Some(offset) {
-        let message = format!(
-            "asked for offset {offset}, the service answered offset {}",
-            pagination.offset
-        );
+        let answered = pagination.offset;
+        let message = format!("asked for offset {offset}, the service answered offset {answered}");
         return Err(Error::new(ErrorKind::Paging, message));
     }
     let (key, array) = match key {
-        Some(key) => (
-            key.to_owned(),
-            members.get(key).ok_or_else(|| {
-                schema(format!(
-                    "{key} is missing; the answer holds: {}",
-                    members.names()
-                ))
-            })?,
-        ),
+        Some(key) => (key.to_owned(), members.require(key)?),
         None => members.one_array_of_objects()?,
     };
     let records = records(&answer.body, array, &key, offset)?;
+    let layouts = Layouts::new(&answer.body, &outline);
     Ok(Page {
         records,
         pagination,
         key,
+        layouts,
     })
 }
 
 /// The record array cut into records that share the body's bytes.
-fn records(body: &Bytes, array: &RawValue, key: &str, offset: u64) -> Result<Vec<RawRecord>> {
-    match array.get().as_bytes().first() {
-        Some(b'[') => {}
+fn records(body: &Bytes, array: &Member, key: &str, offset: u64) -> Result<Vec<RawRecord>> {
+    let items = match &array.items {
+        Some(items) => items.iter(),
         // A service may say null where it means none.
-        Some(b'n') => return Ok(Vec::new()),
-        _ => return Err(schema(format!("{key} is not an array"))),
-    }
-    let cut = |(index, item): (usize, &[u8])| {
-        if !item.starts_with(b"{") {
+        None if array.value == b"null" => [].iter(),
+        None => return Err(schema(format!("{key} is not an array"))),
+    };
+    let cut = |(index, item): (usize, &Item)| {
+        let Some(layout) = item.layout else {
             return Err(schema(format!("{key}[{index}] is not an object")));
-        }
+        };
+        let identity = match item.id {
+            Some(id) => Identity::of(id, true),
+            None => Identity::of(item.json, false),
+        };
         Ok(RawRecord::new(
-            body.slice_ref(item),
-            Place { offset, index },
+            body.slice_ref(item.json),
+            identity,
+            Place {
+                offset,
+                index,
+                layout,
+            },
         ))
     };
-    json::items(array.get().as_bytes())
-        .enumerate()
-        .map(cut)
-        .collect()
-}
-
-/// `success: false` is a failure, whatever the status (section 2).
-fn refuse_failure(members: &Members) -> Result<()> {
-    match members.get("success").map(RawValue::get) {
-        None | Some("true") => Ok(()),
-        Some("false") => Err(
-            Error::new(ErrorKind::Api, "the service answered success: false")
-                .with_again(Again::Never),
-        ),
-        Some(_) => Err(schema("success is not a boolean".into())),
-    }
+    items.enumerate().map(cut).collect()
 }
 
 fn schema(message: String) -> Error {
     Error::new(ErrorKind::Schema, message)
 }
 
-/// The members of the answer's object, unread.
-struct Members<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
+/// Says why a text is not JSON.
+fn fault(text: &str) -> Error {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) => json_error(&error, ""),
+        Ok(_) => Error::new(ErrorKind::Decode, "the JSON is nested too deeply"),
+    }
+}
+
+/// The members of the answer's object.
+struct Members<'a>(&'a [Member<'a>]);
 
 impl<'a> Members<'a> {
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| *value)
+    fn get(&self, name: &str) -> Option<&'a Member<'a>> {
+        self.0.iter().find(|member| member.name() == name)
+    }
+
+    fn require(&self, name: &str) -> Result<&'a Member<'a>> {
+        self.get(name).ok_or_else(|| {
+            schema(format!(
+                "{name} is missing; the answer holds: {}",
+                self.names()
+            ))
+        })
     }
 
     fn names(&self) -> String {
         let names: Vec<String> = self
             .0
             .iter()
-            .map(|(name, _)| crate::error::visible(name))
+            .map(|member| visible(&member.name()))
             .collect();
         names.join(", ")
     }
 
+    /// `success: false` is a failure, whatever the status (section 2).
+    fn refuse_failure(&self) -> Result<()> {
+        match self.get("success").map(|member| member.value) {
+            None | Some(b"true") => Ok(()),
+            Some(b"false") => {
+                let error = Error::new(ErrorKind::Api, "the service answered success: false");
+                Err(error.with_again(Again::Never))
+            }
+            Some(_) => Err(schema("success is not a boolean".into())),
+        }
+    }
+
     /// The one member that is an array of objects. An empty array is one only where no other is.
-    fn one_array_of_objects(&self) -> Result<(String, &'a RawValue)> {
-        let arrays = || {
-            self.0
-                .iter()
-                .filter(|(_, value)| value.get().starts_with('['))
-        };
-        let full: Vec<_> = arrays()
-            .filter(|(_, value)| is_array_of_objects(value))
-            .collect();
-        let found: Vec<_> = match full.is_empty() {
-            true => arrays()
-                .filter(|(_, value)| first_of_array(value) == Some(']'))
-                .collect(),
-            false => full,
-        };
-        match found.as_slice() {
-            [(name, value)] => Ok((name.clone().into_owned(), value)),
-            [] => Err(schema(format!(
+    fn one_array_of_objects(&self) -> Result<(String, &'a Member<'a>)> {
+        let arrays = || self.0.iter().filter(|member| member.items.is_some());
+        let full: Vec<_> = arrays().filter(|member| member.holds_objects()).collect();
+        let empty = arrays().find(|member| member.items.as_ref().is_some_and(Vec::is_empty));
+        match (full.as_slice(), empty) {
+            ([one], _) => Ok((one.name().into_owned(), one)),
+            // Of several empty arrays none holds a record, whichever is meant.
+            ([], Some(empty)) => Ok((empty.name().into_owned(), empty)),
+            ([], None) => Err(schema(format!(
                 "no array of objects among: {}",
                 self.names()
             ))),
-            // Several empty arrays hold no record, whichever is meant.
-            [(name, value), ..] if first_of_array(value) == Some(']') => {
-                Ok((name.clone().into_owned(), value))
-            }
-            several => {
-                let names: Vec<&str> = several.iter().map(|(name, _)| name.as_ref()).collect();
+            (several, _) => {
+                let names: Vec<String> = several
+                    .iter()
+                    .map(|member| visible(&member.name()))
+                    .collect();
                 Err(schema(format!(
                     "several arrays of objects: {}; which holds the records is not known",
                     names.join(", ")
@@ -188,41 +220,17 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The first character after the bracket.
-fn first_of_array(value: &RawValue) -> Option<char> {
-    value.get().strip_prefix('[')?.trim_start().chars().next()
-}
+impl<'a> Member<'a> {
+    fn name(&self) -> Cow<'a, str> {
+        json::text(self.name).unwrap_or_default()
+    }
 
-fn is_array_of_objects(value: &RawValue) -> bool {
-    first_of_array(value) == Some('{')
-        && json::items(value.get().as_bytes()).all(|item| item.starts_with(b"{"))
-}
+    fn text(&self) -> &'a str {
+        std::str::from_utf8(self.value).unwrap_or_default()
+    }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Collect<'a>(std::marker::PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Collect<'a> {
-            type Value = Members<'a>;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Name(name), value)) = map.next_entry::<Name<'a>, &'a RawValue>()? {
-                    members.push((name, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect(std::marker::PhantomData))
+    fn holds_objects(&self) -> bool {
+        let items = self.items.as_deref().unwrap_or_default();
+        !items.is_empty() && items.iter().all(|item| item.layout.is_some())
     }
 }
-
-/// A member's name, borrowed where it holds no escapes.
-#[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);

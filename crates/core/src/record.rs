@@ -22,15 +22,13 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
     /// Index within the page.
     pub(crate) index: usize,
+    /// Which of the page's layouts its field names have.
+    pub(crate) layout: usize,
 }
 
 impl RawRecord {
     /// `json` must be valid UTF-8 and a JSON object; pages check both.
-    pub(crate) fn new(json: Bytes, place: Place) -> Self {
-        let identity = match json::members(&json).find(|(name, _)| name == b"id") {
-            Some((_, id)) => Identity::of(id, true),
-            None => Identity::of(&json, false),
-        };
+    pub(crate) fn new(json: Bytes, identity: Identity, place: Place) -> Self {
         RawRecord {
             json,
             place,
@@ -66,6 +64,16 @@ impl RawRecord {
         self.place
     }
 
+    /// Which of the page's layouts its field names have.
+    pub(crate) fn layout(&self) -> usize {
+        self.place.layout
+    }
+
+    /// Where it stood in the list.
+    pub(crate) fn offset(&self) -> u64 {
+        self.place.offset + self.place.index as u64
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
@@ -75,5 +83,19 @@ impl RawRecord {
 impl std::fmt::Debug for RawRecord {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+impl RawRecord {
+    /// A record of no page.
+    pub(crate) fn of_json(json: impl Into<Bytes>) -> Self {
+        let json = json.into();
+        let place = Place {
+            offset: 0,
+            index: 0,
+            layout: 0,
+        };
+        RawRecord::new(json.clone(), Identity::of(&json, false), place)
     }
 }

@@ -10,6 +10,7 @@ mod window;
 
 pub use position::{Batch, Position};
 pub use receipt::{Completeness, Doubt, Receipt};
+pub(crate) use tally::Unknown;
 pub(crate) use window::Identity;
 
 use crate::client::Client;
@@ -17,6 +18,7 @@ use crate::error::Result;
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +27,8 @@ use talentdata_types::Resource;
 use tokio::sync::mpsc;
 
 /// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Consistency {
     /// Pages overlap by one record, and the scan steps back where they do not join: every record
     /// that is in the list during the whole scan is delivered exactly once, given a stable order.
@@ -126,11 +129,18 @@ impl<T> Scan<T> {
 
 impl Scan {
     /// A scan that brings just these pages.
-    #[cfg(all(test, feature = "arrow"))]
+    #[cfg(test)]
+    #[cfg(feature = "arrow")]
     pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
-            let batch = page.map(|records| Batch { records, offset: 0 });
+            let batch = page.map(|records| Batch {
+                records,
+                receipt: Receipt::default(),
+                unknown: Default::default(),
+                offset: 0,
+                layouts: crate::page::Layouts::default(),
+            });
             assert!(sender.try_send(batch).is_ok());
         }
         Scan {

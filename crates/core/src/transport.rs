@@ -248,3 +248,16 @@ fn is_lost_connection(error: &reqwest::Error) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+impl Answer {
+    /// An answer with status 200 and this body.
+    pub(crate) fn of_json(body: impl Into<String>) -> Self {
+        Answer {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            limits: RateHeaders::default(),
+            body: body.into().into(),
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! What the document does not show survives a trip through the generated types.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use serde_json::{Value, json};
 use talentdata_types::{
     ApiStatus, Contact, Resource, Secret, TokenRequest, TokenResponse, VersionResponse,

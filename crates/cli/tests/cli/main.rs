@@ -6,6 +6,8 @@ mod answers;
 mod export;
 mod failures;
 mod help;
+#[cfg(unix)]
+mod resume;
 mod sandbox;
 mod secrets;
 #[cfg(unix)]

@@ -118,3 +118,23 @@ fn a_verb_that_leaves_nothing_behind_dies_of_the_signal_itself() {
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
 }
+
+#[test]
+fn a_second_signal_ends_what_the_first_cannot_stop() {
+    let sandbox = endless();
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Held open and never read, so that the program is stuck in writing to it.
+    let options = std::fs::File::options().read(true).write(true).open(&pipe);
+    let stalled = options.unwrap();
+    let verb = ["export", "contacts", "--out", pipe.to_str().unwrap()];
+    let mut child = against(&sandbox, &verb).spawn().unwrap();
+    wait_until_full(&mut child, &stalled);
+    send(&child, Signal::INT);
+    send(&child, Signal::TERM);
+    // Two signals at the same time have no order.
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
+}

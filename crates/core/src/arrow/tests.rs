@@ -6,7 +6,7 @@ mod scan;
 pub(crate) mod tables;
 
 use super::{BatchBuilder, Columns, RecordBatch};
-use crate::record::{Place, RawRecord};
+use crate::record::RawRecord;
 use bytes::Bytes;
 use proptest::prelude::*;
 use rebuild::{batch_rows, fields};
@@ -14,11 +14,7 @@ use tables::{Table, table};
 use talentdata_types::Resource;
 
 pub(crate) fn record(json: impl Into<Bytes>) -> RawRecord {
-    let place = Place {
-        offset: 0,
-        index: 0,
-    };
-    RawRecord::new(json.into(), place)
+    RawRecord::of_json(json)
 }
 
 pub(crate) fn infer(sample: &[RawRecord]) -> Columns {

@@ -25,6 +25,7 @@ pub struct Builder {
     max_attempts: u32,
     max_wait: Duration,
     share: f64,
+    paced: bool,
 }
 
 impl Default for Builder {
@@ -38,6 +39,7 @@ impl Default for Builder {
             max_attempts: 4,
             max_wait: Duration::from_secs(60),
             share: 1.0,
+            paced: true,
         }
     }
 }
@@ -90,6 +92,14 @@ impl Builder {
     /// The part of the company's budget that this client may use, above 0 up to 1.
     pub fn share(mut self, share: f64) -> Self {
         self.share = share;
+        self
+    }
+
+    /// Whether to keep to the documented 40 requests per second; true by default. Without, requests
+    /// go as fast as they are answered, for a service that counts none, and only the documented
+    /// client rule is kept.
+    pub fn paced(mut self, paced: bool) -> Self {
+        self.paced = paced;
         self
     }
 
@@ -176,6 +186,7 @@ impl Builder {
             max_attempts: self.max_attempts,
             max_wait: self.max_wait,
             share: self.share,
+            paced: self.paced,
         })
     }
 }

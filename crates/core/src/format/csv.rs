@@ -116,6 +116,9 @@ impl Rows {
     }
 
     fn end(&mut self, output: &mut impl Write) -> Result<()> {
+        if self.row.is_empty() {
+            self.text(""); // readers skip an empty line
+        }
         self.row.push(b'\n');
         output.write_all(&self.row).map_err(refused)?;
         self.row.clear();

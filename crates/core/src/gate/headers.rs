@@ -1,36 +1,130 @@
-//! Reads the rate-limit headers of a response.
+//! Reads the rate headers of a response, in every form that gateways are known to send; what cannot be used is absent.
 
-use http::HeaderMap;
 use std::time::{Duration, SystemTime};
 
-/// What a response says of the budget.
-#[derive(Clone, Debug, Default)]
+use http::HeaderMap;
+use http::header::{DATE, HeaderName, RETRY_AFTER};
+
+/// Service document, section 8: the configured limit.
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+/// Service document, section 8: requests remaining in the current window.
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+/// Service document, section 8: seconds until the window resets.
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The longest wait, in seconds, that a server is believed to mean: one day.
+const LONGEST: f64 = 86_400.0;
+
+/// What one response says about the rate limit (service document, section 8).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RateHeaders {
-    /// Requests remaining in the current window.
+    /// Requests per window.
+    pub limit: Option<u32>,
+    /// The window that belongs to the limit.
+    pub window: Option<Duration>,
+    /// Requests left; the smallest, where several are given.
     pub remaining: Option<u64>,
-    /// Time until the window resets.
+    /// Time from receipt until the reset; the longest, where several are given.
     pub reset: Option<Duration>,
-    /// The wait that the service asks for.
+    /// Whether the reset was given in whole seconds, so that 0 may mean anything below one second.
+    pub reset_is_integer: bool,
+    /// Time from receipt until a retry is welcome; goes before the reset (RFC 9110, section 10.2.3).
     pub retry_after: Option<Duration>,
 }
 
 impl RateHeaders {
-    /// Reads what is there; what makes no sense is ignored.
-    pub fn read(headers: &HeaderMap, _wall_now: SystemTime) -> Self {
-        let number = |name: &str| -> Option<f64> {
-            headers
-                .get(name)?
-                .to_str()
-                .ok()?
-                .trim()
-                .parse()
-                .ok()
-                .filter(|value: &f64| (0.0..86_400.0).contains(value))
-        };
-        RateHeaders {
-            remaining: number("x-ratelimit-remaining").map(|value| value as u64),
-            reset: number("x-ratelimit-reset").map(Duration::from_secs_f64),
-            retry_after: number("retry-after").map(Duration::from_secs_f64),
+    /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
+    /// wait is given as a moment. Never fails: an unusable value counts as absent.
+    #[must_use]
+    pub fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
+        let date = lines(headers, &DATE).find_map(|line| httpdate::parse_http_date(line).ok());
+        let now = seconds_since_epoch(date.unwrap_or(wall_now));
+        let (limit, window) = limit(headers);
+        let reset = lines(headers, &RESET)
+            .filter_map(|line| Some((wait(line, now)?, !line.contains('.'))))
+            .max_by_key(|(wait, _)| *wait);
+        Self {
+            limit,
+            window,
+            remaining: lines(headers, &REMAINING)
+                .flat_map(|line| line.split(','))
+                .filter_map(number)
+                // A cast from a float saturates: below 0 is 0, and far too many is a great many.
+                .map(|left| left as u64)
+                .min(),
+            reset: reset.map(|(wait, _)| wait),
+            reset_is_integer: reset.is_some_and(|(_, integer)| integer),
+            retry_after: lines(headers, &RETRY_AFTER)
+                .filter_map(|line| wait(line, now))
+                .max(),
         }
     }
+}
+
+/// The values of one header that are plain text, without surrounding blanks.
+fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).into_iter();
+    values.filter_map(|value| value.to_str().ok().map(str::trim))
+}
+
+/// A plain decimal number. Exponents, signs of plus, `inf` and `nan` have no place in these headers.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.parse().ok().filter(|_| plain)
+}
+
+/// The limit and its window from `40`, `40;w=1`, `40, 40;w=1;name="x"` or `"default";q=40;w=1`: the first number is
+/// the limit in force, and its window is the first one given with that number.
+fn limit(headers: &HeaderMap) -> (Option<u32>, Option<Duration>) {
+    let policies: Vec<_> = lines(headers, &LIMIT)
+        .flat_map(|line| line.split(','))
+        .filter_map(policy)
+        .collect();
+    let limit = policies.first().map(|(limit, _)| *limit);
+    let same = policies.iter().filter(|(other, _)| Some(*other) == limit);
+    (limit, same.filter_map(|(_, window)| *window).next())
+}
+
+fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
+    let mut parts = item.split(';');
+    let head = number(parts.next()?);
+    let mut quota = None;
+    let mut window = None;
+    for (key, value) in parts.filter_map(|part| part.trim().split_once('=')) {
+        match key {
+            "q" => quota = number(value),
+            "w" => window = number(value),
+            _ => {}
+        }
+    }
+    let limit = head.or(quota).filter(|limit| *limit >= 0.0)?;
+    let window = window.filter(|seconds| (0.001..=LONGEST).contains(seconds));
+    Some((limit as u32, window.map(Duration::from_secs_f64)))
+}
+
+/// A wait given in seconds, or as a moment (Unix seconds, Unix milliseconds or an HTTP date) within a day of `now`.
+fn wait(text: &str, now: f64) -> Option<Duration> {
+    let seconds = match number(text) {
+        Some(seconds) if (0.0..=LONGEST).contains(&seconds) => seconds,
+        Some(moment) => until(moment, now).or_else(|| until(moment / 1000.0, now))?,
+        None => until(
+            seconds_since_epoch(httpdate::parse_http_date(text).ok()?),
+            now,
+        )?,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Seconds until a moment that is at most a day away on either side; a moment that has passed is no wait.
+fn until(moment: f64, now: f64) -> Option<f64> {
+    let wait = moment - now;
+    (wait.abs() <= LONGEST).then_some(wait.max(0.0))
+}
+
+fn seconds_since_epoch(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
 }

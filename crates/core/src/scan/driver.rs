@@ -131,9 +131,10 @@ impl Driver {
             .iter()
             .filter_map(|index| page.records.get(*index).cloned())
             .collect();
-        records.iter().for_each(|record| self.tally.count(record));
+        self.tally.count(&page.layouts, &records);
         let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
-        let budget = f64::from(REQUESTS_PER_SECOND) * seconds;
+        // The budget of a second may be spent at its beginning.
+        let budget = f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0);
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
         receipt.records += records.len() as u64;
         receipt.pages += 1;
@@ -143,18 +144,20 @@ impl Driver {
         receipt.total_last = Some(page.pagination.total);
         receipt.seconds = seconds;
         self.meter.read(&mut receipt);
-        receipt.budget_used = if budget > 0.0 {
-            receipt.requests as f64 / budget
-        } else {
-            0.0
-        };
-        Batch { records, offset }
+        receipt.budget_used = receipt.requests as f64 / budget;
+        receipt.doubts.clone_from(&self.sequence.stitcher.doubts);
+        Batch {
+            records,
+            receipt: receipt.clone(),
+            unknown: self.tally.unknown(),
+            offset,
+            layouts: page.layouts,
+        }
     }
 
     fn conclude(self) {
         let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
-        receipt.unknown_fields = self.tally.unknown_fields();
-        receipt.unknown_values = self.tally.unknown_values();
+        self.tally.unknown().read(&mut receipt);
         receipt.doubts = self.sequence.stitcher.doubts;
         receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {
             (Consistency::Fast, _) => Completeness::NotChecked,

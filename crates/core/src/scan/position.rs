@@ -1,9 +1,13 @@
 //! Where a scan stands, so that another one can go on from there.
 
+use super::receipt::Receipt;
+use super::tally::{Tally, Unknown};
 use super::window::Identity;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use talentdata_types::ListShape;
 
 /// How many identities a position carries: as many records may be removed or added around it,
 /// before the scan goes on, without a doubt about completeness.
@@ -40,6 +44,87 @@ impl Position {
 pub struct Batch {
     /// The records, in order.
     pub records: Vec<RawRecord>,
+    /// What had been done when they were joined, except for what is unknown; the scan itself may be
+    /// further ahead.
+    pub(crate) receipt: Receipt,
+    /// What was unknown up to here.
+    pub(crate) unknown: Unknown,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+    /// The field names of the records.
+    pub(super) layouts: Layouts,
+}
+
+impl Batch {
+    /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
+    pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+        if count >= self.records.len() {
+            return None;
+        }
+        let rest = Batch {
+            records: self.records.split_off(count),
+            receipt: self.receipt.clone(),
+            unknown: self.unknown.clone(),
+            offset: self.offset,
+            layouts: self.layouts.clone(),
+        };
+        if let Some(last) = self.records.last() {
+            self.offset = last.offset();
+        }
+        let mut tally = Tally::new(shape);
+        tally.count(&rest.layouts, &rest.records);
+        self.unknown.subtract(&tally.unknown());
+        self.receipt.records -= rest.records.len() as u64;
+        Some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Page;
+    use crate::transport::Answer;
+    use talentdata_types::Resource;
+
+    #[test]
+    fn a_batch_in_two_parts_counts_the_same() {
+        let shape = Resource::Contacts.shape();
+        let mut tally = Tally::new(shape);
+        let records: Vec<String> = (1..5)
+            .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
+            .collect();
+        let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
+        let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
+        tally.count(&page.layouts, &page.records);
+        let receipt = Receipt {
+            records: 100,
+            ..Receipt::default()
+        };
+        let whole = Batch {
+            records: page.records,
+            receipt,
+            unknown: tally.unknown(),
+            offset: 74,
+            layouts: page.layouts,
+        };
+        let mut first = whole.clone();
+        let rest = first.split_off(1, shape).unwrap();
+        assert_eq!((first.records.len(), rest.records.len()), (1, 3));
+        assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
+        let unknown = |batch: &Batch| {
+            let mut receipt = Receipt::default();
+            batch.unknown.read(&mut receipt);
+            receipt.unknown_fields
+        };
+        assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
+        assert_eq!(unknown(&rest), unknown(&whole));
+        assert_eq!((first.offset, rest.offset), (71, 74));
+        let (mut at_once, mut in_parts) = (Position::default(), Position::default());
+        at_once.advance(&whole);
+        in_parts.advance(&first);
+        in_parts.advance(&rest);
+        assert_eq!(at_once, in_parts);
+        assert!(first.split_off(1, shape).is_none());
+    }
 }

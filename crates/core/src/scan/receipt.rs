@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a scan has done. Counts are of this scan alone, times in seconds.
+/// What a scan has done. Times are in seconds.
+///
+/// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
+/// did after its last checkpoint when it was killed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The list.
@@ -13,6 +16,8 @@ pub struct Receipt {
     pub completeness: Completeness,
     /// Why completeness is not proven.
     pub doubts: Vec<Doubt>,
+    /// How often the export was resumed; 0 when a single run has done it all.
+    pub resumed: u64,
     /// Records delivered.
     pub records: u64,
     /// Pages that were joined.
@@ -86,8 +91,95 @@ impl Doubt {
 }
 
 impl Receipt {
+    /// Of two runs of an export, `self` being the second: what they have done together.
+    ///
+    /// Completeness is proven only if the pages of both join, and the second to those of the first,
+    /// which it has checked.
+    pub(crate) fn after(mut self, first: &Receipt) -> Receipt {
+        let budget = self.budget_used * self.seconds + first.budget_used * first.seconds;
+        self.resumed += first.resumed + 1;
+        self.records += first.records;
+        self.pages += first.pages;
+        self.requests += first.requests;
+        self.retries += first.retries;
+        self.rate_limited += first.rate_limited;
+        self.seconds += first.seconds;
+        self.seconds_waited_for_budget += first.seconds_waited_for_budget;
+        self.seconds_backed_off += first.seconds_backed_off;
+        self.budget_used = match self.seconds > 0.0 {
+            true => budget / self.seconds,
+            false => 0.0,
+        };
+        self.duplicates_dropped += first.duplicates_dropped;
+        self.seams_repaired += first.seams_repaired;
+        self.total_first = first.total_first.or(self.total_first);
+        self.total_last = self.total_last.or(first.total_last);
+        for doubt in &first.doubts {
+            if !self.doubts.contains(doubt) {
+                self.doubts.push(*doubt);
+            }
+        }
+        if self.completeness == Completeness::Proven && !self.doubts.is_empty() {
+            self.completeness = Completeness::NotProven;
+        }
+        add(&mut self.unknown_fields, &first.unknown_fields);
+        for (field, values) in &first.unknown_values {
+            add(
+                self.unknown_values.entry(field.clone()).or_default(),
+                values,
+            );
+        }
+        self
+    }
+
     /// The JSON Schema of a receipt.
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Receipt).to_value()
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
+    for (name, count) in others {
+        *counts.entry(name.clone()).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(records: u64, doubts: Vec<Doubt>) -> Receipt {
+        Receipt {
+            completeness: Completeness::Proven,
+            doubts,
+            records,
+            seconds: records as f64,
+            budget_used: 1.0 / records as f64,
+            total_first: Some(records as i64),
+            unknown_fields: [("a".to_owned(), records)].into(),
+            unknown_values: [("b".to_owned(), [("c".to_owned(), records)].into())].into(),
+            ..Receipt::default()
+        }
+    }
+
+    #[test]
+    fn two_runs_are_counted_together() {
+        let both = receipt(3, Vec::new()).after(&receipt(1, Vec::new()));
+        assert_eq!((both.resumed, both.records), (1, 4));
+        assert_eq!((both.seconds, both.budget_used), (4.0, 0.5));
+        assert_eq!(both.total_first, Some(1));
+        assert_eq!(both.unknown_fields["a"], 4);
+        assert_eq!(both.unknown_values["b"]["c"], 4);
+        assert_eq!(both.completeness, Completeness::Proven);
+        assert_eq!(receipt(1, Vec::new()).after(&both).resumed, 2);
+    }
+
+    #[test]
+    fn a_doubt_of_any_run_stays() {
+        let first = receipt(1, vec![Doubt::MovedTooFar]);
+        let both = receipt(1, vec![Doubt::MovedTooFar, Doubt::EmptyPage]).after(&first);
+        assert_eq!(both.doubts, [Doubt::MovedTooFar, Doubt::EmptyPage]);
+        let both = receipt(1, Vec::new()).after(&first);
+        assert_eq!(both.completeness, Completeness::NotProven);
     }
 }

@@ -1,8 +1,11 @@
 //! Counts the fields and enum values of records that the spec does not know.
 
+use super::Receipt;
 use crate::json;
+use crate::page::Layouts;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use talentdata_types::{Field, ListShape};
 
 /// More names than this are counted together: a service that uses names as data must not fill the memory.
@@ -16,12 +19,64 @@ pub(super) struct Tally {
     /// Every field met, in the order in which records usually have them.
     seen: Vec<Seen>,
     others: u64,
-    values: BTreeMap<String, BTreeMap<String, u64>>,
+    values: Arc<Values>,
+}
+
+type Values = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// The counts at some moment; cheap to take, since every batch takes them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unknown {
+    fields: Vec<(Arc<str>, u64)>,
+    others: u64,
+    values: Arc<Values>,
+}
+
+impl Unknown {
+    /// Takes back what was counted of some of the same records.
+    pub(crate) fn subtract(&mut self, part: &Unknown) {
+        for (name, count) in &part.fields {
+            let mut fields = self.fields.iter_mut();
+            if let Some((_, left)) = fields.find(|(known, _)| known == name) {
+                *left = left.saturating_sub(*count);
+            }
+        }
+        self.fields.retain(|(_, count)| *count > 0);
+        if part.values.is_empty() {
+            return;
+        }
+        let values = Arc::make_mut(&mut self.values);
+        for (field, counts) in part.values.iter() {
+            let Some(left) = values.get_mut(field) else {
+                continue;
+            };
+            for (value, count) in counts {
+                if let Some(left) = left.get_mut(value) {
+                    *left = left.saturating_sub(*count);
+                }
+            }
+            left.retain(|_, count| *count > 0);
+        }
+        values.retain(|_, counts| !counts.is_empty());
+    }
+
+    /// Writes the counts into a receipt.
+    pub(crate) fn read(&self, receipt: &mut Receipt) {
+        receipt.unknown_fields.clear();
+        for (name, count) in &self.fields {
+            // A name may be written in several ways, with escapes and without.
+            *receipt.unknown_fields.entry(name.to_string()).or_default() += count;
+        }
+        if self.others > 0 {
+            *receipt.unknown_fields.entry(OTHERS.to_owned()).or_default() += self.others;
+        }
+        receipt.unknown_values.clone_from(&self.values);
+    }
 }
 
 struct Seen {
     raw_name: Vec<u8>,
-    name: String,
+    name: Arc<str>,
     field: Option<&'static Field>,
     count: u64,
 }
@@ -32,28 +87,56 @@ impl Tally {
             shape,
             seen: Vec::new(),
             others: 0,
-            values: BTreeMap::new(),
+            values: Arc::default(),
         }
     }
 
-    pub(super) fn count(&mut self, record: &RawRecord) {
+    /// Counts these records of a page.
+    pub(super) fn count(&mut self, layouts: &Layouts, records: &[RawRecord]) {
+        let mut times = vec![0; layouts.len()];
+        for record in records {
+            if let Some(times) = times.get_mut(record.layout()) {
+                *times += 1;
+            }
+        }
+        for (layout, times) in times
+            .into_iter()
+            .enumerate()
+            .filter(|(_, times)| *times > 0)
+        {
+            self.count_layout(layouts.names(layout), times);
+        }
+        if self
+            .shape
+            .fields
+            .iter()
+            .any(|field| !field.known_values.is_empty())
+        {
+            records.iter().for_each(|record| self.count_values(record));
+        }
+    }
+
+    fn count_layout<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>, times: u64) {
         let mut guess = 0;
-        for (raw_name, value) in record.members() {
-            // Records mostly have the same fields in the same order, so the next one is the best guess.
+        for raw_name in names {
+            // Layouts mostly have the same fields in the same order, so the next one is the best guess.
             let index = match self.seen.get(guess) {
                 Some(seen) if seen.raw_name == raw_name => Some(guess),
                 _ => self.find(raw_name),
             };
-            let Some(index) = index else {
-                self.others += 1;
-                continue;
-            };
-            guess = index + 1;
-            let seen = &mut self.seen[index];
-            seen.count += 1;
-            if let Some(field) = seen.field
-                && !field.known_values.is_empty()
-            {
+            match index.and_then(|index| self.seen.get_mut(index)) {
+                Some(seen) => seen.count += times,
+                None => self.others += times,
+            }
+            guess = index.unwrap_or(guess) + 1;
+        }
+    }
+
+    fn count_values(&mut self, record: &RawRecord) {
+        for (raw_name, value) in record.members() {
+            let field = json::text(raw_name)
+                .and_then(|name| self.shape.fields.iter().find(|field| field.name == name));
+            if let Some(field) = field.filter(|field| !field.known_values.is_empty()) {
                 self.count_value(field, value);
             }
         }
@@ -66,11 +149,11 @@ impl Tally {
         if self.seen.len() == MOST_NAMES {
             return None;
         }
-        let name = json::text(raw_name)?.into_owned();
+        let name = json::text(raw_name)?;
         self.seen.push(Seen {
             raw_name: raw_name.to_vec(),
             field: self.shape.fields.iter().find(|field| field.name == name),
-            name,
+            name: name.into(),
             count: 0,
         });
         Some(self.seen.len() - 1)
@@ -86,36 +169,31 @@ impl Tally {
         if field.known_values.contains(&text.as_ref()) {
             return;
         }
-        let counts = self.values.entry(field.name.to_owned()).or_default();
+        let values = Arc::make_mut(&mut self.values);
+        let counts = values.entry(field.name.to_owned()).or_default();
         let known = counts.len() < MOST_NAMES || counts.contains_key(text.as_ref());
         let name = if known { text.as_ref() } else { OTHERS };
         *counts.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// How often each field came that the spec does not know.
-    pub(super) fn unknown_fields(&self) -> BTreeMap<String, u64> {
+    /// What has been counted so far.
+    pub(super) fn unknown(&self) -> Unknown {
         let unknown = self.seen.iter().filter(|seen| seen.field.is_none());
-        let mut counts = BTreeMap::new();
-        for seen in unknown {
-            // A name may be written in several ways, with escapes and without.
-            *counts.entry(seen.name.clone()).or_default() += seen.count;
+        Unknown {
+            fields: unknown
+                .map(|seen| (Arc::clone(&seen.name), seen.count))
+                .collect(),
+            others: self.others,
+            values: Arc::clone(&self.values),
         }
-        if self.others > 0 {
-            *counts.entry(OTHERS.to_owned()).or_default() += self.others;
-        }
-        counts
-    }
-
-    /// How often each value came that the spec does not know, by field.
-    pub(super) fn unknown_values(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
-        self.values.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Place;
+    use crate::page::Page;
+    use crate::transport::Answer;
     use talentdata_types::{FieldKind, Resource};
 
     const FIELDS: &[Field] = &[
@@ -133,6 +211,18 @@ mod tests {
         },
     ];
 
+    /// Counts the records of a page.
+    fn count(tally: &mut Tally, records: &str) {
+        let total = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        let page = Page::read(
+            &Answer::of_json(format!("{{\"rows\":[{records}],{total}}}")),
+            None,
+            0,
+        )
+        .unwrap();
+        tally.count(&page.layouts, &page.records);
+    }
+
     #[test]
     fn only_what_the_spec_does_not_know_is_counted() {
         let operation = Resource::Contacts.shape().operation;
@@ -144,25 +234,22 @@ mod tests {
             fields: FIELDS,
         };
         let mut tally = Tally::new(Box::leak(Box::new(shape)));
-        for json in [
-            r#"{"id":"1","state":"open","new":1}"#,
-            r#"{"new":2,"id":"2","state":"ajar"}"#,
+        count(
+            &mut tally,
+            r#"{"id":"1","state":"open","new":1},{"new":2,"id":"2","state":"ajar"}"#,
+        );
+        count(
+            &mut tally,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
-        ] {
-            let place = Place {
-                offset: 0,
-                index: 0,
-            };
-            tally.count(&RawRecord::new(
-                bytes::Bytes::from_static(json.as_bytes()),
-                place,
-            ));
-        }
-        let fields = tally.unknown_fields();
+        );
+        let mut receipt = Receipt::default();
+        tally.unknown().read(&mut receipt);
+        let fields = receipt.unknown_fields;
         assert_eq!(fields["late"], 1);
         assert_eq!(fields["new"], 3);
+        assert_eq!(fields.len(), 2);
         assert_eq!(
-            tally.unknown_values()["state"],
+            receipt.unknown_values["state"],
             BTreeMap::from([("ajar".to_owned(), 1)])
         );
     }
@@ -170,11 +257,13 @@ mod tests {
     #[test]
     fn names_used_as_data_do_not_fill_the_memory() {
         let mut tally = Tally::new(Resource::Contacts.shape());
-        for index in 0..2000 {
-            let json = format!(r#"{{"key{index}":1}}"#);
-            tally.count(&RawRecord::new(json.into(), Place { offset: 0, index }));
-        }
-        let counts = tally.unknown_fields();
+        let records: Vec<String> = (0..2000)
+            .map(|index| format!(r#"{{"key{index}":1}}"#))
+            .collect();
+        count(&mut tally, &records.join(","));
+        let mut receipt = Receipt::default();
+        tally.unknown().read(&mut receipt);
+        let counts = receipt.unknown_fields;
         assert_eq!(counts.len(), MOST_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);
     }

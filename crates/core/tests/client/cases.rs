@@ -1,113 +1,14 @@
 //! Runs the cases of `tests/cases`, which every language's client passes, over real sockets.
 
-use serde::Deserialize;
+mod form;
+
+use crate::fault::post_rules;
+use form::{Case, ExpectedError, Suite, Verb};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
-use talentdata_core::types::{CategoryName, Resource};
+use talentdata_core::types::CategoryName;
 use talentdata_core::{Client, Error, RawRecord, Timeouts};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Suite {
-    schema_version: u32,
-    suite: String,
-    cases: Vec<Case>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Case {
-    id: String,
-    #[serde(rename = "docs")]
-    _docs: String,
-    #[serde(default)]
-    sandbox: SandboxOptions,
-    #[serde(default)]
-    client: ClientOptions,
-    rules: Vec<Value>,
-    #[serde(rename = "do")]
-    verb: Verb,
-    expect: Expect,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SandboxOptions {
-    records: BTreeMap<String, u64>,
-    max_limit: Option<u64>,
-    gzip: bool,
-    token_lifetime_s: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ClientOptions {
-    client_secret: Option<String>,
-    max_attempts: Option<u32>,
-    attempt_s: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Verb {
-    Version,
-    Permissions,
-    Check {
-        version: String,
-        categories: Vec<String>,
-    },
-    Scan(Named),
-    Page {
-        list: Named,
-        limit: u64,
-        offset: u64,
-    },
-    #[serde(untagged)]
-    Repeat {
-        repeat: u32,
-        verb: Box<Verb>,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Named(Resource);
-
-impl TryFrom<String> for Named {
-    type Error = talentdata_core::types::UnknownResource;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        name.parse().map(Named)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Expect {
-    error: Option<ExpectedError>,
-    records: Option<usize>,
-    ids: Option<Vec<String>>,
-    completeness: Option<String>,
-    #[serde(default)]
-    value: BTreeMap<String, Value>,
-    #[serde(default)]
-    requests: BTreeMap<String, u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExpectedError {
-    kind: String,
-    says: Vec<String>,
-    status: Option<u16>,
-    attempts: Option<u32>,
-    offset: Option<u64>,
-    retry_after_s: Option<f64>,
-}
 
 /// What a verb yields.
 #[derive(Default)]
@@ -283,36 +184,6 @@ fn compare_error(expected: &ExpectedError, error: &Error, secret: &str) {
         !shown.contains("CANARY") && !shown.contains(secret),
         "{shown}"
     );
-}
-
-/// Tells the sandbox to misbehave.
-pub(crate) fn post_rules(base_url: &str, rules: &[Value]) {
-    exchange(
-        base_url,
-        "POST",
-        "/__faults",
-        &serde_json::json!({ "rules": rules }).to_string(),
-    );
-}
-
-/// What the sandbox tells of itself.
-pub(crate) fn get(base_url: &str, path: &str) -> String {
-    exchange(base_url, "GET", path, "")
-}
-
-fn exchange(base_url: &str, method: &str, path: &str, body: &str) -> String {
-    let host = base_url.trim_start_matches("http://");
-    let length = body.len();
-    let mut socket = TcpStream::connect(host).unwrap();
-    write!(
-        socket,
-        "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
-    answer
 }
 
 fn suite(name: &str, text: &str) {

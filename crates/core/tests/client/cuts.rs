@@ -1,6 +1,6 @@
 //! Answers that end too early, at every byte: never taken for a whole one.
 
-use crate::{cases::post_rules, start};
+use crate::{fault::post_rules, start};
 use serde_json::json;
 use std::sync::Arc;
 use talentdata_core::{Client, ErrorKind};

@@ -7,6 +7,7 @@ mod batches;
 mod blocking;
 mod cases;
 mod cuts;
+mod fault;
 mod lists;
 mod secrets;
 mod tokens;

@@ -44,7 +44,7 @@ async fn the_most_talkative_log_holds_no_secret() {
         .page(None, 0)
         .await
         .unwrap();
-    let requests = crate::cases::get(sandbox.base_url(), "/__requests");
+    let requests = crate::fault::get(sandbox.base_url(), "/__requests");
     let token = requests
         .split("Bearer ")
         .nth(1)

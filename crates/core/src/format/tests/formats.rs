@@ -8,6 +8,7 @@ use crate::arrow::{Columns, EXTRA, Kind};
 use arrow_ipc::reader::FileReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
+use talentdata_types::Resource;
 
 proptest! {
     #[test]
@@ -79,6 +80,13 @@ fn csv_tells_an_empty_text_from_an_empty_cell_and_keeps_the_digits() {
         "\"\",,,\"say \"\"hi\"\",\nbye\",2,,\n",
     ];
     assert_eq!(text, lines.concat());
+}
+
+#[test]
+fn a_csv_row_without_any_cell_is_still_a_row() {
+    let columns = Columns::infer(Resource::Pools.shape(), &[]);
+    let text = String::from_utf8(csv(&columns, &[record("{}"), record("{\"a\":1}")])).unwrap();
+    assert_eq!(text, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
 }
 
 #[test]

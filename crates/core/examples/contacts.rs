@@ -1,0 +1,17 @@
+//! Prints the name of every contact, then what the scan has to say of itself.
+
+use talentdata_core::{Client, Result};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    // Settings that are not given here come from the environment, else from the profile file.
+    let client = Client::builder().build()?;
+    let mut contacts = client.contacts().list();
+    while let Some(contact) = contacts.next().await {
+        let contact = contact?;
+        println!("{} {}", contact.first_name, contact.last_name);
+    }
+    let receipt = contacts.receipt();
+    eprintln!("{} contacts, {:?}", receipt.records, receipt.completeness);
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! The forms in which records are written, and their names.
+
+use crate::error::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The form in which records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// JSON Lines: a record a line, as the service sent it.
+    Jsonl,
+    /// CSV with a header.
+    Csv,
+    /// Parquet. It is resumed at the last row group that ended, and needs the space twice for a
+    /// moment: the row groups are joined at the end.
+    Parquet,
+    /// The Arrow IPC file format. It cannot be resumed and always begins afresh.
+    Arrow,
+}
+
+/// How an unfinished export lies on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// In one file that grows and may be cut back.
+    Growing,
+    /// In one file for each group of records.
+    Groups,
+    /// In one file that is of no use before its end.
+    Whole,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 4] = [Self::Jsonl, Self::Csv, Self::Parquet, Self::Arrow];
+
+    /// What a file's name ends with, without the dot; also the format's name.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
+    pub(super) const fn layout(self) -> Layout {
+        match self {
+            Self::Jsonl | Self::Csv => Layout::Growing,
+            Self::Parquet => Layout::Groups,
+            Self::Arrow => Layout::Whole,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.extension())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|format| format.extension() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::extension).join(", ");
+            let message = format!("format: {text:?} is not one of {names}");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_others_refused() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        let error = "xlsx".parse::<Format>().unwrap_err();
+        assert!(error.message().contains("jsonl"), "{error}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Where the batches of a scan go: into the encoder, and with it into a stream or an unfinished file.
+
+use super::checkpoint::Question;
+use super::encoder::Encoder;
+use super::place::{Destination, Place, failed};
+use super::unfinished::Unfinished;
+use super::{Export, Target};
+use crate::config::BaseUrl;
+use crate::error::{Error, Result};
+use crate::scan::{Batch, Position, Receipt};
+use std::fs::OpenOptions;
+use std::io::Write;
+use talentdata_types::ListShape;
+
+/// An output in the making.
+pub(super) struct Output {
+    shape: &'static ListShape,
+    to: To,
+    encoder: Encoder,
+    /// What came before the columns were decided.
+    waiting: Vec<Batch>,
+    /// What all runs have done, up to the last batch; for progress.
+    receipt: Receipt,
+    /// Whether writing has failed, so that nothing more may be kept.
+    failed: bool,
+}
+
+enum To {
+    File(Box<Unfinished>),
+    /// None once the encoder has got it.
+    Stream(Option<Box<dyn Write + Send>>, String),
+}
+
+impl Output {
+    /// Finds the place and keeps others away from it. What an earlier export has left there stays
+    /// until there is something to write.
+    pub(super) fn open(export: &Export, base_url: &BaseUrl) -> Result<Self> {
+        let shape = export.resource.shape();
+        let mut encoder = Encoder::new(export.format, shape)?;
+        let to = match &export.target {
+            Target::Stdout => {
+                let stream = Box::new(std::io::stdout());
+                To::Stream(Some(stream), "standard output".into())
+            }
+            Target::File(path) => match Place::look(path)? {
+                Destination::Stream => {
+                    let opened = OpenOptions::new().write(true).open(path);
+                    let stream = opened.map_err(|error| failed("open", path, &error))?;
+                    To::Stream(Some(Box::new(stream)), path.display().to_string())
+                }
+                Destination::File(place) => {
+                    let question = Question::new(export, base_url);
+                    let mut unfinished = Unfinished::open(place, question, export.format)?;
+                    unfinished.begin(export.resume, &mut encoder)?;
+                    To::File(Box::new(unfinished))
+                }
+            },
+        };
+        Ok(Output {
+            shape,
+            to,
+            encoder,
+            waiting: Vec::new(),
+            receipt: Receipt::default(),
+            failed: false,
+        })
+    }
+
+    /// Where the scan goes on; none at the beginning.
+    pub(super) fn position(&self) -> Option<Position> {
+        match &self.to {
+            To::File(unfinished) if unfinished.earlier.is_some() => {
+                Some(unfinished.position.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// What all runs have done; of what is unknown, only the runs before this one.
+    pub(super) fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// `Io`, naming the file.
+    pub(super) fn write(&mut self, batch: Batch) -> Result<()> {
+        self.receipt = self.with_earlier(batch.receipt.clone());
+        self.waiting.push(batch);
+        let waiting = || self.waiting.iter().map(|batch| batch.records.len()).sum();
+        if self.encoder.sample().is_some_and(|most| most > waiting()) {
+            return Ok(());
+        }
+        let written = self.write_waiting();
+        self.failed |= written.is_err();
+        written
+    }
+
+    /// Gives the file its final name; `receipt` is that of this run.
+    pub(super) fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
+        let finished = self.write_waiting().and_then(|()| match &mut self.to {
+            To::File(unfinished) => unfinished.finish(&mut self.encoder),
+            To::Stream(..) => {
+                self.open_encoder()?;
+                self.encoder.finish().map_err(|error| self.named(error))
+            }
+        });
+        self.failed |= finished.is_err();
+        finished?;
+        Ok(self.with_earlier(receipt))
+    }
+
+    /// Keeps what can be resumed, leaves nothing else, and says so.
+    pub(super) fn abandon(mut self, error: Error) -> Error {
+        let kept = match &mut self.to {
+            To::Stream(_, name) => format!("what {name} has got is not the whole"),
+            To::File(unfinished) => {
+                unfinished.abandon(&mut self.encoder, self.failed, error.message())
+            }
+        };
+        let message = format!("{}; {kept}", error.message());
+        error.with_message(message)
+    }
+
+    fn with_earlier(&self, receipt: Receipt) -> Receipt {
+        match &self.to {
+            To::File(unfinished) => unfinished.with_earlier(receipt),
+            To::Stream(..) => receipt,
+        }
+    }
+
+    fn write_waiting(&mut self) -> Result<()> {
+        if self.encoder.sample().is_some() {
+            let records = self.waiting.iter().flat_map(|batch| &batch.records);
+            self.encoder.decide(&records.cloned().collect::<Vec<_>>());
+        }
+        for batch in std::mem::take(&mut self.waiting) {
+            self.encode(batch)?;
+        }
+        Ok(())
+    }
+
+    fn encode(&mut self, mut batch: Batch) -> Result<()> {
+        loop {
+            self.open_encoder()?;
+            let taken = self.encoder.sink()?.write(&batch.records);
+            let rest = batch.split_off(taken.map_err(|error| self.named(error))?, self.shape);
+            match &mut self.to {
+                To::File(unfinished) => unfinished.note(batch, &mut self.encoder)?,
+                // Whoever reads it need not wait.
+                To::Stream(..) => {
+                    let flushed = self.encoder.sink()?.flush();
+                    flushed.map_err(|error| self.named(error))?;
+                }
+            }
+            match rest {
+                Some(rest) => batch = rest,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn open_encoder(&mut self) -> Result<()> {
+        match &mut self.to {
+            To::File(unfinished) => unfinished.open_encoder(&mut self.encoder),
+            To::Stream(stream, _) => match stream.take() {
+                Some(stream) => self.encoder.open(stream, 0),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn named(&self, error: Error) -> Error {
+        match &self.to {
+            To::File(unfinished) => unfinished.named(error),
+            To::Stream(_, name) => {
+                let message = format!("{name}: {}", error.message());
+                error.with_message(message)
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Where an export goes: the names of its files, and what is done to them as files.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// As many symbolic links in a row are followed, as on Linux.
+const MOST_LINKS: usize = 40;
+
+/// The final name of an export, which is free of symbolic links, and what belongs to it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+}
+
+/// What a name stands for.
+pub(super) enum Destination {
+    /// A file, or nothing yet.
+    File(Place),
+    /// A pipe or a device.
+    Stream,
+}
+
+impl Place {
+    /// Looks at what is at `path`.
+    pub(super) fn look(path: &Path) -> Result<Destination> {
+        if path.file_name().is_none() {
+            let message = format!("target: {path:?} names no file");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                let message = format!("{} is a folder; name a file in it", path.display());
+                return Err(Error::new(ErrorKind::Io, message));
+            }
+            Ok(found) if !found.is_file() => return Ok(Destination::Stream),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("open", path, &error));
+            }
+            _ => {}
+        }
+        let mut path = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            let Ok(target) = fs::read_link(&path) else {
+                break;
+            };
+            path = folder(&path).join(target);
+        }
+        Ok(Destination::File(Place { path }))
+    }
+
+    /// The unfinished data.
+    pub(super) fn part(&self) -> PathBuf {
+        self.with(".part")
+    }
+
+    /// How far the unfinished data go.
+    pub(super) fn checkpoint(&self) -> PathBuf {
+        self.with(".checkpoint")
+    }
+
+    /// The next checkpoint, until it is whole.
+    pub(super) fn next_checkpoint(&self) -> PathBuf {
+        self.with(".checkpoint.new")
+    }
+
+    /// The unfinished data of a format that is written in groups, from 1.
+    pub(super) fn group(&self, number: usize) -> PathBuf {
+        self.with(&format!(".part.{number}"))
+    }
+
+    /// How to be rid of an unfinished export that cannot be resumed.
+    pub(super) fn way_out(&self) -> String {
+        format!(
+            "export without resume, which begins afresh, or delete {} and {}",
+            self.part().display(),
+            self.checkpoint().display()
+        )
+    }
+
+    /// Makes renamed and removed names last.
+    pub(super) fn sync_folder(&self) -> Result<()> {
+        // Elsewhere a folder cannot be opened, and names last without it.
+        if !cfg!(unix) {
+            return Ok(());
+        }
+        let folder = folder(&self.path);
+        match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            // Some file systems know no such thing for folders.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            Err(error) => Err(failed("sync", folder, &error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn with(&self, ending: &str) -> PathBuf {
+        let mut name = OsString::from(&self.path);
+        name.push(ending);
+        name.into()
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Removes a file; that it is gone already is as good.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The system's words on what could not be done to a file.
+pub(super) fn failed(verb: &str, path: &Path, error: &io::Error) -> Error {
+    let message = format!("cannot {verb} {}: {error}", path.display());
+    Error::new(ErrorKind::Io, message)
+}

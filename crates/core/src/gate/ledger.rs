@@ -1,0 +1,99 @@
+//! The requests that still matter: those in flight, and those recent enough to share a window with the next one.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Time;
+
+/// How many windows a finished request is remembered: one for the budget, one more for answers that come late.
+const WINDOWS_KEPT: u32 = 2;
+
+/// What has become of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    InFlight,
+    Answered(Time),
+    /// No answer will come; the server may have counted it all the same.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    id: u64,
+    pub(super) sent: Time,
+    pub(super) fate: Fate,
+}
+
+/// Requests in the order they were sent.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    entries: VecDeque<Entry>,
+    in_flight: usize,
+    next_id: u64,
+}
+
+impl Ledger {
+    pub(super) fn send(&mut self, now: Time, window: Duration) -> u64 {
+        let keep = window.saturating_mul(WINDOWS_KEPT);
+        self.entries
+            .retain(|entry| entry.fate == Fate::InFlight || entry.sent + keep >= now);
+        let id = self.next_id;
+        self.next_id += 1;
+        self.in_flight += 1;
+        self.entries.push_back(Entry {
+            id,
+            sent: now,
+            fate: Fate::InFlight,
+        });
+        id
+    }
+
+    /// Forgets a request that was never sent after all.
+    pub(super) fn unsend(&mut self, id: u64) -> bool {
+        let found = self.position(id);
+        if let Some(index) = found {
+            self.entries.remove(index);
+            self.in_flight -= 1;
+        }
+        found.is_some()
+    }
+
+    /// Settles a request that is in flight, and tells when it was sent.
+    pub(super) fn settle(&mut self, id: u64, fate: Fate) -> Option<Time> {
+        let index = self.position(id)?;
+        let entry = self.entries.get_mut(index)?;
+        entry.fate = fate;
+        self.in_flight -= 1;
+        Some(entry.sent)
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        let is_it = |entry: &Entry| entry.id == id && entry.fate == Fate::InFlight;
+        self.entries.iter().position(is_it)
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    pub(super) fn last_sent(&self) -> Option<Time> {
+        self.nth_last_sent(1)
+    }
+
+    /// When the `n`th request from the end was sent; `n` counts from 1.
+    pub(super) fn nth_last_sent(&self, n: usize) -> Option<Time> {
+        let index = self.entries.len().checked_sub(n)?;
+        self.entries.get(index).map(|entry| entry.sent)
+    }
+
+    /// How many requests were sent after `from` and not after `to`.
+    pub(super) fn sent_between(&self, from: Time, to: Time) -> usize {
+        let after = self.entries.partition_point(|entry| entry.sent <= from);
+        let until = self.entries.partition_point(|entry| entry.sent <= to);
+        until.saturating_sub(after)
+    }
+}

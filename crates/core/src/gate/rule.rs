@@ -1,0 +1,118 @@
+//! The client rule of the service document (section 8.3), taken literally, and the back-off where it has no figure.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+use super::Time;
+use super::headers::RateHeaders;
+
+/// Base of the back-off when a refusal names no time: the window of the documented limit.
+const BLIND_BASE: f64 = 1.0;
+/// Base of the back-off on top of a time that was named: small, for the server knows better.
+const TOLD_BASE: f64 = 0.1;
+/// No back-off of our own is longer, in seconds.
+const LONGEST_BACKOFF: f64 = 16.0;
+/// The service is at ease again after this long without a refusal.
+const CALM: Duration = Duration::from_secs(2);
+/// Steps after which the back-off has reached its longest anyway.
+const MOST_STEPS: i32 = 10;
+
+/// Why sending is paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// The budget of the window is used up.
+    Exhausted,
+    /// The server refused a request.
+    Refused,
+}
+
+/// When the documented rule lets the next request go.
+#[derive(Debug)]
+pub(super) struct Rule {
+    until: Time,
+    rng: Rng,
+    refusals_in_a_row: i32,
+    last_refusal: Time,
+    exhausted: Duration,
+    refused: Duration,
+}
+
+impl Rule {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            until: Time::ZERO,
+            rng: Rng::with_seed(seed),
+            refusals_in_a_row: 0,
+            last_refusal: Time::ZERO,
+            exhausted: Duration::ZERO,
+            refused: Duration::ZERO,
+        }
+    }
+
+    /// Nothing may be sent before this time.
+    pub(super) fn until(&self) -> Time {
+        self.until
+    }
+
+    /// Time paused so far because the budget was used up, and because of refusals.
+    pub(super) fn paused(&self) -> (Duration, Duration) {
+        (self.exhausted, self.refused)
+    }
+
+    /// Applies the rule to the response received `now` to a request that left at `sent`. `nought` is the wait meant by
+    /// a reset of 0 in whole seconds, and by none at all. Whether we are told to wait.
+    pub(super) fn response(
+        &mut self,
+        now: Time,
+        sent: Time,
+        status: u16,
+        headers: &RateHeaders,
+        nought: Duration,
+    ) -> bool {
+        let told = headers.retry_after.or(headers.reset);
+        let refused = status == super::TOO_MANY_REQUESTS;
+        if !refused && sent > self.last_refusal + CALM {
+            self.refusals_in_a_row = 0;
+        }
+        let cause = match headers.remaining {
+            _ if refused => Cause::Refused,
+            Some(0) => Cause::Exhausted,
+            _ => return false,
+        };
+        let vague = headers.retry_after.is_none() && headers.reset_is_integer;
+        let wait = match told {
+            Some(wait) if wait.is_zero() && vague => nought,
+            Some(wait) => wait,
+            None => nought,
+        };
+        let wait = match cause {
+            Cause::Exhausted => wait,
+            Cause::Refused => wait.max(self.back_off(now, sent, told.is_some())),
+        };
+        self.pause(now, wait, cause);
+        true
+    }
+
+    /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
+    fn back_off(&mut self, now: Time, sent: Time, told: bool) -> Duration {
+        if self.refusals_in_a_row == 0 || sent > self.last_refusal {
+            self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
+            self.last_refusal = now;
+        }
+        let base = if told { TOLD_BASE } else { BLIND_BASE };
+        let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
+        let jitter = 0.5 + 0.5 * self.rng.f64();
+        Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)
+    }
+
+    fn pause(&mut self, now: Time, wait: Duration, cause: Cause) {
+        let until = now.saturating_add(wait);
+        let longer = until.saturating_sub(self.until.max(now));
+        match cause {
+            Cause::Exhausted => self.exhausted += longer,
+            Cause::Refused => self.refused += longer,
+        }
+        self.until = self.until.max(until);
+    }
+}

@@ -1,0 +1,191 @@
+//! Every format comes out whole, and interrupted as if nothing had happened.
+
+use super::{Service, beside, export, names, run, run_pages};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use talentdata_core::ErrorKind;
+use talentdata_core::export::{Export, Format};
+
+/// Large pages, so that large lists are soon through.
+fn in_format(format: Format, path: &Path, page_size: u64) -> Export {
+    let mut export = export(path);
+    export.format = format;
+    export.scan.page_size = Some(page_size);
+    export
+}
+
+fn ids_of_csv(text: &[u8]) -> Vec<String> {
+    let mut reader = csv::Reader::from_reader(text);
+    let at = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|name| name == "id");
+    let records = reader
+        .records()
+        .map(|record| record.unwrap()[at.unwrap()].to_owned());
+    records.collect()
+}
+
+async fn ids(service: &Service) -> Vec<String> {
+    let lines = service.lines().await;
+    let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
+    lines
+        .lines()
+        .map(|line| id(line).as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn csv_goes_on_once_its_columns_are_decided() {
+    let service = Service::start(2000);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("alone.csv");
+    run(&in_format(Format::Csv, &alone, 150), &service.client)
+        .await
+        .unwrap();
+    let expected = fs::read(&alone).unwrap();
+    assert_eq!(ids_of_csv(&expected), ids(&service).await);
+    for pages in [1, 6, 7, 12, 14] {
+        let path = folder.path().join("out.csv");
+        let export = in_format(Format::Csv, &path, 150);
+        let error = run_pages(&export, &service.client, pages)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        // Before, it is not known what a line looks like.
+        let kept = pages >= 7;
+        assert_eq!(beside(&path, ".part").exists(), kept, "{error}");
+        let receipt = run(&export, &service.client).await.unwrap();
+        assert_eq!(receipt.resumed, u64::from(kept));
+        assert_eq!(receipt.records, 2000);
+        assert!(fs::read(&path).unwrap() == expected, "after {pages} pages");
+        assert_eq!(names(folder.path()), ["alone.csv", "out.csv"]);
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn parquet_goes_on_behind_the_last_group() {
+    let service = Service::start(66_000);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("alone.parquet");
+    let export = in_format(Format::Parquet, &alone, 6000);
+    let receipt = run(&export, &service.client).await.unwrap();
+    let path = folder.path().join("out.parquet");
+    let export = in_format(Format::Parquet, &path, 6000);
+    let error = run_pages(&export, &service.client, 11).await.unwrap_err();
+    assert!(
+        error.message().contains("65536 records are kept"),
+        "{error}"
+    );
+    let left = [
+        "alone.parquet",
+        "out.parquet.checkpoint",
+        "out.parquet.part",
+        "out.parquet.part.1",
+    ];
+    assert_eq!(names(folder.path()), left);
+    let group = beside(&path, ".part.1");
+    let whole = fs::read(&group).unwrap();
+    let mut edited = whole.clone();
+    edited[whole.len() - 9] ^= 1;
+    for (wrong, why) in [(&whole[..100], "has 100 bytes"), (&edited, "was changed")] {
+        fs::write(&group, wrong).unwrap();
+        let error = run(&export, &service.client).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.message().contains("out.parquet.part.1"), "{error}");
+        assert!(error.message().contains(why), "{error}");
+    }
+    fs::write(&group, whole).unwrap();
+    let resumed = run(&export, &service.client).await.unwrap();
+    assert_eq!((resumed.resumed, resumed.records), (1, 66_000));
+    assert_eq!(resumed.unknown_fields, receipt.unknown_fields);
+    assert!(fs::read(&path).unwrap() == fs::read(&alone).unwrap());
+    assert_eq!(names(folder.path()), ["alone.parquet", "out.parquet"]);
+}
+
+#[tokio::test]
+async fn groups_of_an_earlier_export_do_not_stay() {
+    let service = Service::start(30);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.jsonl");
+    for ending in [".part.1", ".part.2"] {
+        fs::write(beside(&path, ending), "earlier").unwrap();
+    }
+    run(&export(&path), &service.client).await.unwrap();
+    assert_eq!(names(folder.path()), ["out.jsonl"]);
+}
+
+#[tokio::test]
+async fn arrow_begins_afresh_and_leaves_nothing() {
+    let service = Service::start(2000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.arrow");
+    let export = in_format(Format::Arrow, &path, 150);
+    for pages in [2, 9] {
+        let error = run_pages(&export, &service.client, pages)
+            .await
+            .unwrap_err();
+        assert!(
+            error.message().contains("nothing is left behind"),
+            "{error}"
+        );
+        assert!(names(folder.path()).is_empty());
+    }
+    run(&export, &service.client).await.unwrap();
+    let first = fs::read(&path).unwrap();
+    assert!(first.starts_with(b"ARROW1") && first.ends_with(b"ARROW1"));
+    run(&export, &service.client).await.unwrap();
+    assert!(fs::read(&path).unwrap() == first);
+    assert_eq!(names(folder.path()), ["out.arrow"]);
+}
+
+#[tokio::test]
+async fn an_empty_list_is_a_table_without_rows() {
+    let service = Service::start(0);
+    let folder = tempfile::tempdir().unwrap();
+    for format in Format::ALL {
+        let path = folder.path().join(format!("out.{format}"));
+        run(&in_format(format, &path, 100), &service.client)
+            .await
+            .unwrap();
+        let bytes = fs::read(&path).unwrap();
+        match format {
+            Format::Jsonl => assert!(bytes.is_empty()),
+            Format::Csv => assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), 1),
+            Format::Parquet => assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1")),
+            Format::Arrow => assert!(bytes.ends_with(b"ARROW1")),
+        }
+    }
+    let expected = ["out.arrow", "out.csv", "out.jsonl", "out.parquet"];
+    assert_eq!(names(folder.path()), expected);
+}
+
+#[tokio::test]
+async fn a_stream_gets_the_bytes_of_the_file() {
+    let service = Service::start(2000);
+    let folder = tempfile::tempdir().unwrap();
+    for format in Format::ALL {
+        let path = folder.path().join("file");
+        run(&in_format(format, &path, 300), &service.client)
+            .await
+            .unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        run(&in_format(format, &pipe, 300), &service.client)
+            .await
+            .unwrap();
+        assert!(
+            reader.join().unwrap() == fs::read(&path).unwrap(),
+            "{format}"
+        );
+        fs::remove_file(pipe).unwrap();
+    }
+}

@@ -1,0 +1,164 @@
+//! A process that is killed at any moment, or whose disk is full, leaves an export that goes on.
+
+#![cfg(unix)]
+
+use super::service::client;
+use super::{Service, beside, export, names, run};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use talentdata_core::export::{Export, Format, Target};
+
+/// Tells a process that it is a child, and what it needs: base URL, id, secret, path and format.
+const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
+
+/// How many times a process is killed; `TALENTDATA_ROUNDS` asks for more.
+fn rounds() -> usize {
+    let given = std::env::var("TALENTDATA_ROUNDS");
+    given.map_or(30, |rounds| rounds.parse().unwrap())
+}
+
+/// Runs the child's export, if this process is one.
+async fn act_as_child() {
+    let Ok(settings) = std::env::var(CHILD) else {
+        return;
+    };
+    let [base_url, id, secret, path, format]: [String; 5] =
+        serde_json::from_str(&settings).unwrap();
+    let export = in_format(format.parse().unwrap(), Path::new(&path));
+    let code = match run(&export, &client(&base_url, &id, &secret)).await {
+        Ok(_) => 0,
+        Err(error) => {
+            println!("{error}");
+            error.kind().exit_code()
+        }
+    };
+    std::process::exit(code.into());
+}
+
+/// In pages so large that columns are soon decided, where there are any.
+fn in_format(format: Format, path: &Path) -> Export {
+    let mut export = export(path);
+    export.format = format;
+    if format != Format::Jsonl {
+        export.scan.page_size = Some(1000);
+    }
+    export
+}
+
+/// A process that runs `test` as a child, within `limits` of the shell.
+fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child {
+    let sandbox = &service.sandbox;
+    let Target::File(path) = &export.target else {
+        panic!("no file");
+    };
+    let format = export.format.extension();
+    let settings = [
+        sandbox.base_url(),
+        sandbox.client_id(),
+        sandbox.client_secret(),
+        path.to_str().unwrap(),
+        format,
+    ];
+    Command::new("sh")
+        .args(["-c", &format!("{limits} exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, serde_json::to_string(&settings).unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
+    act_as_child().await;
+    kill(Format::Jsonl, 1000, rounds()).await;
+    if cfg!(feature = "arrow") {
+        kill(Format::Csv, 6000, rounds() / 3).await;
+        kill(Format::Parquet, 6000, rounds() / 6).await;
+    }
+}
+
+/// Kills exports of a list so many times, each at a moment of its own, and completes the last one.
+async fn kill(format: Format, records: u64, rounds: usize) {
+    let service = Service::start(records);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("alone");
+    run(&in_format(format, &alone), &service.client)
+        .await
+        .unwrap();
+    let expected = fs::read(&alone).unwrap();
+    let path = folder.path().join("out");
+    let export = in_format(format, &path);
+    let pages = records / export.scan.page_size.unwrap();
+    let (mut killed, mut resumed, mut whole) = (0, 0, 0);
+    while killed < rounds {
+        resumed += usize::from(beside(&path, ".checkpoint").exists());
+        let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
+        let mut child = child(test, "", &service, &export);
+        wait_for_a_moment(&mut child, &service, pages);
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().code().is_none());
+        if path.exists() {
+            whole += 1;
+            assert!(fs::read(&path).unwrap() == expected, "{format}");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    let receipt = run(&export, &service.client).await.unwrap();
+    assert!(fs::read(&path).unwrap() == expected, "{format}");
+    assert_eq!(receipt.records, records);
+    assert_eq!(names(folder.path()), ["alone", "out"]);
+    println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
+}
+
+/// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
+/// sooner if the child ends.
+fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
+    let requests = || service.sandbox.stats().requests;
+    let last = requests() + fastrand::u64(..pages);
+    while requests() < last && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Of all lengths alike, up to half a second.
+    let bits = fastrand::u32(8..19);
+    std::thread::sleep(Duration::from_micros(fastrand::u64(..1 << bits)));
+}
+
+#[tokio::test]
+async fn a_full_disk_is_an_error_and_then_resumed() {
+    act_as_child().await;
+    let service = Service::start(400);
+    let expected = service.lines().await;
+    let mut resumed = 0;
+    for blocks in [0, 1, 2, 10, 11, 80, 160] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        // A signal would end the process; ignored, it becomes an error of the write.
+        let limits = format!("trap '' XFSZ; ulimit -f {blocks};");
+        let test = "kills::a_full_disk_is_an_error_and_then_resumed";
+        let child = child(test, &limits, &service, &export(&path));
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(32), "{said}");
+        assert!(said.contains("File too large"), "{said}");
+        let left = names(folder.path());
+        if left.is_empty() {
+            assert!(said.contains("nothing is left behind"), "{said}");
+        } else {
+            assert!(said.contains("records are kept in"), "{said}");
+            assert_eq!(left, ["out.jsonl.checkpoint", "out.jsonl.part"]);
+            let part = fs::read_to_string(beside(&path, ".part")).unwrap();
+            assert!(!part.is_empty() && expected.starts_with(&part));
+        }
+        let receipt = run(&export(&path), &service.client).await.unwrap();
+        assert_eq!(receipt.resumed, u64::from(!left.is_empty()));
+        assert_eq!(receipt.records, 400);
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        resumed += receipt.resumed;
+    }
+    assert!(resumed > 0);
+}

@@ -1,0 +1,69 @@
+//! Exports against the sandbox, over real sockets: stopped, killed, refused, and resumed to the same bytes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod drift;
+#[cfg(feature = "arrow")]
+mod formats;
+mod interruptions;
+mod kills;
+mod places;
+mod refusals;
+mod service;
+mod two_at_once;
+
+use service::Service;
+use std::fs;
+use std::path::{Path, PathBuf};
+use talentdata_core::export::{Export, Format, Target};
+use talentdata_core::scan::{Receipt, ScanOptions};
+use talentdata_core::types::Resource;
+use talentdata_core::{Client, Result};
+use tokio::sync::Notify;
+
+/// An export of contacts, in small pages.
+fn export(path: &Path) -> Export {
+    Export {
+        resource: Resource::Contacts,
+        format: Format::Jsonl,
+        target: Target::File(path.to_owned()),
+        scan: ScanOptions {
+            page_size: Some(10),
+            ..ScanOptions::default()
+        },
+        resume: true,
+    }
+}
+
+/// Runs it to its end.
+async fn run(export: &Export, client: &Client) -> Result<Receipt> {
+    export.run(client, std::future::pending(), |_| {}).await
+}
+
+/// Runs it and stops it after so many pages.
+async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Receipt> {
+    let enough = Notify::new();
+    let mut seen = 0;
+    let count = |_: &Receipt| {
+        seen += 1;
+        if seen == pages {
+            enough.notify_one();
+        }
+    };
+    export.run(client, enough.notified(), count).await
+}
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The name of a file beside another.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{}{ending}", path.display()))
+}

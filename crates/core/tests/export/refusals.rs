@@ -1,0 +1,188 @@
+//! Only an unfinished export of the same question, left as it was, is resumed.
+
+use super::{Service, beside, export, run, run_pages};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use talentdata_core::ErrorKind;
+use talentdata_core::export::Export;
+use talentdata_core::scan::Consistency;
+use talentdata_core::types::Resource;
+
+/// A service, and an export of it that was stopped.
+struct Stopped {
+    service: Service,
+    folder: tempfile::TempDir,
+    export: Export,
+}
+
+impl Stopped {
+    async fn new() -> Self {
+        let service = Service::start(100);
+        let folder = tempfile::tempdir().unwrap();
+        let export = export(&folder.path().join("out.jsonl"));
+        run_pages(&export, &service.client, 4).await.unwrap_err();
+        Stopped {
+            service,
+            folder,
+            export,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("out.jsonl")
+    }
+
+    /// Resuming is refused with this kind and in words that hold these, and changes nothing.
+    async fn refuses(&self, export: &Export, kind: ErrorKind, words: &[&str]) {
+        let before = contents(self.folder.path());
+        let error = run(export, &self.service.client).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "without resume"];
+        for word in words.iter().chain(&way_out) {
+            assert!(error.message().contains(word), "{word:?} in {error}");
+        }
+        assert_eq!(contents(self.folder.path()), before);
+    }
+
+    async fn starts_afresh(&self, export: &Export) {
+        let afresh = Export {
+            resume: false,
+            ..export.clone()
+        };
+        let receipt = run(&afresh, &self.service.client).await.unwrap();
+        assert_eq!(receipt.resumed, 0);
+        assert_eq!(
+            fs::read_to_string(self.path()).unwrap(),
+            self.service.lines().await
+        );
+        assert_eq!(contents(self.folder.path()).len(), 1);
+    }
+
+    fn edit(&self, change: impl FnOnce(&mut Value)) {
+        let path = beside(&self.path(), ".checkpoint");
+        let mut checkpoint = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        change(&mut checkpoint);
+        fs::write(path, checkpoint.to_string()).unwrap();
+    }
+}
+
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = super::names(folder).into_iter();
+    let read = |name: String| {
+        let bytes = fs::read(folder.join(&name)).unwrap();
+        (name, bytes)
+    };
+    names.map(read).collect()
+}
+
+#[tokio::test]
+async fn another_question_is_refused_and_says_what_differs() {
+    let stopped = Stopped::new().await;
+    let mut other = stopped.export.clone();
+    other.resource = Resource::Pools;
+    let invalid = ErrorKind::InvalidArgument;
+    stopped
+        .refuses(&other, invalid, &["resource: ", "contacts", "pools"])
+        .await;
+    let mut other = stopped.export.clone();
+    other.scan.page_size = Some(20);
+    stopped
+        .refuses(&other, invalid, &["page_size: ", "10", "20"])
+        .await;
+    other.scan.page_size = None;
+    stopped
+        .refuses(&other, invalid, &["page_size: ", "10", "100"])
+        .await;
+    let mut other = stopped.export.clone();
+    other.scan.consistency = Consistency::Fast;
+    stopped
+        .refuses(&other, invalid, &["consistency: ", "complete", "fast"])
+        .await;
+    stopped.edit(|checkpoint| checkpoint["export"]["base_url"] = "https://a.example".into());
+    let here = stopped.service.sandbox.base_url();
+    let words = ["base_url: ", "https://a.example", here];
+    stopped.refuses(&stopped.export, invalid, &words).await;
+    stopped.starts_afresh(&stopped.export).await;
+}
+
+#[tokio::test]
+async fn a_checkpoint_of_another_version_is_refused() {
+    let stopped = Stopped::new().await;
+    stopped.edit(|checkpoint| *checkpoint = serde_json::json!({"version": 7, "news": []}));
+    stopped
+        .refuses(&stopped.export, ErrorKind::Io, &["version 7"])
+        .await;
+    stopped.starts_afresh(&stopped.export).await;
+}
+
+#[tokio::test]
+async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
+    let stopped = Stopped::new().await;
+    let path = beside(&stopped.path(), ".checkpoint");
+    let whole = fs::read(&path).unwrap();
+    for length in [0, 1, 10, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).unwrap();
+        stopped
+            .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
+            .await;
+    }
+    for foreign in ["[]", "{\"version\":1}", "\0\u{fffd}"] {
+        fs::write(&path, foreign).unwrap();
+        stopped
+            .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
+            .await;
+    }
+    stopped.starts_afresh(&stopped.export).await;
+}
+
+#[tokio::test]
+async fn a_part_file_that_was_changed_is_refused() {
+    let stopped = Stopped::new().await;
+    let part = beside(&stopped.path(), ".part");
+    let whole = fs::read(&part).unwrap();
+    fs::write(&part, &whole[..whole.len() - 1]).unwrap();
+    let length = whole.len().to_string();
+    stopped
+        .refuses(&stopped.export, ErrorKind::Io, &[&length])
+        .await;
+    let mut edited = whole.clone();
+    edited[whole.len() - 9] ^= 1;
+    fs::write(&part, edited).unwrap();
+    stopped
+        .refuses(&stopped.export, ErrorKind::Io, &["was changed"])
+        .await;
+    fs::write(&part, &whole).unwrap();
+    run(&stopped.export, &stopped.service.client).await.unwrap();
+    assert_eq!(
+        fs::read_to_string(stopped.path()).unwrap(),
+        stopped.service.lines().await
+    );
+}
+
+#[tokio::test]
+async fn without_a_part_file_there_is_nothing_to_resume() {
+    let stopped = Stopped::new().await;
+    fs::remove_file(beside(&stopped.path(), ".part")).unwrap();
+    let receipt = run(&stopped.export, &stopped.service.client).await.unwrap();
+    assert_eq!(receipt.resumed, 0);
+    assert_eq!(
+        fs::read_to_string(stopped.path()).unwrap(),
+        stopped.service.lines().await
+    );
+    assert_eq!(contents(stopped.folder.path()).len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_left_of_another_export_stays_until_there_is_something_to_write() {
+    let stopped = Stopped::new().await;
+    let rule = serde_json::json!({"reply": {"status": 403}});
+    let script = serde_json::json!({"rules": [rule]});
+    stopped.service.ask("POST", "/__faults", &script);
+    let before = contents(stopped.folder.path());
+    let mut afresh = stopped.export.clone();
+    afresh.resume = false;
+    let error = run(&afresh, &stopped.service.client).await.unwrap_err();
+    assert!(error.message().contains("is as it was"), "{error}");
+    assert_eq!(contents(stopped.folder.path()), before);
+}

@@ -1,0 +1,183 @@
+//! Rate headers in every form, usable and not.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use proptest::prelude::*;
+use talentdata_core::gate::RateHeaders;
+
+/// The moment of all these responses: 2026-01-02 03:04:05 UTC.
+const NOW: u64 = 1_767_323_045;
+
+fn read(headers: &[(&'static str, &[u8])]) -> RateHeaders {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let value = HeaderValue::from_bytes(value).expect("a header can hold it");
+        map.append(HeaderName::from_static(name), value);
+    }
+    RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(NOW))
+}
+
+#[test]
+fn limits() {
+    let second = Some(Duration::from_secs(1));
+    let cases: [(&str, Option<u32>, Option<Duration>); 19] = [
+        ("40", Some(40), None),
+        (" 40 ", Some(40), None),
+        ("40.0", Some(40), None),
+        ("40;w=1", Some(40), second),
+        ("40 ; w=1", Some(40), second),
+        ("40, 40;w=1", Some(40), second),
+        ("40, 40;w=1;name=\"x\"", Some(40), second),
+        ("10, 10;w=1, 1000;w=3600", Some(10), second),
+        ("10, 1000;w=3600", Some(10), None),
+        ("\"default\";q=40;w=1", Some(40), second),
+        ("40;w=", Some(40), None),
+        ("40;w=0", Some(40), None),
+        ("40;w=-1", Some(40), None),
+        (";w=1", None, None),
+        ("", None, None),
+        ("-40", None, None),
+        ("0x28", None, None),
+        ("1e3", None, None),
+        ("\u{ff14}\u{ff10}", None, None),
+    ];
+    for (text, limit, window) in cases {
+        let read = read(&[("x-ratelimit-limit", text.as_bytes())]);
+        assert_eq!((read.limit, read.window), (limit, window), "{text:?}");
+    }
+    let huge = read(&[("x-ratelimit-limit", b"99999999999999999999")]);
+    assert_eq!(huge.limit, Some(u32::MAX));
+}
+
+#[test]
+fn remaining_counts() {
+    let cases: [(&[&[u8]], Option<u64>); 13] = [
+        (&[b"39"], Some(39)),
+        (&[b" 39 "], Some(39)),
+        (&[b"0.9"], Some(0)),
+        (&[b"-3"], Some(0)),
+        (&[b"5", b"0"], Some(0)),
+        (&[b"7, 3"], Some(3)),
+        (&[b"x", b"4"], Some(4)),
+        (&[b"1000000000000000000000000000000"], Some(u64::MAX)),
+        (&[b"NaN"], None),
+        (&[b"inf"], None),
+        (&[b"1e3"], None),
+        (&[b"\xff\xfe"], None),
+        (&[], None),
+    ];
+    for (lines, remaining) in cases {
+        let headers: Vec<_> = lines
+            .iter()
+            .map(|line| ("x-ratelimit-remaining", *line))
+            .collect();
+        assert_eq!(read(&headers).remaining, remaining, "{lines:?}");
+    }
+}
+
+/// Waits in seconds, as a reset and as a `Retry-After` alike.
+const WAITS: [(&str, Option<f64>); 24] = [
+    ("1", Some(1.0)),
+    ("0", Some(0.0)),
+    ("0.5", Some(0.5)),
+    ("86400", Some(86_400.0)),
+    ("86401", None),
+    ("1e3", None),
+    ("-1", None),
+    ("-10", None),
+    ("+1", None),
+    ("nan", None),
+    ("inf", None),
+    ("", None),
+    ("2, 5", None),
+    ("1000000000", None),
+    ("1000000000000", None),
+    ("99999999999999999999999999999999999", None),
+    ("1767323050", Some(5.0)),
+    ("1767323040", Some(0.0)),
+    ("1767323050000", Some(5.0)),
+    ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0)),
+    ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0)),
+    ("Wed, 01 Jan 2020 00:00:00 GMT", None),
+    ("Fri, 01 Jan 100000 00:00:00 GMT", None),
+    ("Zun, 99 Foo 2026 03:04:15 GMT", None),
+];
+
+#[test]
+fn waits() {
+    for (text, seconds) in WAITS {
+        let wait = seconds.map(Duration::from_secs_f64);
+        let bytes = text.as_bytes();
+        assert_eq!(
+            read(&[("x-ratelimit-reset", bytes)]).reset,
+            wait,
+            "{text:?}"
+        );
+        assert_eq!(
+            read(&[("retry-after", bytes)]).retry_after,
+            wait,
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_moment_is_measured_by_the_clock_of_the_server() {
+    let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
+    let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
+    let wait = read(&[("retry-after", moment), ("date", date)]).retry_after;
+    assert_eq!(wait, Some(Duration::from_secs(10)));
+}
+
+#[test]
+fn the_longest_of_several_waits_counts() {
+    let read = read(&[("x-ratelimit-reset", b"1"), ("x-ratelimit-reset", b"2.5")]);
+    assert_eq!(read.reset, Some(Duration::from_millis(2500)));
+    assert!(!read.reset_is_integer);
+}
+
+#[test]
+fn a_whole_reset_is_told_from_a_fractional_one() {
+    for (text, integer) in [("1", true), ("0", true), ("0.000", false), ("x", false)] {
+        let read = read(&[("x-ratelimit-reset", text.as_bytes())]);
+        assert_eq!(read.reset_is_integer, integer, "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_breaks_the_reader(
+        values in prop::collection::vec(("[ -~\u{80}-\u{ff}]{0,24}", 0..5_usize), 0..8),
+        seconds in 0..4_000_000_000_u64,
+    ) {
+        let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "date"];
+        let mut map = HeaderMap::new();
+        for (value, name) in &values {
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+                map.append(HeaderName::from_static(names[*name]), value);
+            }
+        }
+        let read = RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let longest = Duration::from_secs(86_400);
+        prop_assert!(read.reset.is_none_or(|reset| reset <= longest));
+        prop_assert!(read.retry_after.is_none_or(|wait| wait <= longest));
+    }
+
+    #[test]
+    fn numbers_are_read_as_written(limit in 0..u32::MAX, left in 0..1_000_000_u64, reset in 0..86_400_u64) {
+        let read = read(&[
+            ("x-ratelimit-limit", format!("{limit};w=1").as_bytes()),
+            ("x-ratelimit-remaining", left.to_string().as_bytes()),
+            ("x-ratelimit-reset", reset.to_string().as_bytes()),
+        ]);
+        prop_assert_eq!(read, RateHeaders {
+            limit: Some(limit),
+            window: Some(Duration::from_secs(1)),
+            remaining: Some(left),
+            reset: Some(Duration::from_secs(reset)),
+            reset_is_integer: true,
+            retry_after: None,
+        });
+    }
+}

@@ -1,0 +1,11 @@
+//! The rate gate against simulated servers, on virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod goals;
+mod headers;
+mod properties;
+mod referee;
+mod rule;
+mod scenario;
+mod server;
+mod simulation;

@@ -1,0 +1,173 @@
+//! Servers for the simulation: the sandbox's policies, and the oddities of gateways that count in other ways.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use talentdata_sandbox::limit::{Decision, Limiter, Policy, ResetRounding};
+
+pub(crate) const WINDOW: Duration = Duration::from_secs(1);
+
+/// How a server departs from the plain policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Quirk {
+    None,
+    /// `remaining` is read when the response is written, not when the request is decided on.
+    ReadsLate,
+    /// A clock window whose count goes up only after the response.
+    CountsLate,
+    /// Each node has its own counter of the whole limit, and requests are spread over them at random.
+    Nodes(usize),
+    /// A sliding log in which refused requests count as well.
+    CountsRefused,
+    /// No rate headers but `Retry-After: 1` on a refusal.
+    OnlyRetryAfter,
+    /// No rate headers at all.
+    Silent,
+    /// Headers that have nothing to do with the truth.
+    Lies,
+    /// Headers that are not numbers.
+    Garbage,
+}
+
+/// A server and its company's counters.
+pub(crate) struct Server {
+    nodes: Vec<Limiter>,
+    quirk: Quirk,
+    rng: Rng,
+    limit: u32,
+    rounding: ResetRounding,
+    counted: Vec<Duration>,
+}
+
+/// The answer to one request; the headers are made when it is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Verdict {
+    pub(crate) decision: Decision,
+    node: usize,
+}
+
+impl Server {
+    pub(crate) fn new(
+        policy: Policy,
+        rounding: ResetRounding,
+        quirk: Quirk,
+        limit: u32,
+        seed: u64,
+    ) -> Self {
+        let count = match quirk {
+            Quirk::Nodes(count) => count,
+            _ => 1,
+        };
+        Self {
+            nodes: vec![Limiter::new(policy, limit, WINDOW, rounding); count],
+            quirk,
+            rng: Rng::with_seed(seed),
+            limit,
+            rounding,
+            counted: Vec::new(),
+        }
+    }
+
+    /// Decides on a request that arrives `now`.
+    pub(crate) fn decide(&mut self, now: Duration) -> Verdict {
+        let node = self.rng.usize(0..self.nodes.len());
+        let decision = match self.quirk {
+            Quirk::CountsLate => {
+                let second = now.as_secs();
+                self.counted.retain(|at| at.as_secs() == second);
+                self.by_count(
+                    WINDOW.saturating_sub(Duration::from_nanos(now.subsec_nanos().into())),
+                )
+            }
+            Quirk::CountsRefused => {
+                self.counted.retain(|at| *at + WINDOW > now);
+                let oldest = self.counted.first().copied().unwrap_or(now);
+                let decision = self.by_count(oldest + WINDOW - now);
+                self.counted.push(now);
+                decision
+            }
+            _ => self.nodes[node].decide(now),
+        };
+        Verdict { decision, node }
+    }
+
+    fn by_count(&self, reset: Duration) -> Decision {
+        let left = self.limit.saturating_sub(self.counted.len() as u32);
+        Decision {
+            admitted: left > 0,
+            remaining: left.saturating_sub(1),
+            reset,
+        }
+    }
+
+    /// Writes the headers of the response, `now`.
+    pub(crate) fn headers(&mut self, verdict: Verdict, now: Duration) -> HeaderMap {
+        let Verdict { mut decision, node } = verdict;
+        match self.quirk {
+            Quirk::ReadsLate => {
+                let probe = self.nodes[node].clone().decide(now);
+                decision.remaining = probe.remaining + u32::from(probe.admitted);
+                decision.reset = probe.reset;
+            }
+            Quirk::CountsLate if decision.admitted => self.counted.push(now),
+            Quirk::Silent => return HeaderMap::new(),
+            Quirk::OnlyRetryAfter => {
+                let refused = (!decision.admitted).then_some(("retry-after", "1".to_owned()));
+                return map(refused);
+            }
+            Quirk::Lies => return self.lies(),
+            Quirk::Garbage => return self.garbage(),
+            _ => {}
+        }
+        let shown = Limiter::new(Policy::Unlimited, self.limit, WINDOW, self.rounding);
+        map(shown.headers(&decision))
+    }
+
+    fn lies(&mut self) -> HeaderMap {
+        let remaining = self.rng.u32(0..60).saturating_sub(10);
+        let reset = [0.0, 0.2, 1.0, 3.0, 1e9][self.rng.usize(0..5)];
+        let limit = [40, 40, 40, 10_000, 7, 0][self.rng.usize(0..6)];
+        let all = [
+            ("x-ratelimit-limit", format!("{limit};w=1")),
+            ("x-ratelimit-remaining", remaining.to_string()),
+            ("x-ratelimit-reset", reset.to_string()),
+            ("retry-after", self.rng.u8(0..3).to_string()),
+        ];
+        let mut rng = self.rng.fork();
+        map(all.into_iter().filter(|_| rng.f64() < 0.7))
+    }
+
+    fn garbage(&mut self) -> HeaderMap {
+        let values = [
+            "",
+            "-",
+            "NaN",
+            "-3",
+            "1e3",
+            "0x28",
+            "\u{ff14}\u{ff10}",
+            "99999999999999999999999",
+            ";w=",
+            "5, 2",
+        ];
+        let names = [
+            "x-ratelimit-limit",
+            "x-ratelimit-remaining",
+            "x-ratelimit-reset",
+            "retry-after",
+        ];
+        let mut rng = self.rng.fork();
+        map(names.map(|name| (name, values[rng.usize(0..values.len())].to_owned())))
+    }
+}
+
+fn map(headers: impl IntoIterator<Item = (&'static str, String)>) -> HeaderMap {
+    headers
+        .into_iter()
+        .map(|(name, value)| {
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect("no control characters");
+            (HeaderName::from_static(name), value)
+        })
+        .collect()
+}
