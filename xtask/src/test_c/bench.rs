@@ -60,7 +60,7 @@ impl Bench {
         kind: &str,
         libraries: &[String],
     ) -> Outcome {
-        for (language, standard) in [("c", "c11"), ("cpp", "c++17"), ("cpp", "c++20")] {
+        for (language, standard) in [("c", "c11"), ("cpp", "c++17")] {
             let source = format!("{}.{language}", example.name);
             let flags: &[&str] = if language == "c" {
                 &["-D_POSIX_C_SOURCE=200809L"]

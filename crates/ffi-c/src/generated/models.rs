@@ -655,9 +655,7 @@ pub extern "C" fn talentdata_category_entry_model_version(
         (category_entry, "category_entry"),
         (text_out, "text_out"),
         |category_entry| Ok(
-            Text::of_option(
-                category_entry.model.model_version.as_ref().map(|one| one.as_str()),
-            ),
+            Text::of_option(category_entry.model.model_version.as_deref()),
         ),
     )
 }
@@ -677,9 +675,7 @@ pub extern "C" fn talentdata_category_entry_service_version(
         (category_entry, "category_entry"),
         (text_out, "text_out"),
         |category_entry| Ok(
-            Text::of_option(
-                category_entry.model.service_version.as_ref().map(|one| one.as_str()),
-            ),
+            Text::of_option(category_entry.model.service_version.as_deref()),
         ),
     )
 }
@@ -955,9 +951,7 @@ pub extern "C" fn talentdata_compatibility_entry_model_version(
         (compatibility_entry, "compatibility_entry"),
         (text_out, "text_out"),
         |compatibility_entry| Ok(
-            Text::of_option(
-                compatibility_entry.model.model_version.as_ref().map(|one| one.as_str()),
-            ),
+            Text::of_option(compatibility_entry.model.model_version.as_deref()),
         ),
     )
 }
@@ -977,9 +971,7 @@ pub extern "C" fn talentdata_compatibility_entry_notes(
         (compatibility_entry, "compatibility_entry"),
         (text_out, "text_out"),
         |compatibility_entry| Ok(
-            Text::of_option(
-                compatibility_entry.model.notes.as_ref().map(|one| one.as_str()),
-            ),
+            Text::of_option(compatibility_entry.model.notes.as_deref()),
         ),
     )
 }
