@@ -73,8 +73,13 @@ static void *ask_version(void *argument) {
 static void *next_record(void *argument) {
   struct call *call = argument;
   talentdata_record *record;
-  call->error = talentdata_scan_next(call->scan, &record);
-  return NULL;
+  for (;;) {
+    call->error = talentdata_scan_next(call->scan, &record);
+    /* Refused while the other thread looks at the receipt: it is this one's turn again soon. */
+    if (talentdata_error_code(call->error) != TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) return NULL;
+    talentdata_error_free(call->error);
+    sched_yield();
+  }
 }
 
 /* Waits until another thread is in a call with the scan, which is what the refusal says. */
