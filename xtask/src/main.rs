@@ -1,5 +1,7 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
+mod c;
+mod dist;
 mod dist_python;
 mod normalise;
 mod open_enums;
@@ -9,6 +11,7 @@ mod rust;
 mod rust_models;
 mod spec;
 mod test;
+mod test_c;
 mod test_python;
 mod tidy;
 
@@ -20,9 +23,10 @@ Usage: cargo xtask VERB
 
   generate           write every generated file from spec/openapi.json
   generate --check   say which generated files differ, and fail if any does
+  dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format clippy generate tidy rust python)
+  test rust          one part of it (parts: format clippy generate tidy rust c python)
   dist python        wheel and source package, into target/dist/python
 ";
 
@@ -35,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["generate"] => outputs::write(&root()),
         ["generate", "--check"] => outputs::check(&root()),
+        ["dist", "c", "--prefix", prefix] => dist::c(&root(), Path::new(prefix), "dist"),
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),

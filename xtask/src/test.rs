@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
-use crate::{Outcome, outputs, test_python, tidy};
+use crate::{Outcome, outputs, test_c, test_python, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -9,12 +9,13 @@ use std::time::Instant;
 type Part = (&'static str, fn(&Path) -> Outcome);
 
 /// Every part, cheapest first.
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("format", format),
     ("generate", outputs::check),
     ("tidy", tidy::run),
     ("clippy", clippy),
     ("rust", rust),
+    ("c", test_c::run),
     ("python", test_python::run),
 ];
 

@@ -1,22 +1,37 @@
 //! The same verbs for callers without an async runtime.
 
+#[cfg(feature = "arrow")]
+mod batches;
+mod engine;
+mod scan;
+mod stop;
+
+#[cfg(feature = "arrow")]
+pub use batches::BatchScan;
+pub use scan::Scan;
+pub use stop::Stop;
+
 use crate::client::Client as AsyncClient;
 use crate::config::Builder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
-use crate::record::RawRecord;
-use crate::scan::{Batch, Receipt, Scan as AsyncScan, ScanOptions};
+use crate::scan::ScanOptions;
+use engine::{Engine, Plan};
 use std::sync::Arc;
 use talentdata_types::{
     CategoryName, Resource, TokenPermissions, VersionCheckResponse, VersionResponse,
 };
-use tokio::runtime::Runtime;
 
 /// A client that blocks the calling thread; clones may be used from several threads.
+///
+/// It works on in a forked child, with threads and connections of the child's own.
 #[derive(Clone)]
-pub struct Client {
-    client: AsyncClient,
-    runtime: Arc<Runtime>,
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    engine: Arc<Engine>,
+    plan: Plan,
+    closed: Stop,
 }
 
 impl Client {
@@ -30,27 +45,35 @@ impl Client {
     /// # Errors
     /// `Config`, naming the setting; `Internal` when the system grants no threads.
     pub fn new(builder: Builder) -> Result<Self> {
-        let client = builder.build()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("talentdata")
-            .enable_all()
-            .build()
-            .map_err(|error| {
-                Error::new(
-                    ErrorKind::Internal,
-                    format!("no threads for the client: {error}"),
-                )
-            })?;
-        Ok(Client {
-            client,
-            runtime: Arc::new(runtime),
-        })
+        Self::make(builder, None)
     }
 
-    /// The async client behind this one.
-    pub fn inner(&self) -> &AsyncClient {
-        &self.client
+    /// The same; each thread of the runtime first runs `start`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_thread_start(
+        builder: Builder,
+        start: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Self> {
+        Self::make(builder, Some(Arc::new(start)))
+    }
+
+    fn make(builder: Builder, on_thread_start: Option<engine::ThreadStart>) -> Result<Self> {
+        let plan = Plan {
+            config: builder.config()?,
+            on_thread_start,
+        };
+        Ok(Client(Arc::new(Shared {
+            engine: Engine::new(&plan)?,
+            plan,
+            closed: Stop::default(),
+        })))
+    }
+
+    /// Ends the calls under way in other threads, and all later ones, with `Closed`. Scans go on.
+    pub fn close(&self) {
+        self.0.closed.stop();
     }
 
     /// See [`AsyncClient::version`].
@@ -58,7 +81,7 @@ impl Client {
     /// # Errors
     /// As there.
     pub fn version(&self) -> Result<VersionResponse> {
-        self.runtime.block_on(self.client.version())
+        self.run(|client| async move { client.version().await })
     }
 
     /// See [`AsyncClient::check_version`].
@@ -70,8 +93,9 @@ impl Client {
         client_version: &str,
         categories: impl IntoIterator<Item = CategoryName>,
     ) -> Result<VersionCheckResponse> {
-        self.runtime
-            .block_on(self.client.check_version(client_version, categories))
+        let client_version = client_version.to_owned();
+        let categories: Vec<CategoryName> = categories.into_iter().collect();
+        self.run(|client| async move { client.check_version(&client_version, categories).await })
     }
 
     /// See [`AsyncClient::permissions`].
@@ -79,7 +103,7 @@ impl Client {
     /// # Errors
     /// As there.
     pub fn permissions(&self) -> Result<TokenPermissions> {
-        self.runtime.block_on(self.client.permissions())
+        self.run(|client| async move { client.permissions().await })
     }
 
     /// One page of a list, as the service sent it; see [`List::page`](crate::List::page).
@@ -87,85 +111,49 @@ impl Client {
     /// # Errors
     /// As there.
     pub fn page(&self, resource: Resource, limit: Option<u64>, offset: u64) -> Result<Page> {
-        self.runtime
-            .block_on(self.client.resource(resource).page(limit, offset))
+        self.run(move |client| async move { client.resource(resource).page(limit, offset).await })
     }
 
     /// Every record of a list, as the service sent it.
-    pub fn scan(&self, resource: Resource, options: ScanOptions) -> Scan {
-        let _entered = self.runtime.enter();
-        Scan {
-            scan: self.client.resource(resource).scan(options),
-            runtime: Arc::clone(&self.runtime),
-        }
-    }
-}
-
-/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>`.
-pub struct Scan {
-    // Dropped first, while its runtime still runs.
-    scan: AsyncScan,
-    runtime: Arc<Runtime>,
-}
-
-impl Scan {
-    /// The records of the next page that holds new ones; `None` at the end of the list.
-    pub fn next_batch(&mut self) -> Option<Result<Batch>> {
-        self.runtime.block_on(self.scan.next_batch())
-    }
-
-    /// What has been done so far; final once the scan has ended.
-    pub fn receipt(&self) -> Receipt {
-        self.scan.receipt()
-    }
-
-    /// See [`AsyncScan::into_batches`].
-    #[cfg(feature = "arrow")]
-    pub fn into_batches(self, rows: usize) -> BatchScan {
-        BatchScan {
-            scan: self.scan.into_batches(rows),
-            runtime: self.runtime,
-        }
-    }
-}
-
-impl Iterator for Scan {
-    type Item = Result<RawRecord>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.runtime.block_on(self.scan.next())
-    }
-}
-
-/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>`.
-#[cfg(feature = "arrow")]
-pub struct BatchScan {
-    // Dropped first, while its runtime still runs.
-    scan: crate::arrow::BatchScan,
-    runtime: Arc<Runtime>,
-}
-
-#[cfg(feature = "arrow")]
-impl BatchScan {
-    /// See [`crate::arrow::BatchScan::schema`].
     ///
     /// # Errors
-    /// As there.
-    pub fn schema(&mut self) -> Result<crate::arrow::SchemaRef> {
-        self.runtime.block_on(self.scan.schema())
+    /// `Closed` after [`close`](Self::close).
+    pub fn scan(&self, resource: Resource, options: ScanOptions) -> Result<Scan> {
+        let engine = self.engine()?;
+        let (client, runtime) = engine.parts()?;
+        let scan = {
+            let _entered = runtime.enter();
+            client.resource(resource).scan(options)
+        };
+        Ok(Scan::new(scan, Arc::clone(&engine)))
     }
 
-    /// What has been done so far; final once the scan has ended.
-    pub fn receipt(&self) -> Receipt {
-        self.scan.receipt()
+    fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let done = self.engine()?.run(&self.0.closed, verb)?;
+        done.ok_or_else(closed)
+    }
+
+    fn engine(&self) -> Result<Arc<Engine>> {
+        if self.0.closed.is_stopped() {
+            return Err(closed());
+        }
+        self.0.engine.here(&self.0.plan)
     }
 }
 
-#[cfg(feature = "arrow")]
-impl Iterator for BatchScan {
-    type Item = Result<crate::arrow::RecordBatch>;
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the client was closed")
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        self.runtime.block_on(self.scan.next())
+impl std::fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("Client")
+            .field(&self.0.plan.config)
+            .finish()
     }
 }

@@ -29,6 +29,7 @@ mod answer;
 mod auth;
 mod client;
 mod error;
+mod fields;
 mod list;
 mod meter;
 mod plan;
@@ -45,6 +46,7 @@ mod generated {
 pub use client::Client;
 pub use config::{Builder, Config, Timeouts};
 pub use error::{Error, ErrorKind, Result, drives_terminal};
+pub use fields::decoded;
 pub use list::List;
 pub use page::Page;
 pub use plan::Plan;

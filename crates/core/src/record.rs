@@ -65,6 +65,10 @@ impl RawRecord {
         from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.place.offset))
     }
 
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
     /// Which of the page's layouts its field names have.
     pub(crate) fn layout(&self) -> usize {
         self.place.layout

@@ -1,6 +1,6 @@
 //! The kinds of error, declared once for every language: number, name, exit code, retry.
 
-/// What sort of failure an [`Error`](crate::Error) is.
+/// What sort of failure an error is.
 ///
 /// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
 /// command line are made from them. They never change; new kinds are added at the end.

@@ -75,7 +75,7 @@ fn a_thread_without_a_runtime_gets_batches_too() {
         .client_secret(sandbox.client_secret());
     let client = blocking::Client::new(builder).unwrap();
     let scan = client.scan(Resource::Contacts, ScanOptions::default());
-    let mut scan = scan.into_batches(100);
+    let mut scan = scan.unwrap().into_batches(100).unwrap();
     assert!(scan.schema().unwrap().fields().len() > 5);
     let rows: Vec<usize> = scan
         .by_ref()

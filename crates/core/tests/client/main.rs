@@ -4,6 +4,7 @@
 
 #[cfg(feature = "arrow")]
 mod batches;
+mod blocking;
 mod cases;
 mod cuts;
 mod fault;

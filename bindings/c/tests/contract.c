@@ -1,0 +1,293 @@
+/* What the C interface promises beyond single calls: results, errors, and the host's state left alone. */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void wrong_numbers_and_texts(talentdata_client *client) {
+  void *slot = fixture_slot(0);
+  const uint32_t numbers[] = {0, 10, 0xAAAAAAAA, UINT32_MAX};
+  for (size_t i = 0; i < 4; i++) {
+    fixture_poison();
+    fixture_fails(talentdata_client_list(client, numbers[i], slot), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                  "resource: ", "a number that is no list");
+    fixture_fails(talentdata_client_page(client, numbers[i], 1, 0, slot), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                  "resource: ", "a number that is no list");
+    fixture_fails(talentdata_error_kind_name(numbers[i] == 10 ? 26 : numbers[i], slot),
+                  TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "kind: ", "a number that is no kind");
+  }
+  talentdata_scan_options *options;
+  OK(talentdata_scan_options_new(&options));
+  fixture_poison();
+  fixture_fails(talentdata_scan_options_set_consistency(options, 3), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "consistency: ", "a number that is no consistency");
+  fixture_fails(talentdata_scan_options_set_page_size(options, 0), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "records: ", "a page of no records");
+  talentdata_scan_options_free(options);
+  talentdata_config *config;
+  OK(talentdata_config_new(&config));
+  fixture_poison();
+  fixture_fails(talentdata_config_set_client_id_n(config, "a\xff", 2), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "client_id: it is not valid UTF-8 at byte 1", "text that is not UTF-8");
+  fixture_fails(talentdata_config_set_profile_n(config, "x", (size_t)1 << 30), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "profile: it is longer", "a text of 1 GiB");
+  fixture_fails(talentdata_config_set_log(config, 6, fixture_log, NULL), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "level: ", "a level that there is not");
+  OK(talentdata_config_set_client_id_n(config, "a\0b", 3));
+  fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG, "client_id: ", "a NUL within a text");
+  talentdata_config_free(config);
+  fixture_fails(talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 101, 0, slot),
+                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "limit: ", "a limit above 100");
+}
+
+static int is(talentdata_text text, const char *words) {
+  return text.data && text.length == strlen(words) && memcmp(text.data, words, text.length) == 0;
+}
+
+static void records(talentdata_client *client) {
+  talentdata_scan *scan;
+  talentdata_record *record, *kept = NULL;
+  talentdata_text text, json;
+  talentdata_resource list;
+  unsigned long count = 0;
+  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan));
+  for (;;) {
+    OK(talentdata_scan_next(scan, &record));
+    if (!record) break;
+    OK(talentdata_contact_id(record, &text));
+    CHECK(text.data != NULL);
+    if (count++ == 0) kept = record;
+    else talentdata_record_free(record);
+  }
+  talentdata_receipt *receipt;
+  uint64_t delivered;
+  talentdata_completeness completeness;
+  OK(talentdata_scan_receipt(scan, &receipt));
+  OK(talentdata_receipt_records(receipt, &delivered));
+  OK(talentdata_receipt_completeness(receipt, &completeness));
+  CHECK(delivered == count && count == strtoul(getenv("CONTACTS"), NULL, 10));
+  CHECK(completeness == TALENTDATA_COMPLETENESS_PROVEN);
+  talentdata_receipt_free(receipt);
+  OK(talentdata_scan_next(scan, &record));
+  CHECK(record == NULL);
+  talentdata_scan_free(scan);
+
+  /* A record outlives its scan. */
+  OK(talentdata_record_json(kept, &json));
+  CHECK(json.data[0] == '{' && json.data[json.length - 1] == '}');
+  OK(talentdata_record_find(kept, "", &text));
+  CHECK(text.data == json.data && text.length == json.length);
+  OK(talentdata_record_find(kept, "/no/such/value", &text));
+  CHECK(text.data == NULL && text.length == 0);
+  OK(talentdata_record_find_text_n(kept, "/firstName+", 10, &text));
+  talentdata_text name;
+  OK(talentdata_contact_first_name(kept, &name));
+  CHECK(name.length == text.length && memcmp(name.data, text.data, text.length) == 0);
+  OK(talentdata_record_resource(kept, &list));
+  CHECK(list == TALENTDATA_RESOURCE_CONTACTS);
+  fixture_poison();
+  fixture_fails(talentdata_record_find_text(kept, "", fixture_slot(0)), TALENTDATA_ERROR_KIND_SCHEMA, "not a string",
+                "a text that is none");
+  talentdata_record_free(kept);
+
+  talentdata_page *page;
+  const talentdata_record *lent;
+  size_t size;
+  OK(talentdata_client_page(client, TALENTDATA_RESOURCE_JA_SKILLS, 0, 2, &page));
+  OK(talentdata_page_count(page, &size));
+  CHECK(size > 0);
+  OK(talentdata_page_record(page, 0, &lent));
+  fixture_poison();
+  fixture_fails(talentdata_contact_email(lent, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "record: it is of the list ja_skills, not of contacts", "an accessor of another list");
+  fixture_fails(talentdata_page_record(page, size, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "index: ",
+                "an index that there is not");
+  talentdata_page_free(page);
+}
+
+static void models(talentdata_client *client) {
+  talentdata_version_response *version;
+  const talentdata_category_entry *entry;
+  talentdata_api_status status;
+  talentdata_text text;
+  size_t count;
+  OK(talentdata_client_version(client, &version));
+  OK(talentdata_version_response_api_status(version, &status));
+  OK(talentdata_version_response_api_status_text(version, &text));
+  CHECK(status == TALENTDATA_API_STATUS_OPERATIONAL && is(text, "operational"));
+  OK(talentdata_version_response_endpoints_count(version, &count));
+  CHECK(count == 6);
+  OK(talentdata_version_response_endpoints_find_n(version, "companies...", 9, &entry));
+  OK(talentdata_category_entry_model_version(entry, &text));
+  CHECK(text.data == NULL);
+  OK(talentdata_version_response_endpoints_find(version, "taxonomy", &entry));
+  OK(talentdata_category_entry_model_version(entry, &text));
+  CHECK(text.data != NULL);
+  OK(talentdata_version_response_endpoints_find(version, "none", &entry));
+  CHECK(entry == NULL);
+  talentdata_version_response_free(version);
+}
+
+static void arrow(talentdata_client *client) {
+  talentdata_scan *scan;
+  struct ArrowArrayStream stream;
+  struct ArrowArray batch;
+  int64_t rows = 0;
+  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan));
+  OK(talentdata_scan_arrow_stream(scan, &stream));
+  fixture_poison();
+  fixture_fails(talentdata_scan_next(scan, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "Arrow stream",
+                "a record of a scan that is a stream");
+  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "Arrow stream", "a second stream");
+  for (;;) {
+    CHECK(stream.get_next(&stream, &batch) == 0);
+    if (!batch.release) break;
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  CHECK(rows == atol(getenv("CONTACTS")));
+  talentdata_scan_free(scan);
+  stream.release(&stream);
+
+  /* Stopped, a stream answers an error; it outlives scan and client. */
+  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan));
+  OK(talentdata_scan_arrow_stream(scan, &stream));
+  OK(talentdata_scan_cancel(scan));
+  talentdata_scan_free(scan);
+  int answer;
+  while ((answer = stream.get_next(&stream, &batch)) == 0 && batch.release) batch.release(&batch);
+  CHECK(answer != 0 && strstr(stream.get_last_error(&stream), "stopped"));
+  stream.release(&stream);
+
+  talentdata_record *record;
+  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan));
+  OK(talentdata_scan_next(scan, &record));
+  talentdata_record_free(record);
+  fixture_poison();
+  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "a record was taken", "a stream of a scan that was begun");
+  talentdata_scan_free(scan);
+}
+
+static void errors(void) {
+  talentdata_config *config;
+  talentdata_client *client;
+  talentdata_text text;
+  OK(talentdata_config_new(&config));
+  OK(talentdata_config_set_client_secret(config, "CANARY"));
+  OK(talentdata_client_new(config, &client));
+  talentdata_config_free(config);
+  talentdata_token_permissions *permissions = NULL;
+  talentdata_error *error = talentdata_client_permissions(client, &permissions);
+  CHECK(talentdata_error_code(error) == TALENTDATA_ERROR_KIND_AUTH && permissions == NULL);
+  CHECK(talentdata_error_status(error) == 401);
+  CHECK(talentdata_error_retry_after_ms(error) == -1 && talentdata_error_page_offset(error) == -1);
+  CHECK(is(talentdata_error_operation(error), "createToken") && !talentdata_error_is_retryable(error));
+  text = talentdata_error_message(error);
+  CHECK(!memmem(text.data, text.length, "CANARY", 6));
+  OK(talentdata_error_kind_name(talentdata_error_code(error), &text));
+  CHECK(is(text, "Auth"));
+  talentdata_error_free(error);
+  talentdata_client_free(client);
+
+  /* Nobody listens at port 1. */
+  OK(talentdata_config_new(&config));
+  OK(talentdata_config_set_base_url(config, "http://127.0.0.1:1"));
+  OK(talentdata_config_set_max_attempts(config, 2));
+  OK(talentdata_client_new(config, &client));
+  talentdata_config_free(config);
+  fixture_poison();
+  error = talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 1, 40, fixture_slot(0));
+  CHECK(talentdata_error_page_offset(error) == 40);
+  CHECK(talentdata_error_is_retryable(error) && talentdata_error_status(error) == 0);
+  fixture_fails(error, TALENTDATA_ERROR_KIND_CONNECT, "cannot connect", "nobody listens");
+  fixture_fails(talentdata_client_version(client, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONNECT, "after 2 attempts",
+                "an attempt is counted");
+  talentdata_client_free(client);
+  CHECK(talentdata_error_code(NULL) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  CHECK(is(talentdata_error_message(NULL), "error: it is NULL") && talentdata_error_status(NULL) == 0);
+}
+
+/* Signals that arrive at the library's threads would surprise an application; SIGPIPE would end it. */
+static void the_host_is_left_alone(talentdata_client *client) {
+  sigset_t before, after;
+  struct sigaction pipe_before, pipe_after;
+  char place[64];
+  snprintf(place, sizeof place, "%s", setlocale(LC_ALL, NULL));
+  pthread_sigmask(SIG_SETMASK, NULL, &before);
+  sigaction(SIGPIPE, NULL, &pipe_before);
+  errno = 4711;
+  talentdata_version_response *version;
+  OK(talentdata_client_version(client, &version));
+  talentdata_version_response_free(version);
+  CHECK(errno == 4711);
+  fixture_poison();
+  talentdata_error *error = talentdata_client_list(client, 99, fixture_slot(0));
+  CHECK(errno == 4711);
+  talentdata_error_free(error);
+  pthread_sigmask(SIG_SETMASK, NULL, &after);
+  sigaction(SIGPIPE, NULL, &pipe_after);
+  for (int number = 1; number < 32; number++) CHECK(sigismember(&before, number) == sigismember(&after, number));
+  CHECK(pipe_before.sa_handler == pipe_after.sa_handler && pipe_after.sa_handler == SIG_DFL);
+  CHECK(strcmp(place, setlocale(LC_ALL, NULL)) == 0);
+}
+
+/* The client is used in the parent, then in a child of it, then in the parent again. */
+static void after_a_fork(talentdata_client *client) {
+  talentdata_scan *scan;
+  talentdata_record *record;
+  talentdata_version_response *version;
+  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_VACANCIES, &scan));
+  OK(talentdata_scan_next(scan, &record));
+  talentdata_record_free(record);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    OK(talentdata_client_version(client, &version));
+    talentdata_version_response_free(version);
+    talentdata_error *error = NULL;
+    do {
+      error = talentdata_scan_next(scan, &record);
+      if (!error) talentdata_record_free(record);
+    } while (!error && record);
+    int closed = error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_CLOSED;
+    talentdata_error_free(error);
+    talentdata_scan_free(scan);
+    unsigned long count = 0;
+    OK(talentdata_client_list(client, TALENTDATA_RESOURCE_POOLS, &scan));
+    for (; talentdata_scan_next(scan, &record) == NULL && record; count++) talentdata_record_free(record);
+    talentdata_scan_free(scan);
+    talentdata_client_free(client);
+    /* What the child must not touch is lost in it; another program in its place tells how it went. */
+    const char *verdict = closed && count ? "true" : "false";
+    execlp(verdict, verdict, (char *)NULL);
+    _exit(1);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  OK(talentdata_client_version(client, &version));
+  talentdata_version_response_free(version);
+  talentdata_scan_free(scan);
+}
+
+int main(void) {
+  talentdata_client *client;
+  OK(talentdata_client_from_environment(&client));
+  wrong_numbers_and_texts(client);
+  records(client);
+  models(client);
+  arrow(client);
+  errors();
+  the_host_is_left_alone(client);
+  after_a_fork(client);
+  talentdata_client_free(client);
+  return fixture_verdict();
+}

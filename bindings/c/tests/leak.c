@@ -1,0 +1,9 @@
+/* A handle that is not freed on purpose: leak checkers must report it, which shows that they are on. */
+#include <talentdata.h>
+
+int main(void) {
+  talentdata_config *config;
+  talentdata_error_free(talentdata_config_new(&config));
+  config = NULL;
+  return 0;
+}

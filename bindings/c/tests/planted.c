@@ -1,0 +1,13 @@
+/* A bug on purpose: the sanitizer must report it, which shows that it is on. */
+#include <stdlib.h>
+#include <talentdata.h>
+
+int main(void) {
+  talentdata_config *config;
+  talentdata_error_free(talentdata_config_new(&config));
+  talentdata_config_free(config);
+  volatile char *bytes = malloc(8);
+  bytes[8] = 1;
+  free((void *)bytes);
+  return 0;
+}

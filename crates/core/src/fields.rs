@@ -1,0 +1,145 @@
+//! Single fields of a record, read from its text when they are asked for.
+
+use crate::answer::from_json;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json;
+use crate::record::RawRecord;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+impl RawRecord {
+    /// The raw JSON of the value that a JSON pointer (RFC 6901) names; none when there is none.
+    ///
+    /// Of a name that occurs twice the last counts.
+    pub fn pointer(&self, pointer: &str) -> Option<&str> {
+        let mut value = self.as_bytes();
+        if !pointer.is_empty() {
+            for step in pointer.strip_prefix('/')?.split('/') {
+                value = child(value, &step.replace("~1", "/").replace("~0", "~"))?;
+            }
+        }
+        std::str::from_utf8(value).ok()
+    }
+
+    /// The raw JSON of a field; none when it is absent or null.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let value = std::str::from_utf8(member(self.as_bytes(), name)?).ok()?;
+        (value != "null").then_some(value)
+    }
+
+    /// The text of a string field, its escapes resolved; none when it is absent or null.
+    ///
+    /// # Errors
+    /// `Schema`, naming record and field, when it is no string.
+    pub fn text_field(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
+        match self.field(name) {
+            None => Ok(None),
+            Some(raw) => match decoded(raw) {
+                Some(text) => Ok(Some(text)),
+                None => self.read(name, raw).map(|text: String| Some(text.into())),
+            },
+        }
+    }
+
+    /// A field as `T`; none when it is absent or null.
+    ///
+    /// # Errors
+    /// `Schema`, naming record and field, when it is of another type.
+    pub fn typed_field<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        self.field(name).map(|raw| self.read(name, raw)).transpose()
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str, raw: &str) -> Result<T> {
+        let place = format!("record {} of the page: {name}", self.place().index);
+        from_json(raw, &place).map_err(|error| error.with_offset(self.place().offset))
+    }
+
+    /// The error for a documented field that every record should carry and this one does not.
+    pub fn missing_field(&self, name: &str) -> Error {
+        let index = self.place().index;
+        let message = format!("record {index} of the page: the field {name} is missing");
+        Error::new(ErrorKind::Schema, message).with_offset(self.place().offset)
+    }
+}
+
+/// The text of a raw JSON string, its escapes resolved; none when it is no string.
+pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
+    json::text(raw.strip_prefix('"')?.strip_suffix('"')?.as_bytes())
+}
+
+fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
+    match value.first()? {
+        b'{' => member(value, step),
+        b'[' => {
+            // RFC 6901 knows no leading zeros and no signs.
+            let plain = step == "0" || !step.starts_with(['0', '+']);
+            let index: usize = step.parse().ok().filter(|_| plain)?;
+            let items: Vec<&'a RawValue> = serde_json::from_slice(value).ok()?;
+            items.get(index).map(|item| item.get().as_bytes())
+        }
+        _ => None,
+    }
+}
+
+fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let is_it = |raw: &[u8]| {
+        raw == name.as_bytes()
+            || (raw.contains(&b'\\') && json::text(raw).is_some_and(|text| text == name))
+    };
+    let found = json::members(object).filter(|(raw, _)| is_it(raw)).last();
+    found.map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Place;
+
+    fn record(json: &'static str) -> RawRecord {
+        let place = Place {
+            offset: 200,
+            index: 3,
+            layout: 0,
+        };
+        RawRecord::new(json.into(), RawRecord::of_json(json).identity(), place)
+    }
+
+    #[test]
+    fn a_pointer_finds_what_the_standard_says() {
+        let record =
+            record(r#"{"a":{"b":[10,{"c/d":"x","~":1}]},"":0,"t\u0065xt":"\u00e9","a2":1,"a2":2}"#);
+        for (pointer, found) in [
+            ("", Some(record.as_str())),
+            ("/a/b/0", Some("10")),
+            ("/a/b/00", None),
+            ("/a/b/+0", None),
+            ("/a/b/-", None),
+            ("/a/b/2", None),
+            ("/a/b/1/c~1d", Some("\"x\"")),
+            ("/a/b/1/~0", Some("1")),
+            ("/", Some("0")),
+            ("/text", Some("\"\\u00e9\"")),
+            ("/a2", Some("2")),
+            ("/a/b/0/x", None),
+            ("a", None),
+        ] {
+            assert_eq!(record.pointer(pointer), found, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_named_with_its_record() {
+        let record = record(r#"{"text":"a\nb","number":7,"none":null}"#);
+        assert_eq!(record.text_field("text").unwrap().unwrap(), "a\nb");
+        assert_eq!(record.typed_field::<i64>("number").unwrap(), Some(7));
+        assert_eq!(record.text_field("none").unwrap(), None);
+        assert_eq!(record.text_field("absent").unwrap(), None);
+        let error = record.text_field("number").unwrap_err();
+        assert_eq!(
+            (error.kind(), error.offset()),
+            (ErrorKind::Schema, Some(200))
+        );
+        assert!(error.message().contains("record 3") && error.message().contains("number"));
+    }
+}

@@ -1,0 +1,92 @@
+//! The blocking client: stopped and closed from other threads, and polled with a waker.
+
+use crate::secrets;
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
+use std::thread::Thread;
+use talentdata_core::blocking::Client;
+use talentdata_core::types::Resource;
+use talentdata_core::{ErrorKind, ScanOptions};
+use talentdata_sandbox::{Options, Sandbox, limit::Policy};
+
+fn start() -> (Sandbox, Client) {
+    secrets::listen();
+    let sandbox = Sandbox::start(Options {
+        policy: Policy::Unlimited,
+        ..Options::default()
+    })
+    .unwrap();
+    let settings = Client::builder()
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(sandbox.client_secret());
+    let client = Client::new(settings).unwrap();
+    (sandbox, client)
+}
+
+#[test]
+fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
+    let (_sandbox, client) = start();
+    let mut scan = client
+        .scan(Resource::Contacts, ScanOptions::default())
+        .unwrap();
+    let batch = scan.next_batch().unwrap().unwrap();
+    let stop = scan.stop_handle();
+    std::thread::spawn(move || stop.stop()).join().unwrap();
+    for _ in 0..2 {
+        let error = scan.next_batch().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+    assert!(scan.receipt().records >= batch.records.len() as u64);
+}
+
+#[test]
+fn a_closed_client_refuses_calls_and_its_scans_go_on() {
+    let (_sandbox, client) = start();
+    let scan = client
+        .scan(Resource::Pools, ScanOptions::default())
+        .unwrap();
+    client.close();
+    assert_eq!(client.version().unwrap_err().kind(), ErrorKind::Closed);
+    let again = client.scan(Resource::Pools, ScanOptions::default());
+    assert_eq!(again.err().unwrap().kind(), ErrorKind::Closed);
+    assert!(scan.map(|record| record.unwrap()).count() > 0);
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_polled_scan_wakes_whoever_polls_it() {
+    let (_sandbox, client) = start();
+    let options = ScanOptions {
+        page_size: Some(10),
+        ..ScanOptions::default()
+    };
+    let mut scan = client.scan(Resource::Contacts, options.clone()).unwrap();
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut polled = Vec::new();
+    loop {
+        match scan.poll_batch(&waker) {
+            Poll::Ready(Some(batch)) => polled.extend(batch.unwrap().records),
+            Poll::Ready(None) => break,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+    let waited = client.scan(Resource::Contacts, options).unwrap();
+    assert!(waited.map(|record| record.unwrap()).eq(polled));
+}
+
+#[tokio::test]
+async fn a_blocking_call_within_a_runtime_is_refused() {
+    let (_sandbox, client) = start();
+    assert_eq!(
+        client.version().unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+}

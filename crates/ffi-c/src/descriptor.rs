@@ -1,0 +1,52 @@
+//! A file descriptor that an event loop can poll: readable when a scan has something to say.
+
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
+use std::task::Wake;
+
+/// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
+/// neither does reading.
+pub(crate) struct Doorbell {
+    listen: PipeReader,
+    bell: PipeWriter,
+    rung: Mutex<bool>,
+}
+
+impl Doorbell {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        let (listen, bell) = std::io::pipe()?;
+        Ok(Doorbell {
+            listen,
+            bell,
+            rung: Mutex::new(false),
+        })
+    }
+
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.listen.as_raw_fd()
+    }
+
+    /// Makes the descriptor readable.
+    pub(crate) fn ring(&self) {
+        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*rung {
+            *rung = (&self.bell).write_all(&[1]).is_ok();
+        }
+    }
+
+    /// Makes it unreadable.
+    pub(crate) fn hush(&self) {
+        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        if *rung {
+            *rung = (&self.listen).read_exact(&mut [0]).is_err();
+        }
+    }
+}
+
+impl Wake for Doorbell {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+}

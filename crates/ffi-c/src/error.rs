@@ -1,0 +1,155 @@
+//! The error handle: what went wrong, and what is known of the call that failed.
+
+use crate::boundary::{guard, guard_or, slot};
+use crate::text::Text;
+use std::mem::MaybeUninit;
+use talentdata_core::{Error as CoreError, ErrorKind};
+
+/// What went wrong. Freed by talentdata_error_free. It holds no secret, no token and no query string.
+pub struct Error {
+    inner: CoreError,
+    report: String,
+}
+
+impl Error {
+    pub(crate) fn new(inner: CoreError) -> Self {
+        let report = inner.to_string();
+        Error { inner, report }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.inner.kind()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        self.inner.message()
+    }
+}
+
+/// What is said of an error that is NULL.
+const NONE: &str = "error: it is NULL";
+
+/// What sort of failure it is, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_code(error: Option<&Error>) -> ErrorKind {
+    error.map_or(ErrorKind::InvalidArgument, |error| error.inner.kind())
+}
+
+/// One line for people, with all that is known of the failure.
+///
+/// Ownership: the text is lent until the error is freed; of an error that is NULL it is constant.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_message(error: Option<&Error>) -> Text {
+    Text::of(error.map_or(NONE, |error| &error.report))
+}
+
+/// The operation of the service that failed, such as listContacts; absent when none did.
+///
+/// Ownership: the text is constant.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_operation(error: Option<&Error>) -> Text {
+    Text::of_option(error.and_then(|error| error.inner.operation()))
+}
+
+/// The HTTP status, 100 to 599; 0 when the service did not answer or `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_status(error: Option<&Error>) -> u16 {
+    let status = error.and_then(|error| error.inner.status());
+    status.unwrap_or(0)
+}
+
+/// How many times the request was sent; 0 when it never was or `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_attempts(error: Option<&Error>) -> u32 {
+    error.map_or(0, |error| error.inner.attempts())
+}
+
+/// How long the service asked to wait, in milliseconds; -1 when it did not or `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 {
+    let wait = error.and_then(|error| error.inner.retry_after());
+    wait.map_or(-1, |wait| {
+        i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+/// The offset of the page that failed, in records; -1 when no page did or `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_page_offset(error: Option<&Error>) -> i64 {
+    let offset = error.and_then(|error| error.inner.offset());
+    offset.map_or(-1, |offset| i64::try_from(offset).unwrap_or(i64::MAX))
+}
+
+/// The service's own name for the request; absent when it sent none.
+///
+/// Ownership: the text is lent until the error is freed.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_request_id(error: Option<&Error>) -> Text {
+    Text::of_option(error.and_then(|error| error.inner.request_id()))
+}
+
+/// The beginning of the service's answer, scrubbed of secrets, at most 512 bytes; absent when there is none.
+///
+/// Ownership: the text is lent until the error is freed.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_body(error: Option<&Error>) -> Text {
+    Text::of_option(error.and_then(|error| error.inner.body()))
+}
+
+/// Whether the same call may succeed later without a change; false when `error` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_is_retryable(error: Option<&Error>) -> bool {
+    error.is_some_and(|error| error.inner.kind().is_retryable())
+}
+
+/// The name of an error kind, the same in every language: RateLimited.
+///
+/// @param kind a talentdata_error_kind
+/// @param text_out the name
+/// Ownership: the text is constant.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for a number that is no kind.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_kind_name(
+    kind: u32,
+    text_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let out = slot(text_out, "text_out")?;
+        let found = ErrorKind::ALL
+            .into_iter()
+            .find(|known| known.number() == kind);
+        let found = found.ok_or_else(|| {
+            crate::boundary::invalid("kind", format_args!("{kind} is no error kind"))
+        })?;
+        out.write(Text::of(found.name()));
+        Ok(())
+    })
+}
+
+/// Frees an error; nothing happens when it is NULL.
+///
+/// Ownership: takes `error`; it and the texts lent by it must not be used any more.
+/// Threads: any, one at a time per error.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_free(error: Option<Box<Error>>) {
+    guard_or((), || drop(error));
+}

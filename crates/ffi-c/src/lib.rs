@@ -1,0 +1,33 @@
+//! libtalentdata: the client of the talent data service for C and C++.
+//!
+//! Ownership is in the signatures: `&T` lends, `Box<T>` gives, an error is the return value, and an
+//! out slot is written only on success. Every export goes through [`boundary::guard`].
+
+#![deny(unsafe_op_in_unsafe_fn)]
+// No item is reachable from Rust: the exported symbols are the interface.
+#![allow(unreachable_pub)]
+
+#[cfg(panic = "abort")]
+compile_error!("a panic must become an error: build libtalentdata with panic = \"unwind\"");
+
+mod arrow;
+mod boundary;
+mod client;
+mod config;
+mod descriptor;
+mod error;
+mod library;
+mod limits;
+mod log;
+mod model;
+mod options;
+mod page;
+mod receipt;
+mod record;
+mod scan;
+mod source;
+mod text;
+#[rustfmt::skip]
+mod generated {
+    pub(crate) mod models;
+}

@@ -1,0 +1,194 @@
+//! The record handle: its JSON, and single values of it by JSON pointer.
+
+use crate::boundary::{get, guard_or, invalid, terminated, text};
+use crate::error::Error;
+use crate::generated::models::Resource;
+use crate::text::{Kept, Text};
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use talentdata_core::types::Resource as List;
+use talentdata_core::{Error as CoreError, ErrorKind, RawRecord, Result, decoded};
+
+/// A record of a list, as the service sent it; immutable. A record given to the caller is freed by
+/// talentdata_record_free; one lent by a page is not.
+pub struct Record {
+    pub(crate) raw: RawRecord,
+    pub(crate) resource: List,
+    kept: Kept,
+}
+
+impl Record {
+    pub(crate) fn new(raw: RawRecord, resource: List) -> Self {
+        Record {
+            raw,
+            resource,
+            kept: Kept::default(),
+        }
+    }
+
+    /// The record, when it is of one of these lists.
+    pub(crate) fn of(&self, lists: &[List]) -> Result<&RawRecord> {
+        if lists.contains(&self.resource) {
+            return Ok(&self.raw);
+        }
+        let names: Vec<&str> = lists.iter().map(|list| list.name()).collect();
+        let (own, names) = (self.resource, names.join(", "));
+        Err(invalid(
+            "record",
+            format_args!("it is of the list {own}, not of {names}"),
+        ))
+    }
+
+    /// A documented text field; absent where the record has none and need not.
+    pub(crate) fn text(&self, lists: &[List], name: &str, required: bool) -> Result<Text> {
+        let raw = self.of(lists)?;
+        match raw.text_field(name)? {
+            Some(text) => Ok(Text::of(self.kept.keep(text))),
+            None if required => Err(raw.missing_field(name)),
+            None => Ok(Text::ABSENT),
+        }
+    }
+
+    fn find_text(&self, pointer: &str) -> Result<Text> {
+        let Some(found) = self.raw.pointer(pointer).filter(|raw| *raw != "null") else {
+            return Ok(Text::ABSENT);
+        };
+        let text = decoded(found).ok_or_else(|| {
+            let message = format!("the value at {pointer:?} is not a string");
+            CoreError::new(ErrorKind::Schema, message)
+        })?;
+        Ok(Text::of(self.kept.keep(text)))
+    }
+}
+
+/// The record's JSON, byte for byte as the service sent it.
+///
+/// @param record the record
+/// @param json_out the JSON text
+/// Ownership: `*json_out` is lent until the record is freed.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_json(
+    record: Option<&Record>,
+    json_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (json_out, "json_out"), |record| {
+        Ok(Text::of(record.raw.as_str()))
+    })
+}
+
+/// The list that the record is of, a talentdata_resource.
+///
+/// @param record the record
+/// @param resource_out the number of the list
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_resource(
+    record: Option<&Record>,
+    resource_out: Option<&mut MaybeUninit<Resource>>,
+) -> Option<Box<Error>> {
+    get(
+        (record, "record"),
+        (resource_out, "resource_out"),
+        |record| {
+            let mut all = Resource::ALL.into_iter();
+            let found = all.find(|(_, list)| *list == record.resource);
+            found
+                .map(|(number, _)| number)
+                .ok_or_else(|| invalid("record", "its list has no number"))
+        },
+    )
+}
+
+/// The JSON of one value, by JSON pointer (RFC 6901) such as /address/city.
+///
+/// @param record the record
+/// @param pointer UTF-8 text, ended by a NUL
+/// @param json_out the value's JSON text; absent when there is no such value
+/// Ownership: lends the inputs; `*json_out` is lent until the record is freed.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_find(
+    record: Option<&Record>,
+    pointer: *const c_char,
+    json_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (json_out, "json_out"), |record| {
+        let pointer = terminated(&pointer, "pointer")?;
+        Ok(Text::of_option(record.raw.pointer(pointer)))
+    })
+}
+
+/// The same for a pointer of `length` bytes that no NUL ends.
+///
+/// @param record the record
+/// @param pointer UTF-8 text
+/// @param length its length in bytes
+/// @param json_out the value's JSON text; absent when there is no such value
+/// Ownership: as talentdata_record_find.
+/// Threads: any.
+/// Errors: as talentdata_record_find.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_find_n(
+    record: Option<&Record>,
+    pointer: *const c_char,
+    length: usize,
+    json_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (json_out, "json_out"), |record| {
+        let pointer = text(&pointer, length, "pointer")?;
+        Ok(Text::of_option(record.raw.pointer(pointer)))
+    })
+}
+
+/// The text of one string, its escapes resolved, by JSON pointer.
+///
+/// @param record the record
+/// @param pointer UTF-8 text, ended by a NUL
+/// @param text_out the string's text; absent when there is no such value, or it is null
+/// Ownership: lends the inputs; `*text_out` is lent until the record is freed.
+/// Threads: any.
+/// Errors: SCHEMA when the value is no string; INVALID_ARGUMENT as talentdata_record_find.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_find_text(
+    record: Option<&Record>,
+    pointer: *const c_char,
+    text_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (text_out, "text_out"), |record| {
+        record.find_text(terminated(&pointer, "pointer")?)
+    })
+}
+
+/// The same for a pointer of `length` bytes that no NUL ends.
+///
+/// @param record the record
+/// @param pointer UTF-8 text
+/// @param length its length in bytes
+/// @param text_out the string's text; absent when there is no such value, or it is null
+/// Ownership: as talentdata_record_find_text.
+/// Threads: any.
+/// Errors: as talentdata_record_find_text.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_find_text_n(
+    record: Option<&Record>,
+    pointer: *const c_char,
+    length: usize,
+    text_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (text_out, "text_out"), |record| {
+        record.find_text(text(&pointer, length, "pointer")?)
+    })
+}
+
+/// Frees a record; nothing happens when it is NULL. Not for records lent by a page.
+///
+/// Ownership: takes `record`, and with it the texts that it lent.
+/// Threads: one at a time per record.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_free(record: Option<Box<Record>>) {
+    guard_or((), || drop(record));
+}

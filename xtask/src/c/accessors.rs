@@ -1,0 +1,158 @@
+//! `crates/ffi-c`: handles, accessors and enums for what the spec documents.
+
+use super::of_answer::answer;
+use super::of_record::record;
+use super::shapes::{Model, Shape, enums, models};
+use crate::normalise::OpenEnum;
+use crate::rust::print;
+use crate::spec::Spec;
+use heck::ToUpperCamelCase;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+/// The file; the exported functions are in the spec's order.
+pub(crate) fn file(spec: &Spec) -> Result<String, String> {
+    let models = models(spec);
+    let resources = resources(spec);
+    let enums = enums(spec, &models);
+    let enums = enums.iter().map(open_enum);
+    let optionals = optionals(&models);
+    let items = models.iter().map(|model| {
+        if model.is_record() {
+            record(model)
+        } else {
+            answer(model)
+        }
+    });
+    print(quote! {
+        #![allow(unused_imports, reason = "which are needed depends on the spec")]
+        use crate::boundary::{get, guard_or, terminated, text};
+        use crate::error::Error;
+        use crate::model::{at, each, find, json, named};
+        use crate::record::Record;
+        use crate::text::Text;
+        use std::ffi::c_char;
+        use std::mem::MaybeUninit;
+        use talentdata_core::types::{self, Resource as Lists};
+        use talentdata_core::Result;
+
+        #resources
+        #optionals
+        #(#enums)*
+        #(#items)*
+    })
+}
+
+fn resources(spec: &Spec) -> TokenStream {
+    let rows = spec
+        .lists()
+        .zip(1_u32..)
+        .map(|((operation, list), number)| {
+            let name = format_ident!("{}", list.name.to_upper_camel_case());
+            let doc = format!(" {} (`{}`).", operation.summary, operation.path);
+            quote!(#[doc = #doc] #name = #number)
+        });
+    let names: Vec<Ident> = spec
+        .lists()
+        .map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case()))
+        .collect();
+    let count = names.len();
+    quote! {
+        /// The paginated lists of the service (section 4).
+        #[derive(Clone, Copy)]
+        #[repr(u32)]
+        pub enum Resource { #(#rows),* }
+
+        impl Resource {
+            /// Every list by its number.
+            pub(crate) const ALL: [(Resource, Lists); #count] = [#((Resource::#names, Lists::#names)),*];
+        }
+    }
+}
+
+fn open_enum(known: &OpenEnum) -> TokenStream {
+    let name = format_ident!("{}", known.name);
+    let doc = format!(" {}", known.description);
+    let variants: Vec<Ident> = known
+        .values
+        .iter()
+        .map(|value| format_ident!("{}", value.to_upper_camel_case()))
+        .collect();
+    let rows = known
+        .values
+        .iter()
+        .zip(&variants)
+        .zip(1_u32..)
+        .map(|((value, variant), number)| {
+            let doc = format!(" `{value}`");
+            quote!(#[doc = #doc] #variant = #number)
+        });
+    quote! {
+        #[doc = #doc]
+        #[derive(Clone, Copy)]
+        #[repr(u32)]
+        pub enum #name {
+            /// A value that the document does not show; the text tells it.
+            Other = 0,
+            #(#rows),*
+        }
+
+        impl #name {
+            fn of(known: &types::#name) -> Self {
+                match known {
+                    #(types::#name::#variants => #name::#variants,)*
+                    _ => #name::Other,
+                }
+            }
+        }
+    }
+}
+
+/// The types of optional numbers and truth values, where the spec has such fields.
+fn optionals(models: &[Model]) -> TokenStream {
+    let wanted = |wanted: fn(&Shape) -> bool| {
+        let mut fields = models.iter().flat_map(|model| &model.fields);
+        fields.any(|field| !field.required && wanted(&field.shape))
+    };
+    let kinds = [
+        (
+            wanted(|shape| matches!(shape, Shape::Integer)),
+            "OptionalInteger",
+            quote!(i64),
+        ),
+        (
+            wanted(|shape| matches!(shape, Shape::Number)),
+            "OptionalNumber",
+            quote!(f64),
+        ),
+        (
+            wanted(|shape| matches!(shape, Shape::Boolean)),
+            "OptionalBoolean",
+            quote!(bool),
+        ),
+    ];
+    let types = kinds
+        .into_iter()
+        .filter(|(used, ..)| *used)
+        .map(|(_, name, kind)| {
+            let name = format_ident!("{name}");
+            quote! {
+                /// A value that need not be there.
+                #[repr(C)]
+                #[derive(Clone, Copy)]
+                pub struct #name {
+                    /// Whether it is there.
+                    pub present: bool,
+                    /// The value; zero where it is not there.
+                    pub value: #kind,
+                }
+
+                impl From<Option<#kind>> for #name {
+                    fn from(value: Option<#kind>) -> Self {
+                        #name { present: value.is_some(), value: value.unwrap_or_default() }
+                    }
+                }
+            }
+        });
+    quote!(#(#types)*)
+}

@@ -1,0 +1,12 @@
+//! Files of the C library that the spec and the Rust signatures yield: accessors, headers, lists, tests.
+
+mod accessor;
+pub(crate) mod accessors;
+pub(crate) mod cpp;
+pub(crate) mod header;
+pub(crate) mod nulls;
+mod of_answer;
+mod of_record;
+mod parse;
+mod shapes;
+pub(crate) mod symbols;

@@ -1,0 +1,191 @@
+//! The part `c` of the tests: real C and C++ programs against an installed library and a sandbox.
+//!
+//! They are built the ways people build (CMake, plain compiler with pkg-config; shared, static; C11,
+//! C++17, C++20), and run as they are, under valgrind and with the address sanitizer.
+
+mod bench;
+mod memory;
+mod programs;
+mod sandbox;
+mod tools;
+
+use crate::{Outcome, dist};
+use bench::Bench;
+use programs::{EXAMPLES, TESTS};
+use sandbox::Sandbox;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use tools::{pkg_config, said};
+
+/// What the library is built as; fat LTO is for what is handed out.
+const PROFILE: &str = "release";
+
+/// A check and its name.
+type Step = (&'static str, fn(&Bench) -> Outcome);
+
+/// Runs the part.
+pub(crate) fn run(root: &Path) -> Outcome {
+    let folder = root.join("target/c");
+    let bench = Bench {
+        root: root.to_owned(),
+        prefix: folder.join("prefix"),
+        out: folder.join("out"),
+        sandbox: Sandbox::start(root)?,
+    };
+    // What an earlier run left behind would hide a file that is no longer installed.
+    for old in [&bench.prefix, &bench.out] {
+        if old.exists() {
+            std::fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
+        }
+    }
+    std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
+    dist::c(root, &bench.prefix, PROFILE)?;
+    let steps: [Step; 6] = [
+        ("symbols", symbols),
+        ("plain compiler and pkg-config, shared", shared),
+        ("plain compiler and pkg-config, static", linked_in),
+        ("CMake", cmake),
+        ("address sanitizer", memory::sanitizer),
+        ("valgrind", memory::valgrind),
+    ];
+    for (name, step) in steps {
+        let started = Instant::now();
+        step(&bench).map_err(|error| format!("{name}: {error}"))?;
+        println!("-- {name}: passed in {} s", started.elapsed().as_secs());
+    }
+    Ok(())
+}
+
+/// The library exports what the committed list says, and holds nothing of the sandbox.
+fn symbols(bench: &Bench) -> Outcome {
+    let library = bench.prefix.join("lib/libtalentdata.so");
+    let table = said(
+        Command::new("nm")
+            .args(["-D", "--defined-only", "-P"])
+            .arg(&library),
+    )?;
+    let mut exported: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    exported.sort_unstable();
+    let list = std::fs::read_to_string(bench.root.join("bindings/c/symbols.txt"))
+        .map_err(|error| error.to_string())?;
+    let mut listed: Vec<&str> = list
+        .lines()
+        .filter(|line| line.starts_with("talentdata_"))
+        .collect();
+    listed.sort_unstable();
+    if exported != listed {
+        let odd: Vec<&&str> = exported
+            .iter()
+            .filter(|name| !listed.contains(name))
+            .chain(listed.iter().filter(|name| !exported.contains(name)))
+            .collect();
+        return Err(format!(
+            "the library and bindings/c/symbols.txt differ in {odd:?}"
+        ));
+    }
+    let dynamic = said(Command::new("readelf").arg("-d").arg(&library))?;
+    if !dynamic.contains("Library soname: [libtalentdata.so.") {
+        return Err("the library has no SONAME".into());
+    }
+    let bytes = std::fs::read(&library).map_err(|error| error.to_string())?;
+    // The name of the header that marks every answer of the sandbox.
+    let mark = b"x-talentdata-sandbox";
+    if bytes.windows(mark.len()).any(|window| window == mark) {
+        return Err("the library holds the sandbox".into());
+    }
+    Ok(())
+}
+
+fn shared(bench: &Bench) -> Outcome {
+    let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
+    for example in EXAMPLES {
+        bench.check_example(example, "shared", &flags)?;
+    }
+    for test in TESTS {
+        for standard in test.standards {
+            let program = bench.build(
+                &bench.tests(),
+                test.sources,
+                standard,
+                test.flags,
+                "shared",
+                &flags,
+            )?;
+            print!("{}", bench.sandbox.run(&mut bench.command(&program))?);
+        }
+    }
+    Ok(())
+}
+
+/// With `Libs.private` of the shared library's file, and with the file of the static one.
+fn linked_in(bench: &Bench) -> Outcome {
+    let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata-static"])?;
+    for example in EXAMPLES {
+        bench.check_example(example, "static", &flags)?;
+    }
+    let mut private = pkg_config(
+        &bench.prefix,
+        &["--cflags", "--libs", "--static", "talentdata"],
+    )?;
+    for flag in private.iter_mut().filter(|flag| *flag == "-ltalentdata") {
+        *flag = "-l:libtalentdata.a".to_owned();
+    }
+    for test in TESTS {
+        let standard = test.standards.last().copied().unwrap_or_default();
+        let program = bench.build(
+            &bench.tests(),
+            test.sources,
+            standard,
+            test.flags,
+            "static",
+            &private,
+        )?;
+        // No path to the shared library is given: the program needs none.
+        bench.sandbox.run(&mut Command::new(&program))?;
+    }
+    Ok(())
+}
+
+fn cmake(bench: &Bench) -> Outcome {
+    let tools = tools::cmake(&bench.root)?;
+    let build = bench.out.join("cmake");
+    let tool = |name: &str| {
+        let path = tools
+            .as_ref()
+            .map_or_else(|| PathBuf::from(name), |bin| bin.join(name));
+        path.to_string_lossy().into_owned()
+    };
+    said(
+        Command::new(tool("cmake"))
+            .args([
+                "-G",
+                "Ninja",
+                &format!("-DCMAKE_MAKE_PROGRAM={}", tool("ninja")),
+            ])
+            .arg(format!("-DCMAKE_PREFIX_PATH={}", bench.prefix.display()))
+            .arg(format!(
+                "-DCMAKE_C_FLAGS={0} -D_POSIX_C_SOURCE=200809L",
+                tools::WARNINGS.join(" ")
+            ))
+            .arg(format!("-DCMAKE_CXX_FLAGS={}", tools::WARNINGS.join(" ")))
+            .arg("-S")
+            .arg(bench.examples())
+            .arg("-B")
+            .arg(&build),
+    )?;
+    said(Command::new(tool("cmake")).arg("--build").arg(&build))?;
+    for example in EXAMPLES {
+        for language in ["c", "cpp"] {
+            for kind in ["", "_static"] {
+                let program = build.join(format!("{}_{language}{kind}", example.name));
+                // CMake has written down where the library is.
+                (example.check)(&bench.sandbox.run(&mut Command::new(&program))?)?;
+            }
+        }
+    }
+    Ok(())
+}
