@@ -76,7 +76,7 @@ static void *next_record(void *argument) {
   for (;;) {
     call->error = talentdata_scan_next(call->scan, &record);
     /* Refused while the other thread looks at the receipt: it is this one's turn again soon. */
-    if (talentdata_error_code(call->error) != TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) return NULL;
+    if (!call->error || talentdata_error_code(call->error) != TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) return NULL;
     talentdata_error_free(call->error);
     sched_yield();
   }
@@ -150,7 +150,7 @@ static void hear(uint32_t level, talentdata_text message, void *user_data) {
   pthread_mutex_unlock(&heard->lock);
   talentdata_version_response *version;
   talentdata_error *error = talentdata_client_version(client, &version);
-  if (talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) {
+  if (error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) {
     pthread_mutex_lock(&heard->lock);
     heard->refused++;
     pthread_mutex_unlock(&heard->lock);
