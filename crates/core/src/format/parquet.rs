@@ -19,11 +19,12 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Records of a row group; what an interruption can cost at most.
-const GROUP: usize = 65_536;
+/// Records of a row group: what an interruption can cost at most, and what memory has to hold. Larger
+/// groups would compress a little better.
+const GROUP: usize = 8192;
 
 /// Records handed to the encoder at once.
-const ROWS: usize = 8192;
+const ROWS: usize = 4096;
 
 /// A row group of records with so many bytes ends, however few they are.
 const MOST_BYTES: usize = 128 * 1024 * 1024;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many identities a generation holds. Two are remembered: at least 650 pages of 100, 2 MB at most.
-const GENERATION: usize = 65_536;
+/// How many identities a generation holds. Two are remembered: at least 160 pages of 100, half a MB at most.
+const GENERATION: usize = 16_384;
 
 /// What tells a record from others: a hash of its `id`, else of all its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

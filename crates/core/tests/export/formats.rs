@@ -68,16 +68,16 @@ async fn csv_goes_on_once_its_columns_are_decided() {
 
 #[tokio::test]
 async fn parquet_goes_on_behind_the_last_group() {
-    let service = Service::start(66_000);
+    let service = Service::start(8_700);
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("alone.parquet");
-    let export = in_format(Format::Parquet, &alone, 6000);
+    let export = in_format(Format::Parquet, &alone, 750);
     let receipt = run(&export, &service.client).await.unwrap();
     let path = folder.path().join("out.parquet");
-    let export = in_format(Format::Parquet, &path, 6000);
+    let export = in_format(Format::Parquet, &path, 750);
     let error = run_pages(&export, &service.client, 11).await.unwrap_err();
     assert!(
-        error.message().contains("65536 records are kept"),
+        error.message().contains("8192 records are kept"),
         "{error}"
     );
     let left = [
@@ -100,7 +100,7 @@ async fn parquet_goes_on_behind_the_last_group() {
     }
     fs::write(&group, whole).unwrap();
     let resumed = run(&export, &service.client).await.unwrap();
-    assert_eq!((resumed.resumed, resumed.records), (1, 66_000));
+    assert_eq!((resumed.resumed, resumed.records), (1, 8_700));
     assert_eq!(resumed.unknown_fields, receipt.unknown_fields);
     assert!(fs::read(&path).unwrap() == fs::read(&alone).unwrap());
     assert_eq!(names(folder.path()), ["alone.parquet", "out.parquet"]);
