@@ -169,11 +169,11 @@ def test_secrets_are_shown_nowhere(sandbox, client):
 
 def test_a_refused_secret_is_in_no_frame_of_the_traceback():
     code = "import talentdata, sys, traceback\n" \
-        "try: talentdata.Client(base_url='http://127.0.0.1:1', client_secret=' CANARY'.upper())\n" \
+        "try: talentdata.Client(base_url='http://127.0.0.1:1', client_secret=' ' + 'yranac'[::-1])\n" \
         "except talentdata.ConfigError: print(*traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())\n"
     result = python(code)
     assert "client_secret" in result.stdout
-    assert "' CANARY'" not in result.stdout.replace("client_secret=' CANARY'.upper()", "")
+    assert "canary" not in result.stdout
 
 
 def test_a_refused_token_error_holds_no_secret(sandbox):
