@@ -134,11 +134,12 @@ fn clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<Ope
     }
 }
 
-/// An enum without a name of its own takes the name of the place it stands in.
+/// An enum without a name of its own takes the name of the place it stands in, and `Value`, since in C
+/// the place itself is the name of a function.
 fn hoist_or_clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<OpenEnum>) {
-    match open_enum(name, schema) {
+    match open_enum(&format!("{name}Value"), schema) {
         Some(known) => {
-            *schema = json!({"$ref": format!("#/definitions/{name}")});
+            *schema = json!({"$ref": format!("#/definitions/{}", known.name)});
             enums.push(known);
         }
         None => clean(schema, name, keep_unknown, enums),

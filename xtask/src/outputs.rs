@@ -113,9 +113,9 @@ mod tests {
         })
         .unwrap();
         for wanted in [
-            "pub enum ContactState {",
-            "pub enum ContactTagsItems {",
-            "pub state: crate::ContactState,",
+            "pub enum ContactStateValue {",
+            "pub enum ContactTagsItemsValue {",
+            "pub state: crate::ContactStateValue,",
             "pub unknown_fields: ::serde_json::Map",
             "pub age: ::std::option::Option<i64>,",
             "known_values: &[\"open\", \"shut\"],",

@@ -14,15 +14,15 @@ const SOURCES: &str = "crates/ffi-c/src";
 /// The header, as the sources stand and the spec yields the accessors.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let root = crate::root();
-    // The accessors on disk may be those of another spec.
-    let folder = root.join("target/xtask");
-    let accessors = folder.join("accessors.rs");
+    // The accessors on disk may be those of another spec, and cbindgen reads files only.
     let fresh = accessors::file(spec)?;
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&accessors, fresh))
-        .map_err(|error| format!("cannot write {}: {error}", accessors.display()))?;
+    let accessors = tempfile::Builder::new()
+        .suffix(".rs")
+        .tempfile()
+        .and_then(|file| std::fs::write(file.path(), fresh).map(|()| file))
+        .map_err(|error| format!("cannot write the accessors: {error}"))?;
     let mut sources = hand_written(&root)?;
-    sources.push(accessors);
+    sources.push(accessors.path().to_owned());
     sources.push(root.join("crates/core/src/error/kind.rs"));
     let names = type_names(&sources)?;
     let mut builder = Builder::new().with_config(config(&names));

@@ -76,10 +76,7 @@ async fn parquet_goes_on_behind_the_last_group() {
     let path = folder.path().join("out.parquet");
     let export = in_format(Format::Parquet, &path, 750);
     let error = run_pages(&export, &service.client, 11).await.unwrap_err();
-    assert!(
-        error.message().contains("8192 records are kept"),
-        "{error}"
-    );
+    assert!(error.message().contains("8192 records are kept"), "{error}");
     let left = [
         "alone.parquet",
         "out.parquet.checkpoint",
