@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
+mod bench;
 mod normalise;
 mod open_enums;
 mod outputs;
@@ -20,6 +21,8 @@ Usage: cargo xtask VERB
   tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
   test rust          one part of it (parts: format clippy generate tidy rust)
+  bench              measure this client beside others, and write tests/bench/RESULTS.md
+  bench --quick      measure less, and write nothing
 ";
 
 /// What every verb returns: nothing, or the sentence to print.
@@ -34,6 +37,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
+        ["bench"] => bench::run(&root(), false),
+        ["bench", "--quick"] => bench::run(&root(), true),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())
