@@ -35,7 +35,7 @@ async fn main() -> Result<(), Failure> {
     let base_url = std::env::var("TALENTDATA_BASE_URL")?;
     let token = token(&client, &base_url).await?;
     let next = Arc::new(AtomicU64::new(0));
-    let mut readers = JoinSet::new();
+    let mut readers = JoinSet::<Result<usize, Failure>>::new();
     for _ in 0..UNDER_WAY {
         let (client, next) = (client.clone(), Arc::clone(&next));
         let (base_url, token) = (base_url.clone(), token.clone());
