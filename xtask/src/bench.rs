@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path, quick: bool) -> Outcome {
         false => Size {
             pages: 400,
             records: 1_000_000,
-            rounds: 7,
+            rounds: 5,
         },
     };
     let tools = Tools::make(root)?;

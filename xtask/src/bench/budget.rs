@@ -83,6 +83,8 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
         }
     }
     let neighbour = Scenario {
+        // Long enough to find out how much is left.
+        records: 300 * size.pages,
         neighbour: true,
         ..plain(POLICIES[0], LATENCIES[0])
     };
@@ -111,7 +113,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     );
     let _ = write!(
         out,
-        "\n### Beside a neighbour that spends a steady {NEIGHBOUR} per second ({setting})\n\n{}",
+        "\n### Beside a neighbour that spends a steady {NEIGHBOUR} per second ({setting}, three times as many contacts)\n\n{}",
         beside(&neighbour)
     );
     let _ = write!(
@@ -127,11 +129,12 @@ fn meet(tools: &Tools, scenario: Scenario) -> Result<Round, String> {
     let mut trials = Vec::new();
     for group in GROUPS {
         let done: Vec<Result<Trial, String>> = std::thread::scope(|scope| {
-            let start = |client: &'static Client| {
+            let start = |(place, client): (usize, &'static Client)| {
                 let scenario = &scenario;
-                scope.spawn(move || scenario.run(tools, client.name, client.program))
+                let out = tools.scratch.join(format!("{place}.jsonl"));
+                scope.spawn(move || scenario.run(tools, &out, client.program))
             };
-            let running: Vec<_> = group.iter().map(start).collect();
+            let running: Vec<_> = group.iter().enumerate().map(start).collect();
             let ended = |_| Err("a thread of the bench ended by a defect".to_owned());
             let outcomes = running
                 .into_iter()

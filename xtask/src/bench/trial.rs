@@ -54,18 +54,17 @@ pub(super) struct Trial {
 }
 
 impl Scenario {
-    /// Runs a client; `name` keeps its output apart from that of others.
+    /// Runs a client that writes to `out`, which is removed.
     ///
     /// # Errors
     /// Those of its program and of the sandbox.
-    pub(super) fn run(&self, tools: &Tools, name: &str, program: Program) -> Result<Trial, String> {
+    pub(super) fn run(&self, tools: &Tools, out: &Path, program: Program) -> Result<Trial, String> {
         let sandbox = Sandbox::start(tools, &self.arguments())?;
         let neighbour = self.neighbour.then(|| Neighbour::start(tools, &sandbox));
         let neighbour = neighbour.transpose()?;
-        let out = tools.scratch.join(name);
-        let usage = child::run(sandbox.invite(&mut program(tools, &out)?), LONGEST)?;
+        let usage = child::run(sandbox.invite(&mut program(tools, out)?), LONGEST)?;
         let others = neighbour.map_or(Ok(Others::default()), Neighbour::stop)?;
-        let ids = ids(&out)?;
+        let ids = ids(out)?;
         let distinct: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let lost = match self.drift {
             // Ids are not foreseeable, but nothing can take their place.
