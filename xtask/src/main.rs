@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask` lists them, each verb is a module.
 
+mod bench;
 mod c;
 mod dist;
 mod dist_python;
@@ -28,6 +29,8 @@ Usage: cargo xtask VERB
   test               everything CI runs: format, lints, drift, tidy, all tests
   test rust          one part of it (parts: format clippy generate tidy rust c python)
   dist python        wheel and source package, into target/dist/python
+  bench              measure this client beside others, and write tests/bench/RESULTS.md
+  bench --quick      measure less, and write nothing
 ";
 
 /// What every verb returns: nothing, or the sentence to print.
@@ -44,6 +47,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
         ["dist", "python"] => dist_python::run(&root()),
+        ["bench"] => bench::run(&root(), false),
+        ["bench", "--quick"] => bench::run(&root(), true),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())

@@ -42,6 +42,10 @@ pub(crate) struct Common {
     /// The part of the company's request budget to use, above 0 up to 1
     #[arg(long, global = true, value_name = "PART")]
     pub(crate) share: Option<f64>,
+    /// Do not keep to 40 requests per second: for a service that counts nothing; the documented
+    /// client rule is still kept
+    #[arg(long, global = true, conflicts_with = "share")]
+    pub(crate) unpaced: bool,
     /// Use the embedded sample service, started for this one run; needs no account
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,

@@ -22,7 +22,7 @@ pub(crate) struct Connection {
 /// `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
 /// `Io` when the embedded service cannot be started.
 pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
-    let mut builder = Client::builder();
+    let mut builder = Client::builder().paced(!common.unpaced);
     if let Some(share) = common.share {
         builder = builder.share(share);
     }

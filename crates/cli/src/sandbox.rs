@@ -49,7 +49,7 @@ pub(crate) struct Verb {
     /// Lists change after every so many page requests, by so many records
     #[arg(long, value_name = "every=N,inserts=N,deletes=N", value_parser = drift)]
     drift: Option<Drift>,
-    /// Offer /__faults, /__requests and /__drift, to misbehave on demand and tell what was seen
+    /// Offer /__faults, /__requests, /__stats and /__drift, to misbehave on demand and tell what was seen
     #[arg(long)]
     faults: bool,
     /// End when standard input is closed, so that nothing stays behind when the parent process ends

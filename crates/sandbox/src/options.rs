@@ -32,7 +32,7 @@ pub struct Options {
     pub max_limit: u64,
     /// Lists that change between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
-    /// Whether `/__faults`, `/__requests` and `/__drift` exist.
+    /// Whether `/__faults`, `/__requests`, `/__stats` and `/__drift` exist.
     pub faults: bool,
     /// Whether bodies are compressed for clients that accept gzip.
     pub gzip: bool,

@@ -82,6 +82,23 @@ fn nine_lists_in_one_run_share_one_token() {
 }
 
 #[test]
+fn without_a_pace_nothing_waits_for_the_budget() {
+    let sandbox = sandbox(records(&[("contacts", 8_000)]));
+    let folder = tempfile::tempdir().unwrap();
+    let receipt = folder.path().join("receipt.json");
+    let path = receipt.to_str().unwrap();
+    let verb = ["export", "contacts", "--out", "-", "--receipt", path];
+    for (pace, waits) in [(None, true), (Some("--unpaced"), false)] {
+        let arguments = verb.into_iter().chain(pace).collect::<Vec<_>>();
+        quiet(&run(&mut against(&sandbox, &arguments)));
+        let receipt: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
+        // 80 pages at 40 a second take a second at least, if they are counted at all.
+        let waited = receipt["seconds_waited_for_budget"].as_f64().unwrap();
+        assert_eq!(waited > 0.5, waits, "{receipt}");
+    }
+}
+
+#[test]
 fn a_receipt_of_one_list_is_an_object() {
     let sandbox = sandbox(records(&[("pools", 5)]));
     let folder = tempfile::tempdir().unwrap();

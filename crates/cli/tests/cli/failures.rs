@@ -131,6 +131,10 @@ fn settings_are_checked_before_anything_is_sent() {
     );
     usage(&["version", "--sandbox", "--share", "2"], &["share"]);
     usage(
+        &["version", "--unpaced", "--share", "0.5"],
+        &["--unpaced", "--share"],
+    );
+    usage(
         &["export", "contcts", "--out", "-"],
         &["contcts", "contacts", "ja-skills"],
     );

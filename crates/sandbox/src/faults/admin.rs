@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::list::lists;
 use crate::request::Received;
 use crate::service::Service;
+use crate::stats::Stats;
 use crate::sync::lock;
 
 /// The answer, when the request is for one of these endpoints and they exist.
@@ -29,6 +30,7 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
             Some(done())
         }
         (&Method::GET, "/__requests") => Some(Answer::json(200, &lock(book).log())),
+        (&Method::GET, "/__stats") => Some(stats(service)),
         (&Method::GET, "/__drift") => Some(drift(service, request)),
         (&Method::DELETE, "/__drift") => {
             service.contents.restart();
@@ -40,6 +42,25 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
 
 fn done() -> Answer {
     Answer::json(200, &json!({"done": true}))
+}
+
+/// The members of [`Stats`].
+fn stats(service: &Service) -> Answer {
+    let Stats {
+        requests,
+        token_posts,
+        limited,
+        requests_by_path,
+        most_in_a_second,
+    } = service.stats();
+    let body = json!({
+        "requests": requests,
+        "token_posts": token_posts,
+        "limited": limited,
+        "requests_by_path": requests_by_path,
+        "most_in_a_second": most_in_a_second,
+    });
+    Answer::json(200, &body)
 }
 
 /// `{"list", "total", "stayed", "came", "went"}`, the last three as arrays of ids: records that were there all the

@@ -47,6 +47,28 @@ fn requests_on_one_connection_share_its_number_and_repeated_headers_are_joined()
 }
 
 #[test]
+fn counts_can_be_asked_for_over_the_wire() {
+    let options = Options {
+        faults: true,
+        limit: 1,
+        window: std::time::Duration::from_secs(u64::MAX),
+        ..Options::default()
+    };
+    let sandbox = Sandbox::start(options).unwrap();
+    version(&sandbox);
+    post(&sandbox, "/v1/oauth/token", &credentials(&sandbox));
+    let stats = send(&sandbox, "GET", "/__stats", &[], "").json();
+    let expected = json!({
+        "requests": 2,
+        "token_posts": 1,
+        "limited": 1,
+        "requests_by_path": {"/v1/version": 1, "/v1/oauth/token": 1},
+        "most_in_a_second": 1,
+    });
+    assert_eq!(stats, expected);
+}
+
+#[test]
 fn the_fault_endpoints_are_outside_of_limit_and_counts() {
     let options = Options {
         faults: true,

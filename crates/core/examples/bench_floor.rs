@@ -1,0 +1,85 @@
+//! The floor of `cargo xtask bench`: fetches the page bytes that a complete scan fetches, and discards them.
+//!
+//! `bench_floor RECORDS`; address and credentials come from the environment. The HTTP library, its settings, the
+//! number of threads and the number of requests under way are those of the client; nothing is parsed or kept.
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::task::JoinSet;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// As many requests as a scan has under way.
+const UNDER_WAY: usize = 48;
+/// Records of a page.
+const PAGE: u64 = 100;
+/// Records by which the pages of a complete scan overlap.
+const OVERLAP: u64 = 1;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<(), Failure> {
+    let records: u64 = std::env::args().nth(1).ok_or("give RECORDS")?.parse()?;
+    // The library's TLS comes without one, though plain HTTP is all that is spoken here.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| "there is a provider already")?;
+    let client = Client::builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .retry(reqwest::retry::never())
+        .tcp_nodelay(true)
+        .build()?;
+    let base_url = std::env::var("TALENTDATA_BASE_URL")?;
+    let token = token(&client, &base_url).await?;
+    let next = Arc::new(AtomicU64::new(0));
+    let mut readers = JoinSet::<Result<usize, Failure>>::new();
+    for _ in 0..UNDER_WAY {
+        let (client, next) = (client.clone(), Arc::clone(&next));
+        let (base_url, token) = (base_url.clone(), token.clone());
+        readers.spawn(async move {
+            let mut bytes = 0;
+            loop {
+                let offset = next.fetch_add(PAGE - OVERLAP, Ordering::Relaxed);
+                if offset + OVERLAP >= records {
+                    return Ok(bytes);
+                }
+                let url = format!("{base_url}/v1/contacts?offset={offset}&limit={PAGE}");
+                bytes += read(client.get(url).bearer_auth(&token)).await?;
+            }
+        });
+    }
+    let mut bytes = 0;
+    while let Some(read) = readers.join_next().await {
+        bytes += read??;
+    }
+    println!("{bytes}");
+    Ok(())
+}
+
+/// The size of the answer's body, piece by piece.
+async fn read(request: RequestBuilder) -> Result<usize, Failure> {
+    let mut answer = request.send().await?.error_for_status()?;
+    let mut bytes = 0;
+    while let Some(piece) = answer.chunk().await? {
+        bytes += piece.len();
+    }
+    Ok(bytes)
+}
+
+async fn token(client: &Client, base_url: &str) -> Result<String, Failure> {
+    let body = json!({
+        "clientId": std::env::var("TALENTDATA_CLIENT_ID")?,
+        "clientSecret": std::env::var("TALENTDATA_CLIENT_SECRET")?,
+    });
+    let request = client
+        .post(format!("{base_url}/v1/oauth/token"))
+        .header("content-type", "application/json")
+        .body(body.to_string());
+    let answer = request.send().await?.error_for_status()?.bytes().await?;
+    let answer: Value = serde_json::from_slice(&answer)?;
+    let token = answer["access_token"].as_str();
+    Ok(token.ok_or("no token")?.to_owned())
+}

@@ -1,0 +1,85 @@
+//! The sandbox as a child process, asked for what it has seen; it ends when its owner lets go of it, however that happens.
+
+use super::tools::Tools;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// What the admin endpoints answer at once, they answer within this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running sandbox.
+pub(super) struct Sandbox {
+    child: Child,
+    address: String,
+    client_id: String,
+    client_secret: String,
+}
+
+impl Sandbox {
+    /// Starts one with these arguments.
+    ///
+    /// # Errors
+    /// When it does not start, or does not say where it is.
+    pub(super) fn start(tools: &Tools, arguments: &[String]) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("cannot start the sandbox: {error}");
+        let mut child = Command::new(&tools.talentdata)
+            .args(["sandbox", "--until-stdin-closes"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout)
+                .read_line(&mut line)
+                .map_err(failed)?;
+        }
+        let said: Value = serde_json::from_str(&line)
+            .map_err(|error| format!("the sandbox with {arguments:?} did not start: {error}"))?;
+        let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+        Ok(Sandbox {
+            child,
+            address: text("base_url").trim_start_matches("http://").to_owned(),
+            client_id: text("client_id"),
+            client_secret: text("client_secret"),
+        })
+    }
+
+    /// Tells a client where the service is and who it is, past any proxy.
+    pub(super) fn invite<'a>(&self, client: &'a mut Command) -> &'a mut Command {
+        client
+            .env("TALENTDATA_BASE_URL", format!("http://{}", self.address))
+            .env("TALENTDATA_CLIENT_ID", &self.client_id)
+            .env("TALENTDATA_CLIENT_SECRET", &self.client_secret)
+            .env("NO_PROXY", "127.0.0.1")
+    }
+
+    /// What an admin endpoint answers.
+    ///
+    /// # Errors
+    /// When it does not answer, or with anything but JSON.
+    pub(super) fn get(&self, path: &str) -> Result<Value, String> {
+        let failed = |error: std::io::Error| format!("cannot read {path}: {error}");
+        let mut socket = TcpStream::connect(&self.address).map_err(failed)?;
+        socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: sandbox\r\nconnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).map_err(failed)?;
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).map_err(failed)?;
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = end.map_or(&[][..], |end| &answer[end + 4..]);
+        serde_json::from_slice(body).map_err(|error| format!("{path}: {error}"))
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // It fails when the child has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,104 @@
+//! What the bench runs: our programs built for release, and the peers with their packages in a virtual environment.
+
+use crate::Outcome;
+use crate::test::succeed;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The packages of the peers.
+const REQUIREMENTS: &str = "tests/bench/requirements.txt";
+
+/// Programs and folders.
+pub(super) struct Tools {
+    /// The command line.
+    pub(super) talentdata: PathBuf,
+    /// The Rust program that reads through the client.
+    pub(super) scan: PathBuf,
+    /// The Rust program that merely reads.
+    pub(super) floor: PathBuf,
+    /// The interpreter that has the packages.
+    python: PathBuf,
+    /// The programs of the peers.
+    peers: PathBuf,
+    /// What a generator has made of the spec.
+    generated: PathBuf,
+    /// Where outputs may be written.
+    pub(super) scratch: PathBuf,
+}
+
+impl Tools {
+    /// Builds and installs what there is not yet.
+    ///
+    /// # Errors
+    /// Those of the build, of Python and of the package registry.
+    pub(super) fn make(root: &Path) -> Result<Self, String> {
+        let target = root.join("target");
+        let release = target.join("release");
+        let environment = target.join("bench-venv");
+        let tools = Tools {
+            talentdata: release.join("talentdata"),
+            scan: release.join("examples/bench_scan"),
+            floor: release.join("examples/bench_floor"),
+            python: environment.join("bin/python"),
+            peers: root.join("tests/bench/peers"),
+            generated: target.join("bench-client"),
+            scratch: target.join("bench-out"),
+        };
+        std::fs::create_dir_all(&tools.scratch)
+            .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
+        build(root)?;
+        install(root, &environment)?;
+        succeed(
+            Command::new(environment.join("bin/openapi-python-client"))
+                .args(["generate", "--overwrite", "--meta", "none"])
+                .args(["--path", "spec/openapi.json"])
+                .args(["--config", "tests/bench/generator.yaml"])
+                .arg("--output-path")
+                .arg(tools.generated.join("generated_client"))
+                .current_dir(root),
+        )?;
+        Ok(tools)
+    }
+
+    /// A program of the peers.
+    pub(super) fn peer(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command
+            .arg(self.peers.join(name))
+            .env("PYTHONPATH", &self.generated)
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
+
+fn build(root: &Path) -> Outcome {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    succeed(
+        Command::new(cargo)
+            .args(["build", "--release", "--locked"])
+            .args(["-p", "talentdata-cli", "-p", "talentdata-core"])
+            .args(["--bins", "--examples"])
+            .current_dir(root),
+    )
+}
+
+/// Makes the environment, unless it has been made from the very same requirements.
+fn install(root: &Path, environment: &Path) -> Outcome {
+    let failed = |error: std::io::Error| format!("{REQUIREMENTS}: {error}");
+    let wanted = std::fs::read_to_string(root.join(REQUIREMENTS)).map_err(failed)?;
+    let installed = environment.join("requirements.txt");
+    if std::fs::read_to_string(&installed).is_ok_and(|present| present == wanted) {
+        return Ok(());
+    }
+    succeed(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(environment),
+    )?;
+    succeed(
+        Command::new(environment.join("bin/python"))
+            .args(["-m", "pip", "install", "--quiet", "-r"])
+            .arg(root.join(REQUIREMENTS)),
+    )?;
+    std::fs::write(&installed, wanted).map_err(failed)
+}
