@@ -13,7 +13,7 @@ const ABOVE: f64 = 1.25;
 /// Under this part of the limit the bucket may run dry before the next answer.
 const DRY: f64 = 0.3;
 /// The pace is this much denser than the limit, which is kept anyway, so that a late request does not cost its place.
-const CATCH_UP: f64 = 0.98;
+const CATCH_UP: f64 = 0.92;
 
 /// Whether the budget refills.
 #[derive(Debug, Default)]
