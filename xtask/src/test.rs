@@ -71,6 +71,13 @@ fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
 
 /// Runs a command whose output goes straight through; an error when it does not succeed.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
+    // What the cargo that runs us says of xtask would make build scripts run again that look at it.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     let shown = format!("{command:?}");
     match command.status() {
         Ok(status) if status.success() => Ok(()),
