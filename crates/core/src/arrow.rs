@@ -17,6 +17,7 @@ mod batch;
 mod columns;
 mod extra;
 mod infer;
+mod plan;
 mod row;
 mod scan;
 

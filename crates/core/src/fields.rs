@@ -15,8 +15,10 @@ impl RawRecord {
     pub fn pointer(&self, pointer: &str) -> Option<&str> {
         let mut value = self.as_bytes();
         if !pointer.is_empty() {
-            for step in pointer.strip_prefix('/')?.split('/') {
-                value = child(value, &step.replace("~1", "/").replace("~0", "~"))?;
+            let mut steps = pointer.strip_prefix('/')?.split('/');
+            value = last_named(self.members(), &unescaped(steps.next()?))?;
+            for step in steps {
+                value = child(value, &unescaped(step))?;
             }
         }
         std::str::from_utf8(value).ok()
@@ -24,7 +26,7 @@ impl RawRecord {
 
     /// The raw JSON of a field; none when it is absent or null.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let value = std::str::from_utf8(member(self.as_bytes(), name)?).ok()?;
+        let value = std::str::from_utf8(last_named(self.members(), name)?).ok()?;
         (value != "null").then_some(value)
     }
 
@@ -51,15 +53,15 @@ impl RawRecord {
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str, raw: &str) -> Result<T> {
-        let place = format!("record {} of the page: {name}", self.place().index);
-        from_json(raw, &place).map_err(|error| error.with_offset(self.place().offset))
+        let place = format!("record {} of the page: {name}", self.index());
+        from_json(raw, &place).map_err(|error| error.with_offset(self.page().offset))
     }
 
     /// The error for a documented field that every record should carry and this one does not.
     pub fn missing_field(&self, name: &str) -> Error {
-        let index = self.place().index;
+        let index = self.index();
         let message = format!("record {index} of the page: the field {name} is missing");
-        Error::new(ErrorKind::Schema, message).with_offset(self.place().offset)
+        Error::new(ErrorKind::Schema, message).with_offset(self.page().offset)
     }
 }
 
@@ -70,7 +72,7 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
 
 fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
     match value.first()? {
-        b'{' => member(value, step),
+        b'{' => last_named(json::members(value), step),
         b'[' => {
             // RFC 6901 knows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
@@ -82,27 +84,36 @@ fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
     }
 }
 
-fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+/// A step of a JSON pointer.
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// The value of the last member with this name.
+fn last_named<'a>(
+    members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    name: &str,
+) -> Option<&'a [u8]> {
     let is_it = |raw: &[u8]| {
         raw == name.as_bytes()
             || (raw.contains(&b'\\') && json::text(raw).is_some_and(|text| text == name))
     };
-    let found = json::members(object).filter(|(raw, _)| is_it(raw)).last();
-    found.map(|(_, value)| value)
+    let named = members.filter(|(raw, _)| is_it(raw));
+    named.last().map(|(_, value)| value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Place;
+    use crate::page::Page;
+    use crate::transport::Answer;
 
-    fn record(json: &'static str) -> RawRecord {
-        let place = Place {
-            offset: 200,
-            index: 3,
-            layout: 0,
-        };
-        RawRecord::new(json.into(), RawRecord::of_json(json).identity(), place)
+    /// The last record of a page.
+    fn record(json: &str) -> RawRecord {
+        let pagination = r#"{"total":204,"limit":4,"offset":200,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{{}},{{}},{{}},{json}],\"pagination\":{pagination}}}");
+        let mut page = Page::read(&Answer::of_json(body), None, 200).unwrap();
+        page.records.pop().unwrap()
     }
 
     #[test]

@@ -3,75 +3,77 @@
 mod outline;
 mod reader;
 
-pub(crate) use outline::{Item, Member, Outline, outline};
+pub(crate) use outline::{Fields, Item, Layout, Member, Outline, Span, outline};
 
-use reader::Reader;
+use reader::Text;
 use std::borrow::Cow;
 
 /// The members of a JSON object, as raw name (without quotes, escapes as they are) and raw value.
-pub struct Members<'a> {
-    reader: Reader<'a>,
-    more: bool,
-}
+pub struct Members<'a>(Walk<'a>);
 
 /// Walks through the members of `object`, to its end or to where it is not JSON.
 pub fn members(object: &[u8]) -> Members<'_> {
-    let mut reader = Reader::new(object);
-    reader.space();
-    let more = reader.open(b'{', b'}') == Some(true);
-    Members { reader, more }
+    Members(Walk::into(object, b'{', b'}'))
 }
 
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if !std::mem::take(&mut self.more) {
-            return None;
-        }
-        let name = self.reader.name()?;
-        let start = self.reader.position();
-        self.reader.value(1)?;
-        let value = self.reader.since(start);
-        self.more = self.reader.more(b'}') == Some(true);
-        Some((name, value))
+        let text = self.0.text;
+        let (name, value) = text.name(self.0.next?)?;
+        Some((text.0.get(name)?, self.0.value(value)?))
     }
 }
 
 /// The items of a JSON array, raw.
-pub struct Items<'a> {
-    reader: Reader<'a>,
-    more: bool,
-}
+pub struct Items<'a>(Walk<'a>);
 
 /// Walks through the items of `array`, to its end or to where it is not JSON.
 pub fn items(array: &[u8]) -> Items<'_> {
-    let mut reader = Reader::new(array);
-    reader.space();
-    let more = reader.open(b'[', b']') == Some(true);
-    Items { reader, more }
+    Items(Walk::into(array, b'[', b']'))
 }
 
 impl<'a> Iterator for Items<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        if !std::mem::take(&mut self.more) {
-            return None;
-        }
-        let start = self.reader.position();
-        self.reader.value(1)?;
-        let item = self.reader.since(start);
-        self.more = self.reader.more(b']') == Some(true);
-        Some(item)
+        self.0.value(self.0.next?)
+    }
+}
+
+/// On the way through an object or array.
+struct Walk<'a> {
+    text: Text<'a>,
+    close: u8,
+    /// Where the next member or item is.
+    next: Option<usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn into(text: &'a [u8], open: u8, close: u8) -> Self {
+        let text = Text(text);
+        let (at, more) = text.open(text.space(0), open, close).unwrap_or_default();
+        let next = more.then_some(at);
+        Walk { text, close, next }
+    }
+
+    /// The value at this place; goes on behind it.
+    fn value(&mut self, at: usize) -> Option<&'a [u8]> {
+        self.next = None;
+        let end = self.text.value(at, 1)?;
+        let (next, more) = self.text.more(end, self.close).unwrap_or_default();
+        self.next = more.then_some(next);
+        self.text.0.get(at..end)
     }
 }
 
 /// Whether `text` is one JSON object, nested no deeper than a page may be.
 pub fn is_object(text: &str) -> bool {
-    let mut reader = Reader::new(text.as_bytes());
-    reader.space();
-    reader.peek() == Some(b'{') && reader.value(0).is_some() && reader.end()
+    let text = Text(text.as_bytes());
+    let begin = text.space(0);
+    let end = text.value(begin, 0);
+    text.byte(begin) == Some(b'{') && end.is_some_and(|end| text.ends(end))
 }
 
 /// The text of a raw string (without quotes), its escapes resolved.
@@ -93,9 +95,7 @@ pub(crate) fn unquote(value: &[u8]) -> Option<Cow<'_, str>> {
 
 /// The length of the string at the beginning, with its quotes.
 pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
-    let mut reader = Reader::new(text);
-    reader.string()?;
-    Some(reader.position())
+    Text(text.strip_prefix(b"\"")?).string(0).map(|end| end + 1)
 }
 
 #[cfg(test)]

@@ -70,7 +70,6 @@ impl<T> List<T> {
             records: records?,
             pagination: page.pagination,
             key: page.key,
-            layouts: page.layouts,
         })
     }
 }

@@ -2,15 +2,16 @@
 
 use crate::answer::{from_json, json_error};
 use crate::error::{Again, Error, ErrorKind, Result, visible};
-use crate::json::{self, Item, Member, Outline};
-use crate::record::{Place, RawRecord};
-use crate::scan::Identity;
+use crate::json::{self, Member, Span};
+use crate::record::RawRecord;
 use crate::transport::Answer;
-use bytes::Bytes;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
-use std::ops::Range;
 use talentdata_types::Pagination;
+
+mod text;
+
+pub(crate) use text::PageText;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
 pub fn current_page(offset: u64, limit: u64) -> Option<u64> {
@@ -41,42 +42,6 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
-    pub(crate) layouts: Layouts,
-}
-
-/// The field names of a page's records; a record tells which of the layouts is its own.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Layouts {
-    body: Bytes,
-    names: Vec<Vec<Range<usize>>>,
-}
-
-impl Layouts {
-    fn new(body: &Bytes, outline: &Outline) -> Self {
-        let range = |name: &&[u8]| {
-            let start = name.as_ptr() as usize - body.as_ptr() as usize;
-            start..start + name.len()
-        };
-        let layouts = outline.layouts.iter();
-        let names = layouts
-            .map(|layout| layout.iter().map(range).collect())
-            .collect();
-        Layouts {
-            body: body.clone(),
-            names,
-        }
-    }
-
-    /// How many layouts there are.
-    pub(crate) fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// The raw field names of a layout, in order.
-    pub(crate) fn names(&self, layout: usize) -> impl Iterator<Item = &[u8]> {
-        let names = self.names.get(layout).into_iter().flatten();
-        names.map(|range| self.body.get(range.clone()).unwrap_or_default())
-    }
 }
 
 impl Page {
@@ -91,10 +56,17 @@ impl Page {
 
 fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = answer.object_text()?;
-    let outline = json::outline(text).ok_or_else(|| fault(text))?;
-    let members = Members(&outline.members);
+    let mut outline = json::outline(text).ok_or_else(|| fault(text))?;
+    let members = std::mem::take(&mut outline.members);
+    let members = Members {
+        text,
+        members: &members,
+    };
     members.refuse_failure()?;
-    let pagination: Pagination = from_json(members.require("pagination")?.text(), "pagination")?;
+    let pagination: Pagination = from_json(
+        members.text(members.require("pagination")?.value),
+        "pagination",
+    )?;
     if u64::try_from(pagination.offset).ok() != Some(offset) {
         let answered = pagination.offset;
         let message = format!("asked for offset {offset}, the service answered offset {answered}");
@@ -104,43 +76,19 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
         Some(key) => (key.to_owned(), members.require(key)?),
         None => members.one_array_of_objects()?,
     };
-    let records = records(&answer.body, array, &key, offset)?;
-    let layouts = Layouts::new(&answer.body, &outline);
-    Ok(Page {
-        records,
-        pagination,
-        key,
-        layouts,
-    })
-}
-
-/// The record array cut into records that share the body's bytes.
-fn records(body: &Bytes, array: &Member, key: &str, offset: u64) -> Result<Vec<RawRecord>> {
     let items = match &array.items {
-        Some(items) => items.iter(),
+        Some(items) => items.as_slice(),
         // A service may say null where it means none.
-        None if array.value == b"null" => [].iter(),
+        None if members.text(array.value) == "null" => &[],
         None => return Err(schema(format!("{key} is not an array"))),
     };
-    let cut = |(index, item): (usize, &Item)| {
-        let Some(layout) = item.layout else {
-            return Err(schema(format!("{key}[{index}] is not an object")));
-        };
-        let identity = match item.id {
-            Some(id) => Identity::of(id, true),
-            None => Identity::of(item.json, false),
-        };
-        Ok(RawRecord::new(
-            body.slice_ref(item.json),
-            identity,
-            Place {
-                offset,
-                index,
-                layout,
-            },
-        ))
-    };
-    items.enumerate().map(cut).collect()
+    let bytes = answer.body.slice_ref(text.as_bytes());
+    let page = PageText::new(bytes, outline, items, &key, offset)?;
+    Ok(Page {
+        records: page.records(),
+        pagination,
+        key,
+    })
 }
 
 fn schema(message: String) -> Error {
@@ -156,36 +104,42 @@ fn fault(text: &str) -> Error {
 }
 
 /// The members of the answer's object.
-struct Members<'a>(&'a [Member<'a>]);
+struct Members<'a> {
+    text: &'a str,
+    members: &'a [Member],
+}
 
 impl<'a> Members<'a> {
-    fn get(&self, name: &str) -> Option<&'a Member<'a>> {
-        self.0.iter().find(|member| member.name() == name)
+    fn text(&self, span: Span) -> &'a str {
+        self.text.get(span.range()).unwrap_or_default()
     }
 
-    fn require(&self, name: &str) -> Result<&'a Member<'a>> {
+    fn name(&self, member: &Member) -> Cow<'a, str> {
+        json::text(self.text(member.name).as_bytes()).unwrap_or_default()
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Member> {
+        let mut members = self.members.iter();
+        members.find(|member| self.name(member) == name)
+    }
+
+    fn require(&self, name: &str) -> Result<&'a Member> {
         self.get(name).ok_or_else(|| {
-            schema(format!(
-                "{name} is missing; the answer holds: {}",
-                self.names()
-            ))
+            let names = self.names(self.members);
+            schema(format!("{name} is missing; the answer holds: {names}"))
         })
     }
 
-    fn names(&self) -> String {
-        let names: Vec<String> = self
-            .0
-            .iter()
-            .map(|member| visible(&member.name()))
-            .collect();
-        names.join(", ")
+    fn names<'m>(&self, members: impl IntoIterator<Item = &'m Member>) -> String {
+        let name = |member| visible(&self.name(member));
+        members.into_iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
     /// `success: false` is a failure, whatever the status (section 2).
     fn refuse_failure(&self) -> Result<()> {
-        match self.get("success").map(|member| member.value) {
-            None | Some(b"true") => Ok(()),
-            Some(b"false") => {
+        match self.get("success").map(|member| self.text(member.value)) {
+            None | Some("true") => Ok(()),
+            Some("false") => {
                 let error = Error::new(ErrorKind::Api, "the service answered success: false");
                 Err(error.with_again(Again::Never))
             }
@@ -194,43 +148,29 @@ impl<'a> Members<'a> {
     }
 
     /// The one member that is an array of objects. An empty array is one only where no other is.
-    fn one_array_of_objects(&self) -> Result<(String, &'a Member<'a>)> {
-        let arrays = || self.0.iter().filter(|member| member.items.is_some());
-        let full: Vec<_> = arrays().filter(|member| member.holds_objects()).collect();
+    fn one_array_of_objects(&self) -> Result<(String, &'a Member)> {
+        let arrays = || self.members.iter().filter(|member| member.items.is_some());
+        let full: Vec<_> = arrays().filter(|member| holds_objects(member)).collect();
         let empty = arrays().find(|member| member.items.as_ref().is_some_and(Vec::is_empty));
         match (full.as_slice(), empty) {
-            ([one], _) => Ok((one.name().into_owned(), one)),
+            ([one], _) => Ok((self.name(one).into_owned(), one)),
             // Of several empty arrays none holds a record, whichever is meant.
-            ([], Some(empty)) => Ok((empty.name().into_owned(), empty)),
-            ([], None) => Err(schema(format!(
-                "no array of objects among: {}",
-                self.names()
-            ))),
+            ([], Some(empty)) => Ok((self.name(empty).into_owned(), empty)),
+            ([], None) => {
+                let names = self.names(self.members);
+                Err(schema(format!("no array of objects among: {names}")))
+            }
             (several, _) => {
-                let names: Vec<String> = several
-                    .iter()
-                    .map(|member| visible(&member.name()))
-                    .collect();
+                let names = self.names(several.iter().copied());
                 Err(schema(format!(
-                    "several arrays of objects: {}; which holds the records is not known",
-                    names.join(", ")
+                    "several arrays of objects: {names}; which holds the records is not known"
                 )))
             }
         }
     }
 }
 
-impl<'a> Member<'a> {
-    fn name(&self) -> Cow<'a, str> {
-        json::text(self.name).unwrap_or_default()
-    }
-
-    fn text(&self) -> &'a str {
-        std::str::from_utf8(self.value).unwrap_or_default()
-    }
-
-    fn holds_objects(&self) -> bool {
-        let items = self.items.as_deref().unwrap_or_default();
-        !items.is_empty() && items.iter().all(|item| item.layout.is_some())
-    }
+fn holds_objects(member: &Member) -> bool {
+    let items = member.items.as_deref().unwrap_or_default();
+    !items.is_empty() && items.iter().all(|item| item.fields.is_some())
 }

@@ -1,59 +1,61 @@
-//! A record as the service sent it: a piece of a page's bytes, shared and not copied.
+//! A record as the service sent it: a place in a page's text, shared and not copied.
 
 use crate::answer::from_json;
 use crate::error::Result;
-use crate::json;
+use crate::page::PageText;
 use crate::scan::Identity;
 use bytes::Bytes;
+use memchr::memchr2;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
-/// One record: a JSON object, exactly as received.
-#[derive(Clone, PartialEq, Eq)]
+/// One record: a JSON object, exactly as received. Its page stays in memory as long as any of its records.
+#[derive(Clone)]
 pub struct RawRecord {
-    json: Bytes,
-    place: Place,
-    identity: Identity,
-}
-
-/// Where a record stood, for messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Offset of the page, in records.
-    pub(crate) offset: u64,
-    /// Index within the page.
-    pub(crate) index: usize,
-    /// Which of the page's layouts its field names have.
-    pub(crate) layout: usize,
+    page: Arc<PageText>,
+    index: usize,
 }
 
 impl RawRecord {
-    /// `json` must be valid UTF-8 and a JSON object; pages check both.
-    pub(crate) fn new(json: Bytes, identity: Identity, place: Place) -> Self {
-        RawRecord {
-            json,
-            place,
-            identity,
-        }
+    pub(crate) fn new(page: Arc<PageText>, index: usize) -> Self {
+        RawRecord { page, index }
     }
 
     /// The JSON text, as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.json
+        self.page.json(self.index)
     }
 
     /// The JSON text, byte for byte as the service sent it; it may hold line breaks.
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.json).unwrap_or_default()
+        simdutf8::basic::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     /// The JSON text as a piece of the page it came in, which lives as long as any piece of it.
     pub fn into_bytes(self) -> Bytes {
-        self.json
+        self.page.json_bytes(self.index)
     }
 
     /// The fields in the order of the text: raw name (without quotes) and raw value.
-    pub(crate) fn members(&self) -> json::Members<'_> {
-        json::members(&self.json)
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.names().zip(self.page.values(self.index))
+    }
+
+    /// The raw names of the fields.
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.page.names(self.layout())
+    }
+
+    /// The raw name of the field at this place of the record's layout.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn name(&self, field: usize) -> &[u8] {
+        self.names().nth(field).unwrap_or_default()
+    }
+
+    /// The raw value of the field at this place of the record's layout.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn value(&self, field: usize) -> &[u8] {
+        self.page.value(self.index, field)
     }
 
     /// The record as `T`.
@@ -61,29 +63,49 @@ impl RawRecord {
     /// # Errors
     /// `Schema`, naming the field, when a documented field is missing or of another type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
-        let place = format!("record {} of the page", self.place.index);
-        from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.place.offset))
+        let place = format!("record {} of the page", self.index);
+        from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.page.offset))
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    /// The page that it came in.
+    pub(crate) fn page(&self) -> &Arc<PageText> {
+        &self.page
+    }
+
+    /// Where it stood in the page.
+    pub(crate) fn index(&self) -> usize {
+        self.index
     }
 
     /// Which of the page's layouts its field names have.
     pub(crate) fn layout(&self) -> usize {
-        self.place.layout
+        self.page.layout(self.index)
+    }
+
+    /// Whether its text is free of line breaks.
+    pub(crate) fn is_one_line(&self) -> bool {
+        self.page.one_line || memchr2(b'\n', b'\r', self.as_bytes()).is_none()
     }
 
     /// Where it stood in the list.
     pub(crate) fn offset(&self) -> u64 {
-        self.place.offset + self.place.index as u64
+        self.page.offset + self.index as u64
     }
 
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self) -> Identity {
-        self.identity
+        self.page.identity(self.index)
     }
 }
+
+/// Records are the same when their texts are.
+impl PartialEq for RawRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RawRecord {}
 
 impl std::fmt::Debug for RawRecord {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -93,14 +115,14 @@ impl std::fmt::Debug for RawRecord {
 
 #[cfg(test)]
 impl RawRecord {
-    /// A record of no page.
+    /// A record in a page of its own.
     pub(crate) fn of_json(json: impl Into<Bytes>) -> Self {
         let json = json.into();
-        let place = Place {
-            offset: 0,
-            index: 0,
-            layout: 0,
-        };
-        RawRecord::new(json.clone(), Identity::of(&json, false), place)
+        let json = std::str::from_utf8(&json).unwrap();
+        let pagination = r#"{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        let body = format!("{{\"rows\":[{json}],\"pagination\":{pagination}}}");
+        let answer = crate::transport::Answer::of_json(body);
+        let page = crate::page::Page::read(&answer, None, 0).unwrap();
+        page.records.into_iter().next().unwrap()
     }
 }

@@ -139,7 +139,6 @@ impl Scan {
                 receipt: Receipt::default(),
                 unknown: Default::default(),
                 offset: 0,
-                layouts: crate::page::Layouts::default(),
             });
             assert!(sender.try_send(batch).is_ok());
         }

@@ -22,7 +22,7 @@ pub(crate) struct Transport {
     http: reqwest::Client,
     attempt: Duration,
     host: String,
-    last: Mutex<Option<LastResponse>>,
+    last: Mutex<Option<(StatusCode, Arc<HeaderMap>)>>,
 }
 
 /// Status and headers of an answer, for whoever looks into what the service said.
@@ -37,7 +37,7 @@ pub struct LastResponse {
 /// What the service answered.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Arc<HeaderMap>,
     pub(crate) limits: RateHeaders,
     pub(crate) body: Bytes,
 }
@@ -109,10 +109,9 @@ impl Transport {
         let status = response.status();
         let limits = RateHeaders::read(response.headers(), SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(LastResponse {
-            status,
-            headers: response.headers().clone(),
-        });
+        let headers = Arc::new(std::mem::take(response.headers_mut()));
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((status, Arc::clone(&headers)));
         let most = if status.is_success() {
             most
         } else {
@@ -137,7 +136,6 @@ impl Transport {
             }
             body.extend_from_slice(&piece);
         }
-        let headers = std::mem::take(response.headers_mut());
         Ok(Answer {
             status,
             headers,
@@ -147,8 +145,11 @@ impl Transport {
     }
 
     pub(crate) fn last(&self) -> Option<LastResponse> {
-        let last = self.last.lock();
-        last.unwrap_or_else(PoisonError::into_inner).clone()
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().map(|(status, headers)| LastResponse {
+            status: *status,
+            headers: HeaderMap::clone(headers),
+        })
     }
 
     /// Says in our own words what went wrong; the library's would show the query string.
@@ -275,7 +276,7 @@ impl Answer {
     pub(crate) fn of_json(body: impl Into<String>) -> Self {
         Answer {
             status: StatusCode::OK,
-            headers: HeaderMap::new(),
+            headers: Arc::default(),
             limits: RateHeaders::default(),
             body: body.into().into(),
         }

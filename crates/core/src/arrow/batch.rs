@@ -58,16 +58,12 @@ impl BatchBuilder {
 
     /// Adds a row.
     pub fn append(&mut self, record: &RawRecord) {
-        let (builders, extra) = (&mut self.builders, &mut self.extra);
-        let noted = self.splitter.split(record, |row| {
-            for (builder, cell) in builders.iter_mut().zip(row.cells()) {
-                builder.append(cell);
-            }
-            extra.append_option(row.extra);
-            row.extra.map_or(0, str::len)
-        });
+        let builders = &mut self.builders;
+        let take = |column: usize, cell: Cell<'_>| builders[column].append(&cell);
+        let extra = self.splitter.split(record, take);
+        self.extra.append_option(extra);
         self.rows += 1;
-        self.bytes += record.as_bytes().len() + noted;
+        self.bytes += record.as_bytes().len() + extra.map_or(0, str::len);
     }
 
     /// Rows added since the last batch.

@@ -1,11 +1,11 @@
-//! Cuts a record into the cells of its row and what goes to `_extra`, in one walk over its bytes.
+//! Cuts a record into the cells of its row and what goes to `_extra`.
 
 use super::columns::{Column, Columns, Empty, Kind};
 use super::extra::Extra;
+use super::plan::{Plans, Source};
 use crate::json;
 use crate::record::RawRecord;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::Write;
 
 /// A value in its column.
@@ -32,129 +32,57 @@ pub(crate) enum Decimals {
     Text,
 }
 
-/// Cuts records; what it has learnt of one makes the next one faster.
+/// Cuts records.
 pub(crate) struct Splitter {
     columns: Vec<Column>,
     decimals: Decimals,
-    places: HashMap<Vec<u8>, usize>,
-    /// Names as they stand in JSON text; one that needs escapes is only found by `places`.
-    spelt: Vec<Vec<u8>>,
-    /// The column that followed each column in the last record; the last entry is for the beginning.
-    after: Vec<usize>,
-    slots: Vec<Slot<'static>>,
+    plans: Plans,
     extra: Extra,
-}
-
-#[derive(Default)]
-struct Slot<'a> {
-    cell: Cell<'a>,
-    /// The value; none until the field was met.
-    raw: Option<&'a [u8]>,
-    noted: bool,
-}
-
-/// The row of a record.
-pub(crate) struct Row<'s, 'a> {
-    slots: &'s [Slot<'a>],
-    /// The text of `_extra`; none where the columns say it all.
-    pub(crate) extra: Option<&'s str>,
-}
-
-impl<'s, 'a> Row<'s, 'a> {
-    /// The cells in the order of the columns.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = &'s Cell<'a>> + use<'s, 'a> {
-        self.slots.iter().map(|slot| &slot.cell)
-    }
 }
 
 impl Splitter {
     pub(crate) fn new(columns: &Columns, decimals: Decimals) -> Self {
-        let names = || columns.iter().map(|column| column.name.as_bytes().to_vec());
-        let spelt = |name: Vec<u8>| match name.contains(&b'\\') {
-            true => b"\"".to_vec(), // which no name in JSON text is
-            false => name,
-        };
         Splitter {
             columns: columns.0.clone(),
             decimals,
-            places: names().zip(0..).collect(),
-            spelt: names().map(spelt).collect(),
-            after: (1..=columns.0.len()).chain([0]).collect(),
-            slots: Vec::new(),
+            plans: Plans::new(&columns.0),
             extra: Extra::default(),
         }
     }
 
-    /// Cuts `record` and hands its row to `take`.
-    pub(crate) fn split<R>(
+    /// Cuts a record: hands on the cell of each column, in their order, and returns the text of
+    /// `_extra`; none where the columns say it all.
+    pub(crate) fn split(
         &mut self,
         record: &RawRecord,
-        take: impl FnOnce(Row<'_, '_>) -> R,
-    ) -> R {
-        let mut slots = recycle(std::mem::take(&mut self.slots));
-        slots.resize_with(self.columns.len(), Slot::default);
-        self.extra.clear();
-        let mut last = self.columns.len();
-        for (name, value) in record.members() {
-            match self.place(last, name) {
-                Some(at) => {
-                    self.fill(&mut slots[at], at, name, value);
-                    last = at;
-                }
-                None => self.extra.note(name, value),
+        mut take: impl FnMut(usize, Cell<'_>),
+    ) -> Option<&str> {
+        let (columns, extra) = (&self.columns, &mut self.extra);
+        let plan = self.plans.of(record, columns);
+        extra.clear();
+        for field in &plan.extra {
+            extra.note(record.name(*field), record.value(*field));
+        }
+        for (at, (column, source)) in columns.iter().zip(&plan.sources).enumerate() {
+            let (Source::Only(field) | Source::Last(field)) = *source else {
+                take(at, Cell::Empty);
+                continue;
+            };
+            let value = record.value(field);
+            let (cell, exact) = match value.first() {
+                Some(b'n') => (Cell::Empty, column.empty == Empty::Null),
+                _ => read(column.kind, self.decimals, value),
+            };
+            if !exact && matches!(source, Source::Only(_)) {
+                extra.note(record.name(field), value);
             }
+            take(at, cell);
         }
-        for (column, slot) in self.columns.iter().zip(&slots) {
-            if slot.raw.is_none() && column.empty == Empty::Null {
-                self.extra.note_absent(&column.name);
-            }
+        for column in &plan.absent {
+            extra.note_absent(&columns[*column].name);
         }
-        let result = take(Row {
-            slots: &slots,
-            extra: self.extra.finish(),
-        });
-        self.slots = recycle(slots);
-        result
+        extra.finish()
     }
-
-    /// The column of the field that stands behind the field of column `last`.
-    fn place(&mut self, last: usize, name: &[u8]) -> Option<usize> {
-        let guess = self.after[last];
-        if self.spelt.get(guess).is_some_and(|spelt| spelt == name) {
-            return Some(guess);
-        }
-        let found = match name.contains(&b'\\') {
-            true => self.places.get(json::text(name)?.as_bytes()),
-            false => self.places.get(name),
-        };
-        let found = *found?;
-        self.after[last] = found;
-        Some(found)
-    }
-
-    fn fill<'a>(&mut self, slot: &mut Slot<'a>, at: usize, name: &[u8], value: &'a [u8]) {
-        let column = &self.columns[at];
-        if let Some(earlier) = slot.raw.filter(|_| !slot.noted) {
-            self.extra.note(name, earlier);
-        }
-        let again = slot.raw.is_some();
-        let (cell, exact) = match value.first() {
-            Some(b'n') => (Cell::Empty, column.empty == Empty::Null),
-            _ => read(column.kind, self.decimals, value),
-        };
-        slot.noted = again || !exact;
-        if slot.noted {
-            self.extra.note(name, value);
-        }
-        slot.raw = Some(value);
-        slot.cell = cell;
-    }
-}
-
-/// The same room for other borrows.
-fn recycle<'b>(mut slots: Vec<Slot<'_>>) -> Vec<Slot<'b>> {
-    slots.clear();
-    slots.into_iter().map(|_| Slot::default()).collect()
 }
 
 /// The value as a column of this kind holds it, and whether that is all of it.

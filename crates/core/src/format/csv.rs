@@ -45,16 +45,14 @@ impl<W: Write + Send> Sink for CsvSink<W> {
     fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
         let (rows, output) = (&mut self.rows, &mut self.output);
         for record in records {
-            self.splitter.split(record, |row| {
-                for cell in row.cells() {
-                    rows.cell(cell);
-                    rows.text_end();
-                }
-                if let Some(extra) = row.extra {
-                    rows.text(extra);
-                }
-                rows.end(output)
-            })?;
+            let extra = self.splitter.split(record, |_, cell| {
+                rows.cell(&cell);
+                rows.text_end();
+            });
+            if let Some(extra) = extra {
+                rows.text(extra);
+            }
+            rows.end(output)?;
         }
         Ok(records.len())
     }

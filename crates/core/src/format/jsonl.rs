@@ -4,7 +4,7 @@ use super::Sink;
 use super::output::{Output, refused};
 use crate::error::Result;
 use crate::record::RawRecord;
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 use std::io::Write;
 
 /// Writes JSON Lines. White space outside strings is left out where a record holds line breaks;
@@ -28,7 +28,7 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
     fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
         for record in records {
             let json = record.as_bytes();
-            let line = if memchr2(b'\n', b'\r', json).is_none() {
+            let line = if record.is_one_line() {
                 json
             } else {
                 strip(json, &mut self.line);

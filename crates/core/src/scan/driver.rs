@@ -127,11 +127,15 @@ impl Driver {
             offset,
             ..
         } = joined;
-        let records: Vec<RawRecord> = fresh
-            .iter()
-            .filter_map(|index| page.records.get(*index).cloned())
-            .collect();
-        self.tally.count(&page.layouts, &records);
+        let mut records = page.records;
+        let mut fresh = fresh.into_iter().peekable();
+        let mut indices = 0..;
+        records.retain(|_| {
+            indices
+                .next()
+                .is_some_and(|index| fresh.next_if_eq(&index).is_some())
+        });
+        self.tally.count(&records);
         let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
         // The budget of a second may be spent at its beginning.
         let budget = f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0);
@@ -151,7 +155,6 @@ impl Driver {
             receipt: receipt.clone(),
             unknown: self.tally.unknown(),
             offset,
-            layouts: page.layouts,
         }
     }
 

@@ -3,7 +3,6 @@
 use super::receipt::Receipt;
 use super::tally::{Tally, Unknown};
 use super::window::Identity;
-use crate::page::Layouts;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -51,8 +50,6 @@ pub struct Batch {
     pub(crate) unknown: Unknown,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
-    /// The field names of the records.
-    pub(super) layouts: Layouts,
 }
 
 impl Batch {
@@ -66,13 +63,12 @@ impl Batch {
             receipt: self.receipt.clone(),
             unknown: self.unknown.clone(),
             offset: self.offset,
-            layouts: self.layouts.clone(),
         };
         if let Some(last) = self.records.last() {
             self.offset = last.offset();
         }
         let mut tally = Tally::new(shape);
-        tally.count(&rest.layouts, &rest.records);
+        tally.count(&rest.records);
         self.unknown.subtract(&tally.unknown());
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
@@ -96,7 +92,7 @@ mod tests {
         let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
         let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
         let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
-        tally.count(&page.layouts, &page.records);
+        tally.count(&page.records);
         let receipt = Receipt {
             records: 100,
             ..Receipt::default()
@@ -106,7 +102,6 @@ mod tests {
             receipt,
             unknown: tally.unknown(),
             offset: 74,
-            layouts: page.layouts,
         };
         let mut first = whole.clone();
         let rest = first.split_off(1, shape).unwrap();

@@ -2,7 +2,6 @@
 
 use super::Receipt;
 use crate::json;
-use crate::page::Layouts;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,9 +90,12 @@ impl Tally {
         }
     }
 
-    /// Counts these records of a page.
-    pub(super) fn count(&mut self, layouts: &Layouts, records: &[RawRecord]) {
-        let mut times = vec![0; layouts.len()];
+    /// Counts these records, which are of one page.
+    pub(super) fn count(&mut self, records: &[RawRecord]) {
+        let Some(page) = records.first().map(RawRecord::page) else {
+            return;
+        };
+        let mut times = vec![0; page.layouts()];
         for record in records {
             if let Some(times) = times.get_mut(record.layout()) {
                 *times += 1;
@@ -104,14 +106,10 @@ impl Tally {
             .enumerate()
             .filter(|(_, times)| *times > 0)
         {
-            self.count_layout(layouts.names(layout), times);
+            self.count_layout(page.names(layout), times);
         }
-        if self
-            .shape
-            .fields
-            .iter()
-            .any(|field| !field.known_values.is_empty())
-        {
+        let mut fields = self.shape.fields.iter();
+        if fields.any(|field| !field.known_values.is_empty()) {
             records.iter().for_each(|record| self.count_values(record));
         }
     }
@@ -220,7 +218,7 @@ mod tests {
             0,
         )
         .unwrap();
-        tally.count(&page.layouts, &page.records);
+        tally.count(&page.records);
     }
 
     #[test]

@@ -92,37 +92,37 @@ fn nesting_is_bounded() {
     )));
 }
 
+/// The raw fields of a record; none of what is no object.
+fn fields<'a>(text: &'a str, outline: &Outline, item: &Item) -> Option<Vec<(&'a str, &'a str)>> {
+    let piece = |span: &Span| &text[span.range()];
+    let fields = item.fields?;
+    let names = outline.layouts[fields.layout as usize].iter().map(piece);
+    let values = outline.values[fields.values as usize..].iter().map(piece);
+    Some(names.zip(values).collect())
+}
+
 #[test]
-fn records_share_layouts_and_show_their_ids() {
+fn records_with_the_same_fields_share_a_layout() {
     let text = r#"{"n":1,"rows":[{"id":"a","x":1},{"id":2,"x":[{"id":9}]},{"x":1,"id":null},{"id":"d"},{},{"id":"e","x":0,"y":0},7]}"#;
     let outline = outline(text).unwrap();
     let items = outline.members[1].items.as_ref().unwrap();
-    let ids: Vec<_> = items
+    let found: Vec<_> = items
         .iter()
-        .map(|item| item.id.map(|id| std::str::from_utf8(id).unwrap()))
+        .map(|item| fields(text, &outline, item))
         .collect();
+    assert_eq!(found[0], Some(vec![("id", "\"a\""), ("x", "1")]));
+    assert_eq!(found[1], Some(vec![("id", "2"), ("x", "[{\"id\":9}]")]));
+    assert_eq!(found[2], Some(vec![("x", "1"), ("id", "null")]));
+    assert_eq!(found[3], Some(vec![("id", "\"d\"")]));
+    assert_eq!(found[4], Some(vec![]));
     assert_eq!(
-        ids,
-        [
-            Some("\"a\""),
-            Some("2"),
-            Some("null"),
-            Some("\"d\""),
-            None,
-            Some("\"e\""),
-            None
-        ]
+        found[5],
+        Some(vec![("id", "\"e\""), ("x", "0"), ("y", "0")])
     );
-    let layouts: Vec<Vec<&[u8]>> = items
-        .iter()
-        .filter_map(|item| Some(outline.layouts[item.layout?].clone()))
-        .collect();
-    assert_eq!(layouts[0], layouts[1]);
-    assert_eq!(layouts[2], [b"x".as_slice(), b"id"]);
-    assert_eq!(layouts[3], [b"id".as_slice()]);
-    assert!(layouts[4].is_empty());
-    assert_eq!(layouts[5], [b"id".as_slice(), b"x", b"y"]);
-    assert_eq!(items[6].layout, None);
+    assert_eq!(found[6], None);
+    let layouts: Vec<_> = items.iter().flat_map(|item| item.fields).collect();
+    assert_eq!(layouts[0].layout, layouts[1].layout);
+    assert_eq!(outline.layouts.len(), 5);
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -152,16 +152,19 @@ proptest! {
         let parse = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap();
         prop_assert_eq!(outline.members.len(), object.len());
         for (member, (name, value)) in outline.members.iter().zip(&object) {
-            prop_assert_eq!(crate::json::text(member.name).unwrap(), name.as_str());
+            let parse = |span: Span| parse(span.of(text.as_bytes()));
+            prop_assert_eq!(crate::json::text(member.name.of(text.as_bytes())).unwrap(), name.as_str());
             prop_assert_eq!(&parse(member.value), value);
             let items = member.items.as_ref().map(|items| items.iter().map(|item| parse(item.json)).collect::<Vec<_>>());
             prop_assert_eq!(items.map(Value::from), value.is_array().then(|| value.clone()));
             for (item, read) in member.items.iter().flatten().zip(value.as_array().into_iter().flatten()) {
-                prop_assert_eq!(item.id.map(parse), read.get("id").cloned());
-                if let (Some(layout), Some(fields)) = (item.layout, read.as_object()) {
-                    let names: Vec<String> = outline.layouts[layout].iter().map(|name| crate::json::text(name).unwrap().into_owned()).collect();
-                    prop_assert_eq!(names, fields.keys().cloned().collect::<Vec<_>>());
-                }
+                let found = fields(&text, &outline, item).map(|fields| {
+                    let name = |raw: &str| crate::json::text(raw.as_bytes()).unwrap().into_owned();
+                    let read = |(raw, value)| (name(raw), serde_json::from_str(value).unwrap());
+                    fields.into_iter().map(read).collect::<Vec<(String, Value)>>()
+                });
+                let wanted = read.as_object().map(|fields| fields.clone().into_iter().collect());
+                prop_assert_eq!(found, wanted);
             }
         }
     }
