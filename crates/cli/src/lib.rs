@@ -49,8 +49,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Ending> {
+    // One fetches while this thread writes; each further one would keep memory of its own.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;

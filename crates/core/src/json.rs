@@ -87,12 +87,6 @@ pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
         .map(Cow::Owned)
 }
 
-/// The text of a raw string value (with its quotes), its escapes resolved; none for a lone surrogate.
-#[cfg(feature = "arrow")]
-pub(crate) fn unquote(value: &[u8]) -> Option<Cow<'_, str>> {
-    text(value.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
-}
-
 /// The length of the string at the beginning, with its quotes.
 pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
     Text(text.strip_prefix(b"\"")?).string(0).map(|end| end + 1)

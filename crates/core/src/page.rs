@@ -12,6 +12,8 @@ use talentdata_types::Pagination;
 mod text;
 
 pub(crate) use text::PageText;
+#[cfg(feature = "arrow")]
+pub(crate) use text::Texts;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
 pub fn current_page(offset: u64, limit: u64) -> Option<u64> {

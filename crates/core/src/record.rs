@@ -3,6 +3,8 @@
 use crate::answer::from_json;
 use crate::error::Result;
 use crate::page::PageText;
+#[cfg(feature = "arrow")]
+use crate::page::Texts;
 use crate::scan::Identity;
 use bytes::Bytes;
 use memchr::memchr2;
@@ -52,10 +54,10 @@ impl RawRecord {
         self.names().nth(field).unwrap_or_default()
     }
 
-    /// The raw value of the field at this place of the record's layout.
+    /// The raw values of the fields, as text.
     #[cfg(feature = "arrow")]
-    pub(crate) fn value(&self, field: usize) -> &[u8] {
-        self.page.value(self.index, field)
+    pub(crate) fn texts(&self) -> Texts<'_> {
+        self.page.texts(self.index)
     }
 
     /// The record as `T`.

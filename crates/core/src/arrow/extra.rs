@@ -21,13 +21,15 @@ impl Extra {
     }
 
     /// Adds a field as it stands in the record.
-    pub(super) fn note(&mut self, raw_name: &[u8], value: &[u8]) {
+    pub(super) fn note(&mut self, raw_name: &[u8], value: &str) {
         if self.members.is_empty() {
-            self.ambiguous = json::text(raw_name).is_some_and(|name| name == ABSENT);
+            let escaped = raw_name.contains(&b'\\');
+            self.ambiguous = raw_name == ABSENT.as_bytes()
+                || escaped && json::text(raw_name).is_some_and(|name| name == ABSENT);
         } else {
             self.members.push(b',');
         }
-        for piece in [b"\"", raw_name, b"\":", value] {
+        for piece in [b"\"", raw_name, b"\":", value.as_bytes()] {
             self.members.extend_from_slice(piece);
         }
     }

@@ -3,7 +3,7 @@
 use super::columns::{Column, Columns, Empty, Kind};
 use super::extra::Extra;
 use super::plan::{Plans, Source};
-use crate::json;
+use crate::fields::decoded;
 use crate::record::RawRecord;
 use std::borrow::Cow;
 use std::io::Write;
@@ -59,19 +59,20 @@ impl Splitter {
     ) -> Option<&str> {
         let (columns, extra) = (&self.columns, &mut self.extra);
         let plan = self.plans.of(record, columns);
+        let texts = record.texts();
         extra.clear();
         for field in &plan.extra {
-            extra.note(record.name(*field), record.value(*field));
+            extra.note(record.name(*field), texts.value(*field));
         }
         for (at, (column, source)) in columns.iter().zip(&plan.sources).enumerate() {
             let (Source::Only(field) | Source::Last(field)) = *source else {
                 take(at, Cell::Empty);
                 continue;
             };
-            let value = record.value(field);
-            let (cell, exact) = match value.first() {
-                Some(b'n') => (Cell::Empty, column.empty == Empty::Null),
-                _ => read(column.kind, self.decimals, value),
+            let value = texts.value(field);
+            let (cell, exact) = match value {
+                "null" => (Cell::Empty, column.empty == Empty::Null),
+                _ => read(column.kind, self.decimals, value, texts.plain),
             };
             if !exact && matches!(source, Source::Only(_)) {
                 extra.note(record.name(field), value);
@@ -85,37 +86,41 @@ impl Splitter {
     }
 }
 
-/// The value as a column of this kind holds it, and whether that is all of it.
-fn read(kind: Kind, decimals: Decimals, value: &[u8]) -> (Cell<'_>, bool) {
-    let text = || std::str::from_utf8(value).unwrap_or_default();
-    let is_number = matches!(value.first(), Some(b'-' | b'0'..=b'9'));
+/// The value as a column of this kind holds it, and whether that is all of it. `plain`: it has no escapes.
+fn read(kind: Kind, decimals: Decimals, value: &str, plain: bool) -> (Cell<'_>, bool) {
+    let is_number = matches!(value.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
     let exactly = |cell: Option<Cell<'static>>| (cell.is_some(), cell.unwrap_or_default());
     let (exact, cell) = match kind {
-        Kind::Text => match json::unquote(value) {
+        Kind::Text => match text(value, plain) {
             Some(text) => (true, Cell::Text(text)),
             None => (false, Cell::Empty),
         },
-        Kind::Json => (true, Cell::Raw(text())),
+        Kind::Json => (true, Cell::Raw(value)),
         Kind::Boolean => exactly(match value {
-            b"true" => Some(Cell::Boolean(true)),
-            b"false" => Some(Cell::Boolean(false)),
+            "true" => Some(Cell::Boolean(true)),
+            "false" => Some(Cell::Boolean(false)),
             _ => None,
         }),
-        Kind::Integer if value == b"-0" => (false, Cell::Integer(0)),
-        Kind::Integer => exactly(text().parse().ok().map(Cell::Integer)),
-        Kind::Unsigned => exactly(text().parse().ok().map(Cell::Unsigned)),
+        Kind::Integer if value == "-0" => (false, Cell::Integer(0)),
+        Kind::Integer => exactly(value.parse().ok().map(Cell::Integer)),
+        Kind::Unsigned => exactly(value.parse().ok().map(Cell::Unsigned)),
         Kind::Number if !is_number => (false, Cell::Empty),
-        Kind::Number if decimals == Decimals::Text => (true, Cell::Raw(text())),
-        Kind::Number => match text()
-            .parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
-        {
-            Some(number) => (displays_as(number, value), Cell::Number(number)),
+        Kind::Number if decimals == Decimals::Text => (true, Cell::Raw(value)),
+        Kind::Number => match value.parse().ok().filter(|number: &f64| number.is_finite()) {
+            Some(number) => (displays_as(number, value.as_bytes()), Cell::Number(number)),
             None => (false, Cell::Empty),
         },
     };
     (cell, exact)
+}
+
+/// The text of a string value; none for what is no string, and for a lone surrogate.
+fn text(value: &str, plain: bool) -> Option<Cow<'_, str>> {
+    if !plain {
+        return decoded(value);
+    }
+    let text = value.strip_prefix('"')?.strip_suffix('"')?;
+    Some(Cow::Borrowed(text))
 }
 
 /// Whether Rust displays the number, which was read from `text`, as just that text.

@@ -9,7 +9,7 @@ use arrow_ipc::writer::FileWriter;
 use std::io::Write;
 
 /// Rows of a record batch in a file, as in a Parquet row group: memory does not grow with the list.
-const ROWS: usize = 8192;
+const ROWS: usize = 2048;
 
 /// Writes an Arrow IPC file. It cannot be continued after an interruption.
 pub struct IpcSink<W: Write> {

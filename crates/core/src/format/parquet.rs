@@ -24,7 +24,7 @@ use std::sync::Arc;
 const GROUP: usize = 8192;
 
 /// Records handed to the encoder at once.
-const ROWS: usize = 4096;
+const ROWS: usize = 1024;
 
 /// A row group of records with so many bytes ends, however few they are.
 const MOST_BYTES: usize = 128 * 1024 * 1024;
@@ -127,6 +127,7 @@ fn properties() -> WriterProperties {
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .set_max_row_group_row_count(None)
         .build()
 }

@@ -119,27 +119,54 @@ impl PageText {
 
     /// The raw values of a record's fields, in the order of its layout.
     pub(crate) fn values(&self, record: usize) -> impl ExactSizeIterator<Item = &[u8]> {
-        let first = self
-            .records
-            .get(record)
-            .map(|entry| entry.fields.values as usize);
-        let count = self.names(self.layout(record)).len();
-        let values = first.and_then(|first| self.values.get(first..first + count));
-        values
-            .unwrap_or_default()
-            .iter()
-            .map(|value| value.of(&self.text))
+        let values = self.spans(record).iter();
+        values.map(|value| value.of(&self.text))
     }
 
-    /// A record's raw value of the field at this place of its layout.
+    /// The same as text.
     #[cfg(feature = "arrow")]
-    pub(crate) fn value(&self, record: usize, field: usize) -> &[u8] {
-        let first = self
-            .records
-            .get(record)
-            .map(|entry| entry.fields.values as usize);
-        let value = first.and_then(|first| self.values.get(first + field));
-        value.map_or(b"", |value| value.of(&self.text))
+    pub(crate) fn texts(&self, record: usize) -> Texts<'_> {
+        let json = self.json(record);
+        let entry = self.records.get(record);
+        Texts {
+            record: simdutf8::basic::from_utf8(json).unwrap_or_default(),
+            start: entry.map_or(0, |entry| entry.json.range().start),
+            values: self.spans(record),
+            plain: memchr::memchr(b'\\', json).is_none(),
+        }
+    }
+
+    fn spans(&self, record: usize) -> &[Span] {
+        let count = self.names(self.layout(record)).len();
+        let values = self.records.get(record).and_then(|entry| {
+            let first = entry.fields.values as usize;
+            self.values.get(first..first + count)
+        });
+        values.unwrap_or_default()
+    }
+}
+
+/// The raw values of a record as text, which is checked once for all of them.
+#[cfg(feature = "arrow")]
+pub(crate) struct Texts<'a> {
+    record: &'a str,
+    /// Where it begins in the page.
+    start: usize,
+    values: &'a [Span],
+    /// Whether it holds no escapes.
+    pub(crate) plain: bool,
+}
+
+#[cfg(feature = "arrow")]
+impl<'a> Texts<'a> {
+    /// The value of the field at this place of the record's layout.
+    pub(crate) fn value(&self, field: usize) -> &'a str {
+        let text = self.values.get(field).and_then(|value| {
+            let range = value.range();
+            self.record
+                .get(range.start - self.start..range.end - self.start)
+        });
+        text.unwrap_or_default()
     }
 }
 

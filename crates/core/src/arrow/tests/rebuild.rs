@@ -1,6 +1,7 @@
 //! The way back: a row becomes the fields of the record that it was made of.
 
 use crate::arrow::{Empty, RecordBatch};
+use crate::fields::decoded;
 use crate::json;
 use crate::record::RawRecord;
 use arrow_array::cast::AsArray;
@@ -22,7 +23,7 @@ pub(crate) fn fields(record: &RawRecord) -> Fields {
 fn members(object: &[u8]) -> Fields {
     let text = |raw: &[u8]| String::from_utf8(raw.to_vec()).unwrap();
     let name = |raw| json::text(raw).map_or_else(|| text(raw), |name| name.into_owned());
-    let value = |raw| json::unquote(raw).map_or_else(|| text(raw), |value| spelt(&value));
+    let value = |raw| decoded(&text(raw)).map_or_else(|| text(raw), |value| spelt(&value));
     json::members(object)
         .map(|(raw_name, raw)| (name(raw_name), value(raw)))
         .collect()
@@ -40,7 +41,7 @@ pub(crate) fn spelt(text: &str) -> String {
 
 /// What the JSON text of a value says.
 pub(crate) fn spelt_json(raw: &str) -> String {
-    json::unquote(raw.as_bytes()).map_or_else(|| raw.to_owned(), |text| spelt(&text))
+    decoded(raw).map_or_else(|| raw.to_owned(), |text| spelt(&text))
 }
 
 /// The rules written above `crate::arrow`.
