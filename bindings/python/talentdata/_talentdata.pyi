@@ -159,6 +159,9 @@ class BaseSandbox:
         latency: float = 0.0,
         port: int = 0,
         faults: bool = False,
+        token_lifetime: float = 3600.0,
+        max_limit: int = 100,
+        gzip: bool = False,
     ) -> Self: ...
     @property
     def base_url(self) -> str: ...
