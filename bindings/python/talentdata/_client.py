@@ -31,6 +31,8 @@ class Client(Lists):
         max_attempts: How often a request is sent at most, 1 to 20; 4 by default.
         max_wait: Seconds the service may ask to wait, before the call fails; 60 by default.
         share: The part of the company's 40 requests a second (section 8) to use, up to 1.
+        paced: Whether to keep to those 40 requests, true by default; false is for a service that counts none,
+            such as `Sandbox(policy="unlimited")`. The documented client rule is kept in either case.
 
     Raises:
         talentdata.ConfigError: A setting is missing or wrong; it is named.
@@ -86,10 +88,11 @@ class Client(Lists):
         max_attempts: int | None = None,
         max_wait: float | None = None,
         share: float | None = None,
+        paced: bool | None = None,
     ) -> Client:
         """A client with some settings changed; see the class for them.
 
-        It spends the budget of this one, unless `share` or `max_wait` differ.
+        It spends the budget of this one, unless `share`, `max_wait` or `paced` differ.
 
         >>> import talentdata
         >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
@@ -104,6 +107,7 @@ class Client(Lists):
             max_attempts=max_attempts,
             max_wait=max_wait,
             share=share,
+            paced=paced,
             _origin=self,
         )
 
@@ -167,6 +171,7 @@ class AsyncClient(AsyncLists):
         max_attempts: int | None = None,
         max_wait: float | None = None,
         share: float | None = None,
+        paced: bool | None = None,
     ) -> AsyncClient:
         """See `Client.with_options`; there is nothing to await."""
         return type(self)(
@@ -177,6 +182,7 @@ class AsyncClient(AsyncLists):
             max_attempts=max_attempts,
             max_wait=max_wait,
             share=share,
+            paced=paced,
             _origin=self,
         )
 

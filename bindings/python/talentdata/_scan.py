@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from . import _frames
-from ._progress import follow
+from ._progress import follow, told
 from ._receipt import Receipt
 from ._talentdata import RawScan, Record, Table
 
@@ -77,7 +77,9 @@ class Scan(Generic[R]):
         Raises:
             talentdata.IoError: The file cannot be written.
         """
-        self._scan.export(False, "parquet", path)
+        with follow(self._scan, self._name, self._progress) as tell:
+            self._scan.export(False, "parquet", path, tell)
+            tell()
         return self.receipt
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -98,7 +100,7 @@ class Scan(Generic[R]):
         return Receipt(self._scan.receipt())
 
     def close(self) -> None:
-        """Stops all requests of the scan."""
+        """Stops all requests of the scan; a thread that waits for it gets a `ClosedError`."""
         self._scan.close()
         self._current = iter(())
 
@@ -150,7 +152,8 @@ class AsyncScan(Generic[R]):
 
     async def to_parquet(self, path: str | os.PathLike[str]) -> Receipt:
         """See `Scan.to_parquet`."""
-        await self._scan.export(True, "parquet", path)
+        with follow(self._scan, self._name, self._progress) as tell:
+            await told(self._scan.export(True, "parquet", path, tell), tell)
         return self.receipt
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:
@@ -167,7 +170,7 @@ class AsyncScan(Generic[R]):
         return Receipt(self._scan.receipt())
 
     async def close(self) -> None:
-        """Stops all requests of the scan."""
+        """Stops all requests of the scan; a task that waits for it gets a `ClosedError`."""
         self._scan.close()
         self._current = iter(())
 
