@@ -69,16 +69,21 @@ class Scan(Generic[R]):
         """
         return self._collect(_frames.to_pandas())
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> Receipt:
+    def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """Writes all rows into a Parquet file, which appears under its name when it is complete.
 
         Needs no other package, and memory for a part of the rows only. For the columns see `to_arrow`.
+
+        Args:
+            path: The file. Until it is complete, the rows are in files beside it whose names begin with its own.
+            resume: Goes on where an unfinished call for the same list and file has stopped; begins afresh where
+                there is none. Ctrl-C and crashes lose a second of work. Without, what is unfinished is replaced.
 
         Raises:
             talentdata.IoError: The file cannot be written.
         """
         with follow(self._scan, self._name, self._progress) as tell:
-            self._scan.export(False, "parquet", path, tell)
+            self._scan.export(False, "parquet", path, resume, tell)
             tell()
         return self.receipt
 
@@ -150,10 +155,10 @@ class AsyncScan(Generic[R]):
         """See `Scan.to_pandas`."""
         return await self._collect(_frames.to_pandas())
 
-    async def to_parquet(self, path: str | os.PathLike[str]) -> Receipt:
+    async def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """See `Scan.to_parquet`."""
         with follow(self._scan, self._name, self._progress) as tell:
-            await told(self._scan.export(True, "parquet", path, tell), tell)
+            await told(self._scan.export(True, "parquet", path, resume, tell), tell)
         return self.receipt
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:

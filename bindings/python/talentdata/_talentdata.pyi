@@ -141,11 +141,21 @@ class RawScan:
     def fill_table(self, awaited: Literal[True], table: Table) -> Awaitable[bool]: ...
     @overload
     def export(
-        self, awaited: Literal[False], format: str, path: str | os.PathLike[str], tell: Callable[[], object]
+        self,
+        awaited: Literal[False],
+        format: str,
+        path: str | os.PathLike[str],
+        resume: bool,
+        tell: Callable[[], object],
     ) -> None: ...
     @overload
     def export(
-        self, awaited: Literal[True], format: str, path: str | os.PathLike[str], tell: Callable[[], object]
+        self,
+        awaited: Literal[True],
+        format: str,
+        path: str | os.PathLike[str],
+        resume: bool,
+        tell: Callable[[], object],
     ) -> Awaitable[None]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def receipt(self) -> RawRecord: ...

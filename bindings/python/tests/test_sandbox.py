@@ -1,6 +1,7 @@
 """The sandbox and the fixtures for users' own tests."""
 
 import pickle
+import urllib.request
 
 import pytest
 
@@ -26,9 +27,11 @@ def test_latency_is_in_seconds():
 
 
 def test_options_for_a_service_that_differs():
-    with talentdata.Sandbox(max_limit=5, token_lifetime=7, gzip=True) as sandbox, sandbox.client() as client:
-        page = client.contacts.page(limit=20)
-        assert len(page) == 5 and client.last_response.headers["content-encoding"] == "gzip"
+    with talentdata.Sandbox(max_limit=5, gzip=True) as sandbox, sandbox.client() as client:
+        assert len(client.contacts.page(limit=20)) == 5
+        request = urllib.request.Request(f"{sandbox.base_url}/v1/version", headers={"accept-encoding": "gzip"})
+        with urllib.request.urlopen(request) as answer:
+            assert answer.headers["content-encoding"] == "gzip"
         wrong = sandbox.client(client_secret="wrong")
         with pytest.raises(talentdata.AuthError):
             wrong.permissions()

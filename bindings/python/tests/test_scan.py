@@ -93,7 +93,7 @@ def test_closing_a_scan_wakes_the_thread_that_waits_for_it(client, sandbox, faul
     asked(sandbox, "/v1/contacts", 2)
     scan.close()
     thread.join(60)
-    assert len(raised) == 1 and list(tmp_path.iterdir()) == []
+    assert len(raised) == 1 and not (tmp_path / "nothing.parquet").exists()
     with pytest.raises(talentdata.ClosedError, match="was closed"):
         list(scan)
     assert len(list(client.pools.list())) == 3
@@ -134,14 +134,36 @@ def test_a_progress_bar_for_a_file(client, capsys, tmp_path):
     assert "450/450" in capsys.readouterr().err
 
 
+def test_a_file_is_resumed(client, faults, tmp_path):
+    from pyarrow import parquet
+
+    whole, path = tmp_path / "whole.parquet", tmp_path / "contacts.parquet"
+    client.contacts.list(page_size=10).to_parquet(whole)
+    faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": {"status": 403}})
+    with pytest.raises(talentdata.ForbiddenError):
+        client.contacts.list(page_size=10).to_parquet(path)
+    assert not path.exists()
+    faults()
+    receipt = client.contacts.list(page_size=10).to_parquet(path, resume=True)
+    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 450, "proven")
+    assert parquet.read_table(path).equals(parquet.read_table(whole))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["contacts.parquet", "whole.parquet"]
+
+
 def test_a_progress_bar_that_fails_ends_the_writing(client, faults, tmp_path, monkeypatch):
     from tqdm.auto import tqdm
 
     faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}})
     monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
+    path = tmp_path / "contacts.parquet"
     with pytest.raises(ZeroDivisionError):
-        client.contacts.list(progress=True, page_size=10).to_parquet(tmp_path / "contacts.parquet")
-    assert list(tmp_path.iterdir()) == []
+        client.contacts.list(progress=True, page_size=10).to_parquet(path)
+    assert not path.exists()
+    monkeypatch.undo()
+    faults()
+    # What was left behind is in nobody's way.
+    assert client.contacts.list().to_parquet(path).records == 450
+    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 
 def test_a_terminal_gets_a_progress_bar_by_itself(client, monkeypatch, capsys):

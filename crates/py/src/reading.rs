@@ -137,13 +137,19 @@ impl Reading {
     }
 
     /// Reads the whole list into a file.
-    pub(crate) async fn export(&self, client: &Client, format: &str, target: Target) -> Result<()> {
+    pub(crate) async fn export(
+        &self,
+        client: &Client,
+        format: &str,
+        target: Target,
+        resume: bool,
+    ) -> Result<()> {
         let export = Export {
             resource: self.resource,
             format: format.parse()?,
             target,
             scan: self.options.clone(),
-            resume: false,
+            resume,
         };
         let write = async {
             let mut state = self.state.lock().await;

@@ -110,10 +110,15 @@ impl RawScan {
         awaited: bool,
         format: String,
         path: PathBuf,
+        resume: bool,
         tell: Py<PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (client, reading) = self.parts(py)?;
-        let work = async move { reading.export(&client, &format, Target::File(path)).await };
+        let work = async move {
+            reading
+                .export(&client, &format, Target::File(path), resume)
+                .await
+        };
         if awaited {
             return run(py, true, work);
         }
