@@ -76,8 +76,8 @@ class Scan(Generic[R]):
 
         Args:
             path: The file. Until it is complete, the rows are in files beside it whose names begin with its own.
-            resume: Goes on where an unfinished call for the same list and file has stopped; begins afresh where
-                there is none. Ctrl-C and crashes lose a second of work. Without, what is unfinished is replaced.
+            resume: Goes on behind the last 8,192 rows that an unfinished call for the same list and file has
+                written; begins afresh where there is none. Without, what is unfinished is replaced.
 
         Raises:
             talentdata.IoError: The file cannot be written.

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from support import asked
+from support import asked, misbehave
 
 import talentdata
 from talentdata import _talentdata
@@ -134,18 +134,21 @@ def test_a_progress_bar_for_a_file(client, capsys, tmp_path):
     assert "450/450" in capsys.readouterr().err
 
 
-def test_a_file_is_resumed(client, faults, tmp_path):
+def test_a_file_is_resumed(tmp_path):
     from pyarrow import parquet
 
     whole, path = tmp_path / "whole.parquet", tmp_path / "contacts.parquet"
-    client.contacts.list(page_size=10).to_parquet(whole)
-    faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": {"status": 403}})
-    with pytest.raises(talentdata.ForbiddenError):
-        client.contacts.list(page_size=10).to_parquet(path)
-    assert not path.exists()
-    faults()
-    receipt = client.contacts.list(page_size=10).to_parquet(path, resume=True)
-    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 450, "proven")
+    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
+    with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
+        client.contacts.list().to_parquet(whole)
+        # Behind the first row group of 8,192 rows.
+        misbehave(sandbox.base_url, {"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
+        with pytest.raises(talentdata.ForbiddenError, match="to be resumed"):
+            client.contacts.list().to_parquet(path)
+        assert not path.exists()
+        misbehave(sandbox.base_url)
+        receipt = client.contacts.list().to_parquet(path, resume=True)
+    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
     assert parquet.read_table(path).equals(parquet.read_table(whole))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["contacts.parquet", "whole.parquet"]
 
