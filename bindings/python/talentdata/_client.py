@@ -61,6 +61,12 @@ class Client(Lists):
         Args:
             client_version: The API version that the client uses, such as `"1.8.2"`.
             categories: Names such as `"taxonomy"`; the answer has an entry for each.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     check = client.check_version("1.8.2", ["taxonomy"])
+        >>> check.compatible, check.endpoint_compatibility["taxonomy"].compatible
+        (True, True)
         """
         return VersionCheckResponse(self._check_version(False, client_version, names(categories)))
 
@@ -69,12 +75,24 @@ class Client(Lists):
 
         Raises:
             talentdata.AuthError: The credentials are refused.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     "read:contacts" in client.permissions().permissions
+        True
         """
         return TokenPermissions(self._permissions(False))
 
     @property
     def last_response(self) -> LastResponse | None:
-        """Status, headers and request id of the answer that came last; `None` before the first."""
+        """Status, headers and request id of the answer that came last; `None` before the first.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     report = client.version()
+        ...     client.last_response.status, client.last_response.headers["x-ratelimit-limit"]
+        (200, '40;w=1')
+        """
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
@@ -112,7 +130,10 @@ class Client(Lists):
         )
 
     def close(self) -> None:
-        """Ends all connections; whatever is asked of the client afterwards raises `ClosedError`."""
+        """Lets go of all connections; whatever is asked of the client afterwards raises `ClosedError`.
+
+        What other threads wait for at this moment is still answered. `Scan.close` ends the wait for a scan.
+        """
         self._close()
 
     def __enter__(self) -> Client:

@@ -26,6 +26,17 @@ class Scan(Generic[R]):
 
     Pages are fetched ahead, in parallel, at the rate that the service allows. Whoever stops iterating may
     go on later with another `for`; Ctrl-C loses no record. Leaving a `with` block, or `close`, stops the requests.
+
+    Raises:
+        talentdata.Error: A page could not be had; its `offset` says which. The scan has ended then.
+        talentdata.ClosedError: The scan has ended, or was closed.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+    ...     scan = client.contacts.list()
+    ...     first = next(contact.email for contact in scan)
+    ...     len([contact for contact in scan]), scan.receipt.records
+    (249, 250)
     """
 
     __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
@@ -54,6 +65,12 @@ class Scan(Generic[R]):
 
         Raises:
             ImportError: pyarrow is not installed; nothing was sent.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+        ...     table = client.contacts.list().to_arrow()
+        >>> table.num_rows, table.column_names[:4]
+        (250, ['id', 'firstName', 'lastName', 'email'])
         """
         return self._collect(_frames.to_arrow())
 
@@ -88,7 +105,14 @@ class Scan(Generic[R]):
         return self.receipt
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB."""
+        """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
+
+        >>> import pyarrow, talentdata
+        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+        ...     reader = pyarrow.RecordBatchReader.from_stream(client.pools.list())
+        ...     sum(batch.num_rows for batch in reader)
+        250
+        """
         return self._scan.__arrow_c_stream__(requested_schema)
 
     def _collect(self, convert: Callable[[Table], F]) -> F:
@@ -122,7 +146,16 @@ class Scan(Generic[R]):
 
 
 class AsyncScan(Generic[R]):
-    """All records of a list, for `async for`; see `Scan`."""
+    """All records of a list, for `async for`; see `Scan`.
+
+    >>> import asyncio, talentdata
+    >>> async def main(sandbox):
+    ...     async with sandbox.async_client() as client:
+    ...         return (await client.contacts.list().to_arrow()).num_rows
+    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
+    ...     asyncio.run(main(sandbox))
+    250
+    """
 
     __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
 

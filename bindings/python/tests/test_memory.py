@@ -28,7 +28,7 @@ def abandoned():
 def pages():
     assert sum(len(page) for page in client.contacts.pages(100)) == 20_000
 def objects():
-    for number in range(20_000):
+    for number in range(5_000):
         record = talentdata.Record('{"id": %d, "a": [1, {"b": 2.5}]}' % number)
         record.to_dict(), repr(record), record["a"], record.extra
 work = {WORK}
