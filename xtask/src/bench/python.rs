@@ -60,6 +60,7 @@ const WAYS: [Way; 7] = [
 
 /// Measures, and tells it as Markdown.
 pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
+    let interrupts = interrupts(tools, SIGNALS * size.rounds)?;
     let used = rounds(tools, size.records, size.rounds, &WAYS)?;
     Ok(format!(
         "{} contacts from a service that counts nothing, by the wheel as `cargo build --release` makes it; medians of {} \
@@ -70,7 +71,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
         size.rounds,
         costs(&used, size.records as f64),
         SIGNALS * size.rounds,
-        interrupts(tools, SIGNALS * size.rounds)?,
+        interrupts,
     ))
 }
 
