@@ -1,13 +1,15 @@
 //! `cargo xtask dist python`: the wheel and the source package that are handed out, looked into.
 
 use crate::Outcome;
+use crate::environment::Environment;
 use crate::test::succeed;
-use crate::test_python::{Environment, PROJECT, only, wheel};
+use crate::test_python::REQUIREMENTS;
+use crate::wheel::{self, PROJECT, only};
 use std::path::Path;
 use std::process::Command;
 
 /// What the wheel has to hold; `.dist-info` files by the end of their names.
-const CONTENTS: [&str; 9] = [
+const WHEEL: [&str; 9] = [
     "talentdata/__init__.py",
     "talentdata/_talentdata.abi3.so",
     "talentdata/_talentdata.pyi",
@@ -18,47 +20,33 @@ const CONTENTS: [&str; 9] = [
     ".dist-info/licenses/LICENSE-MIT",
     ".dist-info/sboms/talentdata-py.cyclonedx.json",
 ];
+/// What the source package has to hold, by the ends of their names.
+const SOURCES: [&str; 7] = [
+    "/crates/py/src/lib.rs",
+    "/crates/core/src/lib.rs",
+    "/crates/sandbox/README.md",
+    "/talentdata/py.typed",
+    "/Cargo.lock",
+    "/pyproject.toml",
+    "/LICENSE-MIT",
+];
+/// What only the makers of the package need.
+const OURS: [&str; 3] = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"];
 
 /// Builds both into `target/dist/python`.
 pub(crate) fn run(root: &Path) -> Outcome {
     let folder = root.join("target/dist/python");
-    let tools = Environment::with_requirements(root, &root.join("target/python/tests"))?;
-    let wheel = wheel(root, &tools, &folder, "dist")?;
+    let tests = root.join("target/python/tests");
+    let tools = Environment::with_requirements(root, REQUIREMENTS, &tests)?;
+    let wheel = wheel::build(root, &tools, &folder, "dist")?;
     let mut sources = tools.command("maturin");
-    sources.args(["sdist", "--quiet", "--out"]);
-    succeed(sources.arg(&folder).current_dir(root.join(PROJECT)))?;
-    check_tags(&wheel)?;
-    let held = listing(
-        tools
-            .command("python")
-            .args(["-m", "zipfile", "-l"])
-            .arg(&wheel),
-    )?;
-    require(&held, &CONTENTS, &wheel)?;
-    if let Some(line) = held
-        .lines()
-        .find(|line| line.contains("/tests/") || line.contains(".ipynb"))
-    {
-        return Err(format!(
-            "{} holds what only its makers need: {line}",
-            wheel.display()
-        ));
-    }
+    sources.args(["sdist", "--out"]).arg(&folder);
+    succeed(sources.current_dir(root.join(PROJECT)))?;
     let sources = only(&folder, "gz")?;
-    let held = listing(
-        tools
-            .command("python")
-            .args(["-m", "tarfile", "-l"])
-            .arg(&sources),
-    )?;
-    let wanted = [
-        "/crates/py/src/lib.rs",
-        "/crates/core/src/lib.rs",
-        "/Cargo.lock",
-        "/pyproject.toml",
-        "/LICENSE-MIT",
-    ];
-    require(&held, &wanted, &sources)?;
+    check_tags(&wheel)?;
+    check_contents(&tools, "zipfile", &wheel, &WHEEL)?;
+    check_contents(&tools, "tarfile", &sources, &SOURCES)?;
+    tools.try_sources(&sources)?;
     println!("{}\n{}", wheel.display(), sources.display());
     Ok(())
 }
@@ -79,6 +67,33 @@ fn check_tags(wheel: &Path) -> Outcome {
     }
 }
 
+/// Looks into a package with the module of Python that reads its format.
+fn check_contents(tools: &Environment, reader: &str, package: &Path, wanted: &[&str]) -> Outcome {
+    let mut list = tools.command("python");
+    let held = listing(list.args(["-m", reader, "-l"]).arg(package))?;
+    let names: Vec<&str> = held
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let lacks = |wanted: &&str| !names.iter().any(|name| name.ends_with(wanted));
+    let missing: Vec<&str> = wanted.iter().copied().filter(lacks).collect();
+    if !missing.is_empty() {
+        return Err(format!(
+            "{} lacks {}",
+            package.display(),
+            missing.join(", ")
+        ));
+    }
+    let ours = |name: &&&str| OURS.iter().any(|ours| name.contains(ours));
+    match names.iter().find(ours) {
+        Some(name) => Err(format!(
+            "{} holds what only its makers need: {name}",
+            package.display()
+        )),
+        None => Ok(()),
+    }
+}
+
 fn listing(command: &mut Command) -> Result<String, String> {
     let output = command
         .output()
@@ -88,26 +103,6 @@ fn listing(command: &mut Command) -> Result<String, String> {
         false => Err(format!(
             "{command:?}: {}",
             String::from_utf8_lossy(&output.stderr)
-        )),
-    }
-}
-
-fn require(held: &str, wanted: &[&str], package: &Path) -> Outcome {
-    let names: Vec<&str> = held
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    let missing: Vec<&str> = wanted
-        .iter()
-        .copied()
-        .filter(|wanted| !names.iter().any(|name| name.ends_with(wanted)))
-        .collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
-            "{} lacks {}",
-            package.display(),
-            missing.join(", ")
         )),
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod c;
 mod dist;
 mod dist_python;
+mod environment;
 mod normalise;
 mod open_enums;
 mod outputs;
@@ -15,6 +16,7 @@ mod test;
 mod test_c;
 mod test_python;
 mod tidy;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,7 +32,8 @@ Usage: cargo xtask VERB
   test rust          one part of it (parts: format clippy generate tidy rust c python)
   dist python        wheel and source package, into target/dist/python
   bench              measure this client beside others, and write tests/bench/RESULTS.md
-  bench --quick      measure less, and write nothing
+  bench python       one section of it (sections: budget throughput python)
+  bench --quick      measure less, and write nothing; bench python --quick does that for one section
 ";
 
 /// What every verb returns: nothing, or the sentence to print.
@@ -47,8 +50,10 @@ fn main() -> ExitCode {
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
         ["dist", "python"] => dist_python::run(&root()),
-        ["bench"] => bench::run(&root(), false),
-        ["bench", "--quick"] => bench::run(&root(), true),
+        ["bench"] => bench::run(&root(), None, false),
+        ["bench", "--quick"] => bench::run(&root(), None, true),
+        ["bench", section] => bench::run(&root(), Some(section), false),
+        ["bench", section, "--quick"] => bench::run(&root(), Some(section), true),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())

@@ -31,6 +31,8 @@ class Client(Lists):
         max_attempts: How often a request is sent at most, 1 to 20; 4 by default.
         max_wait: Seconds the service may ask to wait, before the call fails; 60 by default.
         share: The part of the company's 40 requests a second (section 8) to use, up to 1.
+        paced: Whether to keep to those 40 requests, true by default; false is for a service that counts none,
+            such as `Sandbox(policy="unlimited")`. The documented client rule is kept in either case.
 
     Raises:
         talentdata.ConfigError: A setting is missing or wrong; it is named.
@@ -59,6 +61,12 @@ class Client(Lists):
         Args:
             client_version: The API version that the client uses, such as `"1.8.2"`.
             categories: Names such as `"taxonomy"`; the answer has an entry for each.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     check = client.check_version("1.8.2", ["taxonomy"])
+        >>> check.compatible, check.endpoint_compatibility["taxonomy"].compatible
+        (True, True)
         """
         return VersionCheckResponse(self._check_version(False, client_version, names(categories)))
 
@@ -67,12 +75,24 @@ class Client(Lists):
 
         Raises:
             talentdata.AuthError: The credentials are refused.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     "read:contacts" in client.permissions().permissions
+        True
         """
         return TokenPermissions(self._permissions(False))
 
     @property
     def last_response(self) -> LastResponse | None:
-        """Status, headers and request id of the answer that came last; `None` before the first."""
+        """Status, headers and request id of the answer that came last; `None` before the first.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+        ...     report = client.version()
+        ...     client.last_response.status, client.last_response.headers["x-ratelimit-limit"]
+        (200, '40;w=1')
+        """
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
@@ -86,10 +106,11 @@ class Client(Lists):
         max_attempts: int | None = None,
         max_wait: float | None = None,
         share: float | None = None,
+        paced: bool | None = None,
     ) -> Client:
         """A client with some settings changed; see the class for them.
 
-        It spends the budget of this one, unless `share` or `max_wait` differ.
+        It spends the budget of this one, unless `share`, `max_wait` or `paced` differ.
 
         >>> import talentdata
         >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
@@ -104,11 +125,15 @@ class Client(Lists):
             max_attempts=max_attempts,
             max_wait=max_wait,
             share=share,
+            paced=paced,
             _origin=self,
         )
 
     def close(self) -> None:
-        """Ends all connections; whatever is asked of the client afterwards raises `ClosedError`."""
+        """Lets go of all connections; whatever is asked of the client afterwards raises `ClosedError`.
+
+        What other threads wait for at this moment is still answered. `Scan.close` ends the wait for a scan.
+        """
         self._close()
 
     def __enter__(self) -> Client:
@@ -167,6 +192,7 @@ class AsyncClient(AsyncLists):
         max_attempts: int | None = None,
         max_wait: float | None = None,
         share: float | None = None,
+        paced: bool | None = None,
     ) -> AsyncClient:
         """See `Client.with_options`; there is nothing to await."""
         return type(self)(
@@ -177,6 +203,7 @@ class AsyncClient(AsyncLists):
             max_attempts=max_attempts,
             max_wait=max_wait,
             share=share,
+            paced=paced,
             _origin=self,
         )
 

@@ -60,6 +60,9 @@ class Page(Sequence[R], Generic[R]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[Page[R]], tuple[list[R], Pagination, str]]:
+        return type(self), (self.records, self.pagination, self.key)
+
     def __repr__(self) -> str:
         offset, total = self.pagination.offset, self.pagination.total
         return f"<Page of {self.key}: {len(self)} records from offset {offset}, {total} in all>"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ._needs import need
 from ._talentdata import RawScan
+
+#: How often a bar moves while one call does all the work, in seconds.
+EVERY = 0.1
 
 
 @contextmanager
@@ -28,6 +31,21 @@ def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[
         yield tell
     finally:
         bar.close()
+
+
+async def told(work: Awaitable[None], tell: Callable[[], object]) -> None:
+    """Awaits the work, and tells meanwhile how far it is."""
+    # Whoever is here has imported it; the package does without.
+    import asyncio
+
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            await asyncio.wait([task], timeout=EVERY)
+            tell()
+    finally:
+        task.cancel()
+    task.result()
 
 
 def start(scan: RawScan, name: str, wanted: bool | None) -> Any:

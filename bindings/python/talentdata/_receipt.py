@@ -21,7 +21,15 @@ class Completeness(OpenEnum):
 
 
 class Receipt(Record):
-    """What a scan has done. Counts are of this scan alone, times in seconds."""
+    """What a scan has done. Counts are of this scan alone, times in seconds.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+    ...     scan = client.pools.list()
+    ...     pools = list(scan)
+    >>> scan.receipt.records, scan.receipt.completeness == talentdata.Completeness.PROVEN
+    (250, True)
+    """
 
     __slots__ = ()
     _documented = (

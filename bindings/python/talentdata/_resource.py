@@ -59,12 +59,31 @@ class Resource(Generic[R]):
 
         Raises:
             talentdata.InvalidArgumentError: The limit is not possible; nothing was sent.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+        ...     page = client.contacts.page(limit=20, offset=240)
+        >>> len(page), page.pagination.has_more
+        (10, False)
         """
         return made(self._model, self._client._page(False, self._name, limit, offset))
 
     def pages(self, limit: int | None = None, offset: int = 0) -> Iterator[Page[R]]:
         """One page after the other, as the service sends them; a list that changes may repeat or lose
-        records, which `list` prevents."""
+        records, which `list` prevents.
+
+        Args:
+            limit: Records to ask for, page by page; see `page`.
+            offset: Records to skip.
+
+        Raises:
+            talentdata.PagingError: The service makes no progress.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+        ...     [len(page) for page in client.contacts.pages(limit=100)]
+        [100, 100, 50]
+        """
         following: int | None = offset
         while following is not None:
             page = self.page(limit, following)
@@ -72,7 +91,14 @@ class Resource(Generic[R]):
             following = next_offset(page)
 
     def plan(self) -> Plan:
-        """What reading the whole list will cost: records, pages and seconds. Sends one request."""
+        """What reading the whole list will cost: records, pages and seconds. Sends one request.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 4000}) as sandbox, sandbox.client() as client:
+        ...     plan = client.contacts.plan()
+        >>> plan.records, plan.seconds > 0.5
+        (4000, True)
+        """
         return Plan(self._client._plan(False, self._name))
 
     def __repr__(self) -> str:

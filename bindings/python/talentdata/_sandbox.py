@@ -21,6 +21,9 @@ class Sandbox(BaseSandbox):
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
         faults: Whether it can be told to misbehave, by `POST /__faults`.
+        token_lifetime: Seconds that a token lives.
+        max_limit: The most records on a page, whatever is asked for (section 8: 100).
+        gzip: Whether bodies are compressed for clients that accept it.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
@@ -32,16 +35,16 @@ class Sandbox(BaseSandbox):
     __slots__ = ()
 
     def client(self, **options: Any) -> Client:
-        """A client of this sandbox; takes the options of `Client`."""
-        return Client(
-            base_url=self.base_url, client_id=self.client_id, client_secret=self.client_secret, **options
-        )
+        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
+        return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:
-        """An async client of this sandbox; takes the options of `AsyncClient`."""
-        return AsyncClient(
-            base_url=self.base_url, client_id=self.client_id, client_secret=self.client_secret, **options
-        )
+        """An async client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
+        return AsyncClient(**self._settings(options))
+
+    def _settings(self, options: dict[str, Any]) -> dict[str, Any]:
+        own = {"base_url": self.base_url, "client_id": self.client_id, "client_secret": self.client_secret}
+        return {**own, **options}
 
     def __enter__(self) -> Sandbox:
         return self

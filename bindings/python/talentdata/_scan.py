@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from . import _frames
-from ._progress import follow
+from ._progress import follow, told
 from ._receipt import Receipt
 from ._talentdata import RawScan, Record, Table
 
@@ -26,6 +26,17 @@ class Scan(Generic[R]):
 
     Pages are fetched ahead, in parallel, at the rate that the service allows. Whoever stops iterating may
     go on later with another `for`; Ctrl-C loses no record. Leaving a `with` block, or `close`, stops the requests.
+
+    Raises:
+        talentdata.Error: A page could not be had; its `offset` says which. The scan has ended then.
+        talentdata.ClosedError: The scan has ended, or was closed.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+    ...     scan = client.contacts.list()
+    ...     first = next(contact.email for contact in scan)
+    ...     len([contact for contact in scan]), scan.receipt.records
+    (249, 250)
     """
 
     __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
@@ -54,6 +65,12 @@ class Scan(Generic[R]):
 
         Raises:
             ImportError: pyarrow is not installed; nothing was sent.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
+        ...     table = client.contacts.list().to_arrow()
+        >>> table.num_rows, table.column_names[:4]
+        (250, ['id', 'firstName', 'lastName', 'email'])
         """
         return self._collect(_frames.to_arrow())
 
@@ -69,19 +86,33 @@ class Scan(Generic[R]):
         """
         return self._collect(_frames.to_pandas())
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> Receipt:
+    def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """Writes all rows into a Parquet file, which appears under its name when it is complete.
 
         Needs no other package, and memory for a part of the rows only. For the columns see `to_arrow`.
 
+        Args:
+            path: The file. Until it is complete, the rows are in files beside it whose names begin with its own.
+            resume: Goes on behind the last 8,192 rows that an unfinished call for the same list and file has
+                written; begins afresh where there is none. Without, what is unfinished is replaced.
+
         Raises:
             talentdata.IoError: The file cannot be written.
         """
-        self._scan.export(False, "parquet", path)
+        with follow(self._scan, self._name, self._progress) as tell:
+            self._scan.export(False, "parquet", path, resume, tell)
+            tell()
         return self.receipt
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB."""
+        """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
+
+        >>> import pyarrow, talentdata
+        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+        ...     reader = pyarrow.RecordBatchReader.from_stream(client.pools.list())
+        ...     sum(batch.num_rows for batch in reader)
+        250
+        """
         return self._scan.__arrow_c_stream__(requested_schema)
 
     def _collect(self, convert: Callable[[Table], F]) -> F:
@@ -98,7 +129,7 @@ class Scan(Generic[R]):
         return Receipt(self._scan.receipt())
 
     def close(self) -> None:
-        """Stops all requests of the scan."""
+        """Stops all requests of the scan; a thread that waits for it gets a `ClosedError`."""
         self._scan.close()
         self._current = iter(())
 
@@ -115,7 +146,16 @@ class Scan(Generic[R]):
 
 
 class AsyncScan(Generic[R]):
-    """All records of a list, for `async for`; see `Scan`."""
+    """All records of a list, for `async for`; see `Scan`.
+
+    >>> import asyncio, talentdata
+    >>> async def main(sandbox):
+    ...     async with sandbox.async_client() as client:
+    ...         return (await client.contacts.list().to_arrow()).num_rows
+    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
+    ...     asyncio.run(main(sandbox))
+    250
+    """
 
     __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
 
@@ -148,9 +188,10 @@ class AsyncScan(Generic[R]):
         """See `Scan.to_pandas`."""
         return await self._collect(_frames.to_pandas())
 
-    async def to_parquet(self, path: str | os.PathLike[str]) -> Receipt:
+    async def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """See `Scan.to_parquet`."""
-        await self._scan.export(True, "parquet", path)
+        with follow(self._scan, self._name, self._progress) as tell:
+            await told(self._scan.export(True, "parquet", path, resume, tell), tell)
         return self.receipt
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:
@@ -167,7 +208,7 @@ class AsyncScan(Generic[R]):
         return Receipt(self._scan.receipt())
 
     async def close(self) -> None:
-        """Stops all requests of the scan."""
+        """Stops all requests of the scan; a task that waits for it gets a `ClosedError`."""
         self._scan.close()
         self._current = iter(())
 

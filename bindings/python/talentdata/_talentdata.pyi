@@ -1,7 +1,7 @@
 """The native module: the Rust core as Python sees it."""
 
 import os
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from typing_extensions import Self, disjoint_base
@@ -81,6 +81,7 @@ class BaseClient:
         max_attempts: int | None = None,
         max_wait: float | None = None,
         share: float | None = None,
+        paced: bool | None = None,
         _origin: BaseClient | None = None,
     ) -> Self: ...
     @property
@@ -139,9 +140,23 @@ class RawScan:
     @overload
     def fill_table(self, awaited: Literal[True], table: Table) -> Awaitable[bool]: ...
     @overload
-    def export(self, awaited: Literal[False], format: str, path: str | os.PathLike[str]) -> None: ...
+    def export(
+        self,
+        awaited: Literal[False],
+        format: str,
+        path: str | os.PathLike[str],
+        resume: bool,
+        tell: Callable[[], object],
+    ) -> None: ...
     @overload
-    def export(self, awaited: Literal[True], format: str, path: str | os.PathLike[str]) -> Awaitable[None]: ...
+    def export(
+        self,
+        awaited: Literal[True],
+        format: str,
+        path: str | os.PathLike[str],
+        resume: bool,
+        tell: Callable[[], object],
+    ) -> Awaitable[None]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def receipt(self) -> RawRecord: ...
     def progress(self) -> tuple[int, int | None]: ...
@@ -159,6 +174,9 @@ class BaseSandbox:
         latency: float = 0.0,
         port: int = 0,
         faults: bool = False,
+        token_lifetime: float = 3600.0,
+        max_limit: int = 100,
+        gzip: bool = False,
     ) -> Self: ...
     @property
     def base_url(self) -> str: ...

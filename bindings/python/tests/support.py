@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import talentdata
 
@@ -22,6 +27,60 @@ def seen(sandbox: talentdata.Sandbox) -> list[dict[str, object]]:
     """The requests that the sandbox has seen."""
     with urllib.request.urlopen(f"{sandbox.base_url}/__requests") as answer:
         return json.load(answer)["requests"]
+
+
+def until(condition) -> None:
+    """Waits until the condition holds; the minute is only a guard against hanging."""
+    guard = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < guard, "it never came"
+        time.sleep(0.005)
+
+
+def asked(sandbox: talentdata.Sandbox, path: str, times: int = 1) -> None:
+    """Waits until the sandbox has seen a path so many times."""
+    until(lambda: sandbox.stats()["requests_by_path"].get(path, 0) >= times)
+
+
+class Held:
+    """A service in a thread of this process; it answers the first request only when it is told to."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self.asked = threading.Event()
+        self.answer = threading.Event()
+
+
+@contextmanager
+def held() -> Iterator[Held]:
+    """The service above, for `client.version()`."""
+    body = b'{"version": "1.8.2", "apiStatus": "operational", "endpoints": {}}'
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            if not service.asked.is_set():
+                service.asked.set()
+                service.answer.wait(60)
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        service = Held(f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield service
+        finally:
+            service.answer.set()
+            server.shutdown()
 
 
 def wire(sandbox: talentdata.Sandbox, path: str) -> str:
@@ -41,6 +100,12 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Complete
     """Runs code in an interpreter of its own."""
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+def first_contacts(settings: dict[str, str]) -> list[talentdata.Contact]:
+    """Some contacts, read in whatever process this runs in."""
+    with talentdata.Client(**settings) as client:
+        return client.contacts.page(limit=3).records
 
 
 def raising(base_url: str) -> None:

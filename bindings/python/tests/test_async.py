@@ -135,6 +135,52 @@ def test_several_loops_share_a_client(sandbox):
     assert versions == ["1.8.2"] * 4
 
 
+def test_closing_a_scan_wakes_the_task_that_waits_for_it(sandbox, faults):
+    faults({"match": {"path": "/v1/contacts"}, "reply": {"delay_ms": 600_000}})
+
+    async def work(client):
+        scan = client.contacts.list()
+        task = asyncio.create_task(scan.to_arrow())
+        while sandbox.stats()["requests_by_path"].get("/v1/contacts", 0) == 0:
+            await asyncio.sleep(0.005)
+        await scan.close()
+        with pytest.raises(talentdata.ClosedError, match="was closed"):
+            await task
+        return (await client.version()).version
+
+    assert run(sandbox, work) == "1.8.2"
+
+
+def test_parquet_with_progress(sandbox, capsys, tmp_path):
+    async def work(client):
+        return await client.contacts.list(progress=True).to_parquet(tmp_path / "contacts.parquet")
+
+    assert run(sandbox, work).records == 450
+    assert "450/450" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
+
+
+def test_a_loop_runs_on_while_a_call_is_awaited():
+    async def main():
+        answered = asyncio.Event()
+
+        async def answer(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            answered.set()
+            body = b'{"version": "1.8.2", "apiStatus": "operational", "endpoints": {}}'
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+            writer.close()
+
+        # The service is a task of the very loop that awaits it.
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with talentdata.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+                return (await client.version()).version, answered.is_set()
+
+    assert asyncio.run(main()) == ("1.8.2", True)
+
+
 def test_columns(sandbox):
     async def work(client):
         arrow = await client.contacts.list().to_arrow()

@@ -1,9 +1,13 @@
 """The verbs of the client, its settings and its life."""
 
 import copy
+import faulthandler
 import gc
 import json
+import logging
 import pickle
+import pprint
+import traceback
 import weakref
 
 import pytest
@@ -110,7 +114,8 @@ def test_settings_come_from_the_environment_and_from_a_profile(sandbox, tmp_path
         ({"client_secret": " x"}, "client_secret"),
         ({"timeout": -1}, "timeout"),
         ({"idle_timeout": float("nan")}, "idle_timeout"),
-        ({"connect_timeout": 0}, "connect"),
+        ({"timeout": 0}, "^timeout"),
+        ({"connect_timeout": 0}, "^connect_timeout"),
         ({"max_attempts": 0}, "max_attempts"),
         ({"share": 2.0}, "share"),
     ],
@@ -130,6 +135,14 @@ def test_with_options_changes_only_what_is_named(client, sandbox, faults):
     with pytest.raises(talentdata.ServerError) as caught:
         once.with_options(max_attempts=2).version()
     assert caught.value.attempts == 2
+
+
+def test_a_client_that_does_not_pace_itself_waits_for_no_budget():
+    with talentdata.Sandbox(records={"contacts": 6000}, policy="unlimited") as sandbox, sandbox.client() as client:
+        hasty = client.with_options(paced=False).contacts.list()
+        assert sum(1 for _ in hasty) == 6000 and hasty.receipt.seconds_waited_for_budget == 0
+        paced = client.contacts.list()
+        assert sum(1 for _ in paced) == 6000 and paced.receipt.seconds_waited_for_budget > 0
 
 
 def test_use_after_close_is_a_clear_error(sandbox):
@@ -165,6 +178,32 @@ def test_secrets_are_shown_nowhere(sandbox, client):
         json.dumps(client)
     with pytest.raises(TypeError):
         vars(client)
+
+
+def told_by_failure(client):
+    """All that an error tells, the local variables of every frame included."""
+    try:
+        client.permissions()
+    except talentdata.ForbiddenError as error:
+        frames = traceback.TracebackException.from_exception(error, capture_locals=True)
+        return [*frames.format(), repr(error), str(vars(error)), str(pickle.dumps(error))]
+
+
+def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, faults, caplog, tmp_path):
+    formatters = pytest.importorskip("IPython.core.formatters")
+    secret = sandbox.client_secret
+    client.permissions()
+    logging.getLogger("user").error("%r %s", client, client)
+    shown = [caplog.text, pprint.pformat([client, client.contacts, sandbox])]
+    for thing in (client, client.contacts, client.contacts.page(limit=2), client.last_response, client.contacts.plan()):
+        shown += map(str, formatters.DisplayFormatter().format(thing)[0].values())
+    faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": secret}}})
+    shown += told_by_failure(client)
+    with open(tmp_path / "trace", "w+") as file:
+        faulthandler.dump_traceback(file)
+        file.seek(0)
+        shown.append(file.read())
+    assert len(shown) > 15 and not any(secret in text for text in shown)
 
 
 def test_a_refused_secret_is_in_no_frame_of_the_traceback():

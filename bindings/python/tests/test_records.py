@@ -27,8 +27,10 @@ def test_documented_fields_are_attributes_and_all_fields_have_their_wire_names()
     assert "none" in contact and "nothing" not in contact and 5 not in contact
     with pytest.raises(KeyError, match="nothing"):
         contact["nothing"]
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match=r"no attribute 'firstName'; record\[\"firstName\"\] is the field"):
         contact.firstName  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        contact.nothing  # noqa: B018
 
 
 def test_extra_holds_what_the_document_does_not_show():

@@ -1,7 +1,7 @@
 """The sandbox and the fixtures for users' own tests."""
 
 import pickle
-import time
+import urllib.request
 
 import pytest
 
@@ -9,17 +9,32 @@ import talentdata
 
 
 def test_options():
-    with talentdata.Sandbox(records={"contacts": 7}, seed=5, policy="gcra", latency=0.05) as sandbox:
+    with talentdata.Sandbox(records={"contacts": 7}, seed=5, policy="gcra", latency=0.001) as sandbox:
         with sandbox.client() as client:
-            started = time.monotonic()
             page = client.contacts.page()
-            assert time.monotonic() - started >= 0.05
             assert page.pagination.total == 7
         stats = sandbox.stats()
         assert stats["requests"] == 2 and stats["token_posts"] == 1 and stats["limited"] == 0
         assert stats["requests_by_path"]["/v1/contacts"] == 1
     with talentdata.Sandbox(records={"contacts": 7}, seed=6) as other, other.client() as client:
         assert client.contacts.page() != page
+
+
+def test_latency_is_in_seconds():
+    with talentdata.Sandbox(latency=600) as sandbox, sandbox.client(timeout=0.2) as client:
+        with pytest.raises(talentdata.TimeoutError):
+            client.version()
+
+
+def test_options_for_a_service_that_differs():
+    with talentdata.Sandbox(max_limit=5, gzip=True) as sandbox, sandbox.client() as client:
+        assert len(client.contacts.page(limit=20)) == 5
+        request = urllib.request.Request(f"{sandbox.base_url}/v1/version", headers={"accept-encoding": "gzip"})
+        with urllib.request.urlopen(request) as answer:
+            assert answer.headers["content-encoding"] == "gzip"
+        wrong = sandbox.client(client_secret="wrong")
+        with pytest.raises(talentdata.AuthError):
+            wrong.permissions()
 
 
 def test_wrong_options_are_named():

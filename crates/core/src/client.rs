@@ -56,13 +56,14 @@ impl Client {
 
     /// A client with other settings that spends the same budget; nothing is sent.
     ///
-    /// Another `share` or `max_wait` is a budget of its own.
+    /// Another `share`, `max_wait` or `paced` is a budget of its own.
     ///
     /// # Errors
     /// As [`Client::new`].
     pub fn with_config(&self, config: Config) -> Result<Self> {
         let present = self.config();
-        if (config.share, config.max_wait) != (present.share, present.max_wait) {
+        let budget = |config: &Config| (config.share, config.max_wait, config.paced);
+        if budget(&config) != budget(present) {
             return Self::new(config);
         }
         Self::with_turnstile(config, Arc::clone(&self.0.turnstile))

@@ -57,7 +57,7 @@ impl BaseClient {
 impl BaseClient {
     // Written in Rust, so that no frame of Python holds the secret when it is refused.
     #[new]
-    #[pyo3(signature = (*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, _origin=None))]
+    #[pyo3(signature = (*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, paced=None, _origin=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
@@ -72,6 +72,7 @@ impl BaseClient {
         max_attempts: Option<u32>,
         max_wait: Option<f64>,
         share: Option<f64>,
+        paced: Option<bool>,
         _origin: Option<Py<BaseClient>>,
     ) -> PyResult<Self> {
         let origin = _origin;
@@ -99,6 +100,7 @@ impl BaseClient {
             max_attempts,
             max_wait,
             share,
+            paced,
         };
         let settings = settings.with(py, &options)?;
         let config = settings.builder.clone().config();

@@ -21,10 +21,10 @@ use pyo3::prelude::*;
 /// The native part of the package `talentdata`.
 #[pymodule]
 mod _talentdata {
-    /// The version of the package.
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
     use std::ffi::OsString;
 
+    /// The version of the package.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -21,6 +21,7 @@ pub(crate) struct Options {
     pub(crate) max_attempts: Option<u32>,
     pub(crate) max_wait: Option<f64>,
     pub(crate) share: Option<f64>,
+    pub(crate) paced: Option<bool>,
 }
 
 impl Settings {
@@ -43,6 +44,11 @@ impl Settings {
         ] {
             if let Some(seconds) = seconds {
                 *slot = duration(py, name, seconds)?;
+                if slot.is_zero() {
+                    // The core would say the same, by its own name of the setting.
+                    let message = format!("{name}: it is zero; give a positive time in seconds");
+                    return Err(error(py, ErrorKind::Config, message));
+                }
             }
         }
         let mut builder = self.builder.timeouts(self.timeouts);
@@ -54,6 +60,9 @@ impl Settings {
         }
         if let Some(share) = options.share {
             builder = builder.share(share);
+        }
+        if let Some(paced) = options.paced {
+            builder = builder.paced(paced);
         }
         Ok(Settings {
             builder,

@@ -11,6 +11,7 @@ use talentdata_core::export::{Export, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, Result, Scan, ScanOptions};
+use tokio::sync::watch;
 
 /// Records of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -24,6 +25,8 @@ pub(crate) struct Reading {
     /// The records that Python has not yet taken.
     records: Mutex<Vec<RawRecord>>,
     receipt: Mutex<Receipt>,
+    /// Whether it was closed; who waits is told.
+    closed: watch::Sender<bool>,
     /// The process that began to read; 0 before.
     process: AtomicU32,
 }
@@ -48,6 +51,7 @@ impl Reading {
                 resource: resource.name().to_owned(),
                 ..Receipt::default()
             }),
+            closed: watch::Sender::new(false),
             process: AtomicU32::new(0),
         }
     }
@@ -56,6 +60,10 @@ impl Reading {
     ///
     /// Whoever stops waiting loses nothing: what came meanwhile is there to be taken.
     pub(crate) async fn fill(&self, client: &Client) -> Result<bool> {
+        self.until_closed(self.next_records(client)).await
+    }
+
+    async fn next_records(&self, client: &Client) -> Result<bool> {
         let mut state = self.state.lock().await;
         if !lock(&self.records).is_empty() {
             return Ok(true);
@@ -86,26 +94,32 @@ impl Reading {
 
     /// The schema of all record batches; waits for the first pages.
     pub(crate) async fn schema(&self, client: &Client) -> Result<SchemaRef> {
-        let mut state = self.state.lock().await;
-        let batches = self.batches(&mut state, client)?;
-        let schema = batches.schema().await;
-        self.note(batches.receipt());
-        if schema.is_err() {
-            *state = State::Ended;
-        }
-        schema
+        let read = async {
+            let mut state = self.state.lock().await;
+            let batches = self.batches(&mut state, client)?;
+            let schema = batches.schema().await;
+            self.note(batches.receipt());
+            if schema.is_err() {
+                *state = State::Ended;
+            }
+            schema
+        };
+        self.until_closed(read).await
     }
 
     /// The next record batch; none at the end of the list.
     pub(crate) async fn batch(&self, client: &Client) -> Result<Option<RecordBatch>> {
-        let mut state = self.state.lock().await;
-        let batches = self.batches(&mut state, client)?;
-        let batch = batches.next().await.transpose();
-        self.note(batches.receipt());
-        if !matches!(batch, Ok(Some(_))) {
-            *state = State::Ended;
-        }
-        batch
+        let read = async {
+            let mut state = self.state.lock().await;
+            let batches = self.batches(&mut state, client)?;
+            let batch = batches.next().await.transpose();
+            self.note(batches.receipt());
+            if !matches!(batch, Ok(Some(_))) {
+                *state = State::Ended;
+            }
+            batch
+        };
+        self.until_closed(read).await
     }
 
     fn batches<'a>(&self, state: &'a mut State, client: &Client) -> Result<&'a mut BatchScan> {
@@ -123,25 +137,32 @@ impl Reading {
     }
 
     /// Reads the whole list into a file.
-    pub(crate) async fn export(&self, client: &Client, format: &str, target: Target) -> Result<()> {
-        let mut state = self.state.lock().await;
-        if !matches!(*state, State::New) {
-            return Err(state.refusal());
-        }
+    pub(crate) async fn export(
+        &self,
+        client: &Client,
+        format: &str,
+        target: Target,
+        resume: bool,
+    ) -> Result<()> {
         let export = Export {
             resource: self.resource,
             format: format.parse()?,
             target,
             scan: self.options.clone(),
-            resume: false,
+            resume,
         };
-        let never = std::future::pending();
-        let receipt = export
-            .run(client, never, |receipt| self.note(receipt.clone()))
-            .await?;
-        self.note(receipt);
-        *state = State::Ended;
-        Ok(())
+        let write = async {
+            let mut state = self.state.lock().await;
+            if !matches!(*state, State::New) {
+                return Err(state.refusal());
+            }
+            let never = std::future::pending();
+            let receipt = export.run(client, never, |receipt| self.note(receipt.clone()));
+            self.note(receipt.await?);
+            *state = State::Ended;
+            Ok(())
+        };
+        self.until_closed(write).await
     }
 
     fn scan(&self, client: &Client) -> Scan {
@@ -162,11 +183,28 @@ impl Reading {
         lock(&self.receipt)
     }
 
-    /// Stops the reading. A page that is just being waited for ends with its waiter.
+    /// Stops the reading; whoever waits for it is told so.
     pub(crate) fn close(&self) {
+        self.closed.send_replace(true);
+        // Else whoever waits gives the scan up, and nobody can go on with it.
         if let Ok(mut state) = self.state.try_lock() {
             *state = State::Closed;
-            lock(&self.records).clear();
+        }
+        lock(&self.records).clear();
+    }
+
+    /// What comes of the work, unless the scan is closed before.
+    async fn until_closed<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut closed = self.closed.subscribe();
+        let closed = async { closed.wait_for(|closed| *closed).await.is_ok() };
+        tokio::select! {
+            biased;
+            _ = closed => {
+                let mut state = self.state.lock().await;
+                *state = State::Closed;
+                Err(state.refusal())
+            }
+            outcome = work => outcome,
         }
     }
 
@@ -191,7 +229,7 @@ impl State {
                 "a scan gives either records or columns, and this one was begun as the other; begin another with list()"
             }
             State::Ended => "the scan has ended and was read; begin another with list()",
-            State::Closed => "the scan was closed before",
+            State::Closed => "the scan was closed; begin another with list()",
         };
         Error::new(ErrorKind::Closed, message)
     }

@@ -3,7 +3,7 @@
 use crate::errors::error;
 use crate::json;
 use bytes::Bytes;
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
@@ -157,6 +157,17 @@ impl Record {
 
     fn __contains__(&self, name: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.item(name)?.is_some())
+    }
+
+    // Asked only for what is no attribute: whoever writes the wire name of a field is told how it is read.
+    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        let class = slf.get_type().name()?;
+        let hint = match slf.get().find(name) {
+            Some(_) => format!("; record[{name:?}] is the field of that name"),
+            None => String::new(),
+        };
+        let message = format!("'{class}' object has no attribute '{name}'{hint}");
+        Err(PyAttributeError::new_err(message))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -52,12 +52,22 @@ pub(crate) fn block<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
 ) -> PyResult<T> {
-    watch(py, work)?.map_err(|error| raise(py, &error))
+    block_telling(py, work, |_| Ok(()))
+}
+
+/// The same; `tell` is called now and then in the thread that waits, and what it raises ends the waiting, too.
+pub(crate) fn block_telling<T: Send>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send,
+    tell: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
+) -> PyResult<T> {
+    watch(py, work, tell)?.map_err(|error| raise(py, &error))
 }
 
 fn watch<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
+    tell: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
     py.detach(|| {
@@ -66,7 +76,7 @@ fn watch<T: Send>(
             loop {
                 match tokio::time::timeout(SIGNALS, &mut work).await {
                     Ok(outcome) => return Ok(outcome),
-                    Err(_) => Python::attach(|py| py.check_signals())?,
+                    Err(_) => Python::attach(|py| py.check_signals().and_then(|()| tell(py)))?,
                 }
             }
         })
@@ -83,7 +93,7 @@ pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Res
         return runtime()?.block_on(guarded(work));
     }
     Python::attach(|py| {
-        let error = match watch(py, work) {
+        let error = match watch(py, work, |_| Ok(())) {
             Ok(outcome) => return outcome,
             Err(error) => error,
         };

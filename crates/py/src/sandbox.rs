@@ -29,7 +29,7 @@ impl BaseSandbox {
 #[pymethods]
 impl BaseSandbox {
     #[new]
-    #[pyo3(signature = (*, records=None, seed=0, policy="clock-window", limit=40, latency=0.0, port=0, faults=false))]
+    #[pyo3(signature = (*, records=None, seed=0, policy="clock-window", limit=40, latency=0.0, port=0, faults=false, token_lifetime=3600.0, max_limit=100, gzip=false))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
@@ -40,6 +40,9 @@ impl BaseSandbox {
         latency: f64,
         port: u16,
         faults: bool,
+        token_lifetime: f64,
+        max_limit: u64,
+        gzip: bool,
     ) -> PyResult<Self> {
         let policy = policy.parse().map_err(|unknown| {
             error(py, ErrorKind::InvalidArgument, format!("policy: {unknown}"))
@@ -52,6 +55,9 @@ impl BaseSandbox {
             latency: duration(py, "latency", latency)?,
             port,
             faults,
+            token_lifetime: duration(py, "token_lifetime", token_lifetime)?,
+            max_limit,
+            gzip,
             ..Options::default()
         };
         let started = py.detach(|| Sandbox::start(options));

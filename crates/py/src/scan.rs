@@ -6,7 +6,7 @@ use crate::errors::{error, raise};
 use crate::options::count;
 use crate::reading::Reading;
 use crate::record::RawRecord;
-use crate::runtime::block;
+use crate::runtime::{block, block_telling};
 use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -102,18 +102,28 @@ impl RawScan {
         stream(py, client, reading, schema)
     }
 
-    /// Reads the whole list into a file, which appears under its name when it is complete.
+    /// Reads the whole list into a file, which appears under its name when it is complete. Who waits
+    /// here, and not on an event loop, has `tell` called meanwhile.
     fn export(
         &self,
         py: Python<'_>,
         awaited: bool,
         format: String,
         path: PathBuf,
+        resume: bool,
+        tell: Py<PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (client, reading) = self.parts(py)?;
-        run(py, awaited, async move {
-            reading.export(&client, &format, Target::File(path)).await
-        })
+        let work = async move {
+            reading
+                .export(&client, &format, Target::File(path), resume)
+                .await
+        };
+        if awaited {
+            return run(py, true, work);
+        }
+        block_telling(py, work, |py| tell.call0(py).map(drop))?;
+        Ok(py.None())
     }
 
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {

@@ -95,8 +95,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     let (neighbour, changing) = (meet(tools, neighbour)?, meet(tools, changing)?);
     let setting = format!("{}, {} ms", POLICIES[0], LATENCIES[0]);
     let mut out = format!(
-        "## Within the rate limit\n\n\
-         {} contacts, read from a cold start and written as JSON Lines; resets are rounded up. The share is that of \
+        "{} contacts, read from a cold start and written as JSON Lines; resets are rounded up. The share is that of \
          the requests the service answered with 200, the one for a token included, per second from the first \
          request to the last answer, in the limit of 40 per second.\n",
         thousands((100 * size.pages) as f64)

@@ -1,11 +1,13 @@
-//! What the bench runs: our programs built for release, and the peers with their packages in a virtual environment.
+//! What the bench runs: our programs built for release, and the peers with their packages, beside our own wheel.
 
 use crate::Outcome;
+use crate::environment::Environment;
 use crate::test::succeed;
+use crate::wheel;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The packages of the peers.
+/// The packages of the peers, and what our own needs to be built and measured.
 const REQUIREMENTS: &str = "tests/bench/requirements.txt";
 
 /// Programs and folders.
@@ -16,10 +18,10 @@ pub(super) struct Tools {
     pub(super) scan: PathBuf,
     /// The Rust program that merely reads.
     pub(super) floor: PathBuf,
-    /// The interpreter that has the packages.
-    python: PathBuf,
-    /// The programs of the peers.
-    peers: PathBuf,
+    /// Where all packages are.
+    environment: Environment,
+    /// The programs in Python.
+    programs: PathBuf,
     /// What a generator has made of the spec.
     generated: PathBuf,
     /// Where outputs may be written.
@@ -34,22 +36,27 @@ impl Tools {
     pub(super) fn make(root: &Path) -> Result<Self, String> {
         let target = root.join("target");
         let release = target.join("release");
-        let environment = target.join("bench-venv");
+        let venv = target.join("bench-venv");
+        let environment = Environment::with_requirements(root, REQUIREMENTS, &venv)?;
         let tools = Tools {
             talentdata: release.join("talentdata"),
             scan: release.join("examples/bench_scan"),
             floor: release.join("examples/bench_floor"),
-            python: environment.join("bin/python"),
-            peers: root.join("tests/bench/peers"),
+            environment,
+            programs: root.join("tests/bench"),
             generated: target.join("bench-client"),
             scratch: target.join("bench-out"),
         };
         std::fs::create_dir_all(&tools.scratch)
             .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
         build(root)?;
-        install(root, &environment)?;
+        let wheel = target.join("bench-wheel");
+        let wheel = wheel::build(root, &tools.environment, &wheel, "release")?;
+        tools.environment.install(&wheel)?;
         succeed(
-            Command::new(environment.join("bin/openapi-python-client"))
+            tools
+                .environment
+                .command("openapi-python-client")
                 .args(["generate", "--overwrite", "--meta", "none"])
                 .args(["--path", "spec/openapi.json"])
                 .args(["--config", "tests/bench/generator.yaml"])
@@ -62,9 +69,14 @@ impl Tools {
 
     /// A program of the peers.
     pub(super) fn peer(&self, name: &str) -> Command {
-        let mut command = Command::new(&self.python);
+        self.python(&format!("peers/{name}"))
+    }
+
+    /// A program in Python, by its path below `tests/bench`.
+    pub(super) fn python(&self, path: &str) -> Command {
+        let mut command = self.environment.command("python");
         command
-            .arg(self.peers.join(name))
+            .arg(self.programs.join(path))
             .env("PYTHONPATH", &self.generated)
             .env("PYTHONDONTWRITEBYTECODE", "1");
         command
@@ -80,25 +92,4 @@ fn build(root: &Path) -> Outcome {
             .args(["--bins", "--examples"])
             .current_dir(root),
     )
-}
-
-/// Makes the environment, unless it has been made from the very same requirements.
-fn install(root: &Path, environment: &Path) -> Outcome {
-    let failed = |error: std::io::Error| format!("{REQUIREMENTS}: {error}");
-    let wanted = std::fs::read_to_string(root.join(REQUIREMENTS)).map_err(failed)?;
-    let installed = environment.join("requirements.txt");
-    if std::fs::read_to_string(&installed).is_ok_and(|present| present == wanted) {
-        return Ok(());
-    }
-    succeed(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(environment),
-    )?;
-    succeed(
-        Command::new(environment.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "-r"])
-            .arg(root.join(REQUIREMENTS)),
-    )?;
-    std::fs::write(&installed, wanted).map_err(failed)
 }

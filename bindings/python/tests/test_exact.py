@@ -1,0 +1,117 @@
+"""Awkward records: every byte is there through Python objects, and every digit and escape through Arrow."""
+
+import json
+import random
+from decimal import Decimal
+
+import pytest
+
+import talentdata
+
+pyarrow = pytest.importorskip("pyarrow", reason="told by the test of absent packages")
+
+NUMBERS = [
+    "0", "-0", "7", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "18446744073709551616",
+    "123456789012345678901234567890", "1.0", "1.50", "0.1", "-0.0", "1e2", "1E+2", "1e400", "-1e-400", "0.30000000000000004",
+    "0.10000000000000000001", "1e22",
+]
+TEXTS = [
+    '""', '"plain"', '"L\\u00f6w"', '"Löw"', '"\\ud83d\\ude00"', '"😀"', '"\\ud800"', '"\\u0000"', '"a\\/b"', '"a/b"',
+    '"\\"quoted\\" \\\\ \\n"', '"null"', '"1.0"', '"{}"',
+]
+NAMES = ['"a"', '"b"', '"\\u0061"', '"firstName"', '"ключ"', '"with space"', '""', '"a.b"', '"n\\n"']
+
+
+def value(draw, depth=0):
+    """The text of some JSON value."""
+    kind = draw.randrange(8 if depth < 3 else 5)
+    if kind < 2:
+        return draw.choice(NUMBERS)
+    if kind < 4:
+        return draw.choice(TEXTS)
+    if kind == 4:
+        return draw.choice(["null", "true", "false"])
+    if kind == 5:
+        return "[" + draw.choice([",", " , "]).join(value(draw, depth + 1) for _ in range(draw.randrange(4))) + "]"
+    return record(draw, value(draw, depth + 1), depth + 1)
+
+
+def record(draw, first, depth=0):
+    """The text of an object; names may come twice, and white space where JSON allows it."""
+    colon = draw.choice([":", " : ", ":\t"])
+    members = [f'"id"{colon}{first}'] + [draw.choice(NAMES) + colon + value(draw, depth) for _ in range(draw.randrange(6))]
+    return "{" + draw.choice([",", " ,\n "]).join(members) + "}"
+
+
+@pytest.fixture(params=range(5))
+def texts(request, faults):
+    """Records as the service sends them, other ones for each seed."""
+    draw = random.Random(request.param)
+    texts = [record(draw, f'"{index}"') for index in range(80)]
+    pagination = {"total": len(texts), "limit": len(texts), "offset": 0, "hasMore": False}
+    body = '{"rows":[' + ",".join(texts) + '],"pagination":' + json.dumps(pagination) + "}"
+    faults({"match": {"path": "/v1/pools"}, "reply": {"body": body}})
+    return texts
+
+
+def test_objects_hold_every_byte(client, texts):
+    records = list(client.pools.list())
+    assert [one.json for one in records] == texts
+    for one, text in zip(records, texts, strict=True):
+        read = json.loads(text, object_pairs_hook=first_counts)
+        assert one.to_dict() == read and list(one) == list(read)
+        assert repr(one.to_dict()) == repr(read)
+
+
+def first_counts(pairs):
+    """An object as a dict: of a name that comes twice the first counts."""
+    found = {}
+    for name, one in pairs:
+        found.setdefault(name, one)
+    return found
+
+
+def test_columns_hold_every_value(client, texts):
+    table = client.pools.list().to_arrow()
+    rows = table.to_pylist()
+    assert [rebuilt(row, table.schema) for row in rows] == [by_name(exact(text)) for text in texts]
+
+
+def exact(text):
+    """JSON with the spelling of its numbers, and of objects every member in its order."""
+    number = lambda digits: ("number", digits)  # noqa: E731
+    return json.loads(text, parse_int=number, parse_float=number, object_pairs_hook=list)
+
+
+def by_name(members):
+    """The members sorted by name; those of the same name in their order."""
+    return sorted(members, key=lambda member: member[0])
+
+
+def rebuilt(row, schema):
+    """The members of the record that a row was made of, by the rules of the columns."""
+    noted = exact(row["_extra"]) if row["_extra"] else []
+    absent = noted.pop(0)[1] if noted and noted[0][0] == "_absent" else []
+    elsewhere = {*absent, *(name for name, _ in noted)}
+    members = [*noted]
+    for field in schema:
+        metadata, one = field.metadata or {}, row[field.name]
+        is_json = metadata.get(b"ARROW:extension:name") == b"arrow.json" or "json" in str(field.type)
+        if field.name == "_extra" or field.name in elsewhere:
+            continue
+        if one is not None:
+            members.append((field.name, cell(one, is_json)))
+        elif metadata.get(b"talentdata:empty") == b"null":
+            members.append((field.name, None))
+    return by_name(members)
+
+
+def cell(one, is_json):
+    """What a cell says, numbers with their digits."""
+    if is_json:
+        return exact(one)
+    if isinstance(one, str | bool):
+        return one
+    # A column of floats holds only those that are spelt without an exponent, and as short as can be.
+    digits = str(one) if isinstance(one, int) else format(Decimal(repr(one)).normalize(), "f")
+    return ("number", digits)

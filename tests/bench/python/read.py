@@ -1,0 +1,51 @@
+"""Reads all contacts through the package in the way that is named, and prints how many there were."""
+
+import sys
+
+import talentdata
+
+
+def arrow(contacts):
+    """A table of pyarrow."""
+    return contacts.to_arrow().num_rows
+
+
+def batches(contacts):
+    """Record batches, one after the other; none is kept."""
+    import pyarrow
+
+    return sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(contacts))
+
+
+def parquet(contacts):
+    """A Parquet file, under the path given as the second argument."""
+    return contacts.to_parquet(sys.argv[2]).records
+
+
+def records(contacts):
+    """Python objects, two fields of which are looked at."""
+    count = letters = 0
+    for contact in contacts:
+        letters += len(contact.first_name) + len(contact.email)
+        count += 1
+    return count if letters else 0
+
+
+def pages(contacts):
+    """The same, page by page as the service sends them."""
+    count = letters = 0
+    for page in contacts:
+        for contact in page:
+            letters += len(contact.first_name) + len(contact.email)
+        count += len(page)
+    return count if letters else 0
+
+
+def main():
+    way = {"arrow": arrow, "batches": batches, "parquet": parquet, "records": records, "pages": pages}[sys.argv[1]]
+    with talentdata.Client(paced=False) as client:
+        contacts = client.contacts
+        print(way(contacts.pages(100) if way is pages else contacts.list(progress=False)))
+
+
+main()
