@@ -3,7 +3,6 @@
 mod budget;
 mod child;
 mod figures;
-mod sandbox;
 mod table;
 mod throughput;
 mod tools;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod c;
+mod cargo;
 mod dist;
 mod dist_python;
 mod normalise;
@@ -10,6 +11,7 @@ mod outputs;
 mod python;
 mod rust;
 mod rust_models;
+mod sandbox;
 mod spec;
 mod test;
 mod test_c;
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["generate"] => outputs::write(&root()),
         ["generate", "--check"] => outputs::check(&root()),
-        ["dist", "c", "--prefix", prefix] => dist::c(&root(), Path::new(prefix), "dist"),
+        ["dist", "c", "--prefix", prefix] => dist::run(&root(), Path::new(prefix)),
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),

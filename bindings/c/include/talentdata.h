@@ -38,6 +38,11 @@
 struct ArrowArrayStream;
 
 /**
+ * In place of a limit: the service decides how many records a page holds.
+ */
+#define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
+
+/**
  * What sort of failure an error is.
  *
  * The numbers are part of the interface: the C header, Python's classes and the exit codes of the
@@ -492,11 +497,6 @@ typedef struct {
  */
 typedef void (*talentdata_log_callback)(uint32_t level, talentdata_text message, void *user_data);
 
-/**
- * Every kind, in the order of the numbers.
- */
-#define talentdata_error_kind_ALL { talentdata_error_kind_Config, talentdata_error_kind_InvalidArgument, talentdata_error_kind_Connect, talentdata_error_kind_Tls, talentdata_error_kind_Transport, talentdata_error_kind_Timeout, talentdata_error_kind_Redirect, talentdata_error_kind_TooLarge, talentdata_error_kind_Decode, talentdata_error_kind_Schema, talentdata_error_kind_Auth, talentdata_error_kind_TokenResponse, talentdata_error_kind_Forbidden, talentdata_error_kind_NotFound, talentdata_error_kind_Conflict, talentdata_error_kind_BadRequest, talentdata_error_kind_RateLimited, talentdata_error_kind_Server, talentdata_error_kind_Api, talentdata_error_kind_Paging, talentdata_error_kind_Incomplete, talentdata_error_kind_Io, talentdata_error_kind_Cancelled, talentdata_error_kind_Closed, talentdata_error_kind_Internal, }
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -590,12 +590,12 @@ talentdata_error *talentdata_client_list_with(const talentdata_client *client,
  *
  * @param client the client
  * @param resource the list, a talentdata_resource
- * @param limit how many records at most; 0 leaves it to the service
+ * @param limit how many records at most, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
  * @param offset how many records to skip
  * @param page_out the page
  * Ownership: lends `client`; gives `*page_out`, free it by talentdata_page_free.
  * Threads: any; blocks.
- * Errors: INVALID_ARGUMENT for NULL, a number that is no list, or a limit above 100; those of a call.
+ * Errors: INVALID_ARGUMENT for NULL, a number that is no list, or another limit; those of a call.
  */
 talentdata_error *talentdata_client_page(const talentdata_client *client,
                                          uint32_t resource,

@@ -98,7 +98,7 @@ static void records(talentdata_client *client) {
   talentdata_page *page;
   const talentdata_record *lent;
   size_t size;
-  OK(talentdata_client_page(client, TALENTDATA_RESOURCE_JA_SKILLS, 0, 2, &page));
+  OK(talentdata_client_page(client, TALENTDATA_RESOURCE_JA_SKILLS, TALENTDATA_LIMIT_OF_SERVICE, 2, &page));
   OK(talentdata_page_count(page, &size));
   CHECK(size > 0);
   OK(talentdata_page_record(page, 0, &lent));

@@ -3,9 +3,9 @@
 use super::Size;
 use super::child::{self, Usage};
 use super::figures::{median, thousands};
-use super::sandbox::Sandbox;
 use super::table::Table;
 use super::tools::Tools;
+use crate::sandbox::Sandbox;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -97,7 +97,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
 /// What each way uses, in each round.
 fn rounds(tools: &Tools, records: u64, count: usize) -> Result<Vec<Vec<Usage>>, String> {
     let sandbox = Sandbox::start(
-        tools,
+        &tools.talentdata,
         &[
             "--policy=unlimited".to_owned(),
             format!("--records=contacts={records}"),

@@ -8,6 +8,17 @@ use std::process::Command;
 /// The packages of the peers.
 const REQUIREMENTS: &str = "tests/bench/requirements.txt";
 
+/// What is built for it.
+const BUILD: [&str; 7] = [
+    "--release",
+    "-p",
+    "talentdata-cli",
+    "-p",
+    "talentdata-core",
+    "--bins",
+    "--examples",
+];
+
 /// Programs and folders.
 pub(super) struct Tools {
     /// The command line.
@@ -32,13 +43,13 @@ impl Tools {
     /// # Errors
     /// Those of the build, of Python and of the package registry.
     pub(super) fn make(root: &Path) -> Result<Self, String> {
-        let target = root.join("target");
-        let release = target.join("release");
+        let target = crate::cargo::target(root)?;
+        let made = crate::cargo::build(root, &BUILD)?;
         let environment = target.join("bench-venv");
         let tools = Tools {
-            talentdata: release.join("talentdata"),
-            scan: release.join("examples/bench_scan"),
-            floor: release.join("examples/bench_floor"),
+            talentdata: made.file("talentdata")?.to_owned(),
+            scan: made.file("bench_scan")?.to_owned(),
+            floor: made.file("bench_floor")?.to_owned(),
             python: environment.join("bin/python"),
             peers: root.join("tests/bench/peers"),
             generated: target.join("bench-client"),
@@ -46,7 +57,6 @@ impl Tools {
         };
         std::fs::create_dir_all(&tools.scratch)
             .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
-        build(root)?;
         install(root, &environment)?;
         succeed(
             Command::new(environment.join("bin/openapi-python-client"))
@@ -69,17 +79,6 @@ impl Tools {
             .env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
-}
-
-fn build(root: &Path) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeed(
-        Command::new(cargo)
-            .args(["build", "--release", "--locked"])
-            .args(["-p", "talentdata-cli", "-p", "talentdata-core"])
-            .args(["--bins", "--examples"])
-            .current_dir(root),
-    )
 }
 
 /// Makes the environment, unless it has been made from the very same requirements.

@@ -6,10 +6,13 @@ use super::tools::{self, compile, pkg_config};
 use crate::Outcome;
 use std::path::Path;
 
+/// Flags of the address sanitizer.
+pub(super) const SANITIZED: [&str; 3] = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"];
+
 /// The programs, not the library, are instrumented; its allocations are seen all the same.
 pub(super) fn sanitizer(bench: &Bench) -> Outcome {
     let libraries = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    let flags = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"];
+    let flags = SANITIZED;
     let planted = bench.build(
         &bench.tests(),
         &["planted.c"],
@@ -18,9 +21,7 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
         "asan",
         &libraries,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&planted), "heap-buffer-overflow")?;
+    bench.run_to_fail(&mut bench.command(&planted), "heap-buffer-overflow")?;
     let leak = bench.build(
         &bench.tests(),
         &["leak.c"],
@@ -29,9 +30,7 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
         "asan",
         &libraries,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
+    bench.run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
     for test in TESTS {
         let all: Vec<&str> = test.flags.iter().chain(&flags).copied().collect();
         let standard = test.standards.first().copied().unwrap_or_default();
@@ -43,7 +42,7 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
             "asan",
             &libraries,
         )?;
-        bench.sandbox.run(&mut bench.command(&program))?;
+        bench.run(&mut bench.command(&program))?;
     }
     Ok(())
 }
@@ -77,12 +76,10 @@ pub(super) fn valgrind(bench: &Bench) -> Outcome {
         &libraries,
         &leak,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut under(&leak), "definitely lost")?;
+    bench.run_to_fail(&mut under(&leak), "definitely lost")?;
     for test in TESTS {
         let standard = test.standards.first().copied().unwrap_or_default();
-        bench.sandbox.run(&mut under(&bench.program(
+        bench.run(&mut under(&bench.program(
             test.sources[0],
             standard,
             "shared",
@@ -91,9 +88,7 @@ pub(super) fn valgrind(bench: &Bench) -> Outcome {
     for example in EXAMPLES {
         for (language, standard) in [("c", "c11"), ("cpp", "c++17")] {
             let source = format!("{}.{language}", example.name);
-            bench
-                .sandbox
-                .run(&mut under(&bench.program(&source, standard, "shared")))?;
+            bench.run(&mut under(&bench.program(&source, standard, "shared")))?;
         }
     }
     Ok(())
