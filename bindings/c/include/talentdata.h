@@ -206,39 +206,39 @@ enum talentdata_resource
   /**
    * contacts (`/v1/contacts`).
    */
-  TALENTDATA_RESOURCE_CONTACTS = 1u,
+  TALENTDATA_RESOURCE_CONTACTS = 1,
   /**
    * job vacancies (`/v1/vacancies`).
    */
-  TALENTDATA_RESOURCE_VACANCIES = 2u,
+  TALENTDATA_RESOURCE_VACANCIES = 2,
   /**
    * talent pools (`/v1/pools`).
    */
-  TALENTDATA_RESOURCE_POOLS = 3u,
+  TALENTDATA_RESOURCE_POOLS = 3,
   /**
    * job architecture skills (`/v1/ja/skills`).
    */
-  TALENTDATA_RESOURCE_JA_SKILLS = 4u,
+  TALENTDATA_RESOURCE_JA_SKILLS = 4,
   /**
    * job architecture roles (`/v1/ja/roles`).
    */
-  TALENTDATA_RESOURCE_JA_ROLES = 5u,
+  TALENTDATA_RESOURCE_JA_ROLES = 5,
   /**
    * job architecture tasks (`/v1/ja/tasks`).
    */
-  TALENTDATA_RESOURCE_JA_TASKS = 6u,
+  TALENTDATA_RESOURCE_JA_TASKS = 6,
   /**
    * job architecture departments (`/v1/ja/departments`).
    */
-  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7u,
+  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7,
   /**
    * taxonomy skills (`/v1/taxonomy/skills`).
    */
-  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8u,
+  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8,
   /**
    * taxonomy roles (`/v1/taxonomy/roles`).
    */
-  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9u,
+  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -292,15 +292,15 @@ enum talentdata_api_status
   /**
    * `operational`
    */
-  TALENTDATA_API_STATUS_OPERATIONAL = 1u,
+  TALENTDATA_API_STATUS_OPERATIONAL = 1,
   /**
    * `maintenance`
    */
-  TALENTDATA_API_STATUS_MAINTENANCE = 2u,
+  TALENTDATA_API_STATUS_MAINTENANCE = 2,
   /**
    * `degraded`
    */
-  TALENTDATA_API_STATUS_DEGRADED = 3u,
+  TALENTDATA_API_STATUS_DEGRADED = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -325,11 +325,11 @@ enum talentdata_category_status
   /**
    * `operational`
    */
-  TALENTDATA_CATEGORY_STATUS_OPERATIONAL = 1u,
+  TALENTDATA_CATEGORY_STATUS_OPERATIONAL = 1,
   /**
    * `alpha`
    */
-  TALENTDATA_CATEGORY_STATUS_ALPHA = 2u,
+  TALENTDATA_CATEGORY_STATUS_ALPHA = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -273,11 +273,6 @@ impl Client {
 fn list(number: u32) -> Result<CoreResource> {
     let mut all = Resource::ALL.into_iter();
     let found = all.find(|(known, _)| *known as u32 == number);
-    found.map(|(_, list)| list).ok_or_else(|| {
-        let most = Resource::ALL.len();
-        invalid(
-            "resource",
-            format_args!("{number} is no list; they are 1 to {most}"),
-        )
-    })
+    let found = found.map(|(_, list)| list);
+    found.ok_or_else(|| invalid("resource", format_args!("{number} is no list")))
 }
