@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: this client beside others, on the sandbox; the tables go to tests/bench/RESULTS.md.
 
 mod budget;
-mod child;
+pub(crate) mod child;
 mod figures;
 mod table;
 mod throughput;

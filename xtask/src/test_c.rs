@@ -5,13 +5,14 @@
 
 mod bench;
 mod cases;
+mod flat;
 mod memory;
 mod programs;
 mod tools;
 
 use crate::sandbox::Sandbox;
 use crate::{Outcome, cargo, dist};
-use bench::Bench;
+use bench::{Bench, at_once};
 use programs::{CONTACTS, EXAMPLES, TESTS};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,12 +52,13 @@ pub(crate) fn run(root: &Path) -> Outcome {
     std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
     dist::install(root, &made, &bench.prefix)?;
     println!("-- built in {} s", started.elapsed().as_secs());
-    let steps: [Step; 7] = [
+    let steps: [Step; 8] = [
         ("symbols", symbols),
         ("plain compiler and pkg-config, shared", shared),
         ("plain compiler and pkg-config, static", linked_in),
         ("CMake", cmake),
         ("cases of all languages", cases::run),
+        ("memory stays flat", flat::run),
         ("address sanitizer", memory::sanitizer),
         ("valgrind", memory::valgrind),
     ];
@@ -113,10 +115,10 @@ fn symbols(bench: &Bench) -> Outcome {
 
 fn shared(bench: &Bench) -> Outcome {
     let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    for example in EXAMPLES {
-        bench.check_example(example, "shared", &flags)?;
-    }
-    for test in TESTS {
+    at_once(EXAMPLES, |example| {
+        bench.check_example(example, "shared", &flags)
+    })?;
+    at_once(TESTS, |test| {
         for standard in test.standards {
             let program = bench.build(
                 &bench.tests(),
@@ -128,16 +130,15 @@ fn shared(bench: &Bench) -> Outcome {
             )?;
             print!("{}", bench.run(&mut bench.command(&program))?);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// With `Libs.private` of the shared library's file, and with the file of the static one.
+/// With `Libs.private` of the shared library's file, and with the file of the static one. The other
+/// examples are linked so by CMake; each time costs seconds.
 fn linked_in(bench: &Bench) -> Outcome {
     let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata-static"])?;
-    for example in EXAMPLES {
-        bench.check_example(example, "static", &flags)?;
-    }
+    bench.check_example(&EXAMPLES[0], "static", &flags)?;
     let mut private = pkg_config(
         &bench.prefix,
         &["--cflags", "--libs", "--static", "talentdata"],
@@ -145,7 +146,7 @@ fn linked_in(bench: &Bench) -> Outcome {
     for flag in private.iter_mut().filter(|flag| *flag == "-ltalentdata") {
         *flag = "-l:libtalentdata.a".to_owned();
     }
-    for test in TESTS {
+    at_once(TESTS, |test| {
         let standard = test.standards.last().copied().unwrap_or_default();
         let program = bench.build(
             &bench.tests(),
@@ -156,9 +157,8 @@ fn linked_in(bench: &Bench) -> Outcome {
             &private,
         )?;
         // No path to the shared library is given: the program needs none.
-        bench.run(&mut Command::new(&program))?;
-    }
-    Ok(())
+        bench.run(&mut Command::new(&program)).map(drop)
+    })
 }
 
 fn cmake(bench: &Bench) -> Outcome {

@@ -6,6 +6,25 @@ use crate::Outcome;
 use crate::sandbox::Sandbox;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Does the work for each item, on as many threads as there are processors; the first failure is told.
+pub(super) fn at_once<T: Sync>(items: &[T], work: impl Fn(&T) -> Outcome + Sync) -> Outcome {
+    let queue = Mutex::new(items.iter());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let worker = || -> Outcome {
+        while let Some(item) = next() {
+            work(item)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let mut ends = workers.into_iter().map(|one| one.join());
+        ends.try_for_each(|end| end.unwrap_or_else(|_| Err("a check ended by a defect".into())))
+    })
+}
 
 /// Everything that a check needs.
 pub(super) struct Bench {

@@ -1,6 +1,6 @@
 //! The same programs under the address sanitizer and valgrind, after a planted bug shows that they see.
 
-use super::bench::Bench;
+use super::bench::{Bench, at_once};
 use super::programs::{EXAMPLES, TESTS};
 use super::tools::{self, compile, pkg_config};
 use crate::Outcome;
@@ -31,7 +31,7 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
         &libraries,
     )?;
     bench.run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
-    for test in TESTS {
+    at_once(TESTS, |test| {
         let all: Vec<&str> = test.flags.iter().chain(&flags).copied().collect();
         let standard = test.standards.first().copied().unwrap_or_default();
         let program = bench.build(
@@ -42,29 +42,30 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
             "asan",
             &libraries,
         )?;
-        bench.run(&mut bench.command(&program))?;
-    }
-    Ok(())
+        bench.run(&mut bench.command(&program)).map(drop)
+    })
 }
 
-/// Every test and example, with the shared library.
+/// Every test, and every example in C, with the shared library; `valgrind.supp` says what does not count.
 pub(super) fn valgrind(bench: &Bench) -> Outcome {
     if !tools::is_there("valgrind") {
         return Err("valgrind is not installed, so nothing was checked with it; install it and run this again".into());
     }
+    let known = bench.tests().join("valgrind.supp");
     let under = |program: &Path| {
         let mut command = bench.command(Path::new("valgrind"));
         command
             .args([
                 "--quiet",
                 "--leak-check=full",
-                "--errors-for-leak-kinds=definite,indirect",
+                "--errors-for-leak-kinds=definite,indirect,possible",
             ])
             .args([
                 "--child-silent-after-fork=yes",
                 "--fair-sched=yes",
                 "--error-exitcode=99",
             ])
+            .arg(format!("--suppressions={}", known.display()))
             .arg(program);
         command
     };
@@ -77,19 +78,13 @@ pub(super) fn valgrind(bench: &Bench) -> Outcome {
         &leak,
     )?;
     bench.run_to_fail(&mut under(&leak), "definitely lost")?;
-    for test in TESTS {
+    at_once(TESTS, |test| {
         let standard = test.standards.first().copied().unwrap_or_default();
-        bench.run(&mut under(&bench.program(
-            test.sources[0],
-            standard,
-            "shared",
-        )))?;
-    }
-    for example in EXAMPLES {
-        for (language, standard) in [("c", "c11"), ("cpp", "c++17")] {
-            let source = format!("{}.{language}", example.name);
-            bench.run(&mut under(&bench.program(&source, standard, "shared")))?;
-        }
-    }
-    Ok(())
+        let program = bench.program(test.sources[0], standard, "shared");
+        bench.run(&mut under(&program)).map(drop)
+    })?;
+    at_once(EXAMPLES, |example| {
+        let program = bench.program(&format!("{}.c", example.name), "c11", "shared");
+        bench.run(&mut under(&program)).map(drop)
+    })
 }
