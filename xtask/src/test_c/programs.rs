@@ -53,6 +53,11 @@ pub(super) const TESTS: &[Test] = &[
         flags: &[],
     },
     Test {
+        sources: &["fork.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
         sources: &["threads.c", "fixture.c"],
         standards: &["c11"],
         flags: &[],
