@@ -3,11 +3,10 @@
 //! A section can be measured alone: it replaces its own tables, and those of the others stay.
 
 mod budget;
-mod child;
+pub(crate) mod child;
 mod figures;
 mod python;
 mod rounds;
-mod sandbox;
 mod table;
 mod throughput;
 mod tools;

@@ -1,6 +1,7 @@
 //! `cargo xtask dist c --prefix P`: the C library with all that a program needs to find and use it.
 
 use crate::Outcome;
+use crate::cargo::{self, Made};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,19 +16,24 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("talentdata-static.pc", "lib/pkgconfig"),
 ];
 
-/// Builds the library in this profile and installs it.
-pub(crate) fn c(root: &Path, prefix: &Path, profile: &str) -> Outcome {
+/// Builds the library as it is handed out, and installs it.
+pub(crate) fn run(root: &Path, prefix: &Path) -> Outcome {
+    let arguments = ["-p", "talentdata-ffi-c", "--lib", "--profile", "dist"];
+    install(root, &cargo::build(root, &arguments)?, prefix)
+}
+
+/// Installs a library that has been built.
+pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Err("dist c knows how shared libraries are named on Linux only".into());
     }
-    let libraries = build(root, profile)?;
-    let built = root.join("target").join(profile);
+    let libraries = native_libraries()?;
     let lib = prefix.join("lib");
     let version = env!("CARGO_PKG_VERSION");
     let soname = format!("libtalentdata.so.{}", series(version));
-    copy(&built.join("libtalentdata.a"), &lib.join("libtalentdata.a"))?;
+    copy(made.file("libtalentdata.a")?, &lib.join("libtalentdata.a"))?;
     let real = format!("libtalentdata.so.{version}");
-    copy(&built.join("libtalentdata.so"), &lib.join(&real))?;
+    copy(made.file("libtalentdata.so")?, &lib.join(&real))?;
     link(&real, &lib.join(&soname))?;
     link(&soname, &lib.join("libtalentdata.so"))?;
     copy_folder(&root.join(HEADERS.0), &prefix.join(HEADERS.1))?;
@@ -64,34 +70,25 @@ fn series(version: &str) -> String {
     }
 }
 
-/// Builds, and returns the flags that a static link needs, as the compiler says them.
-fn build(root: &Path, profile: &str) -> Result<Vec<String>, String> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+/// The flags that a static link needs: those of Rust's own library, as the compiler tells them of a
+/// library that holds nothing else. What our dependencies have in C is inside.
+fn native_libraries() -> Result<Vec<String>, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(program);
     command
-        .args([
-            "rustc",
-            "--locked",
-            "-p",
-            "talentdata-ffi-c",
-            "--lib",
-            "--profile",
-            profile,
-        ])
-        .args(["--", "--print", "native-static-libs"])
-        .current_dir(root)
-        .stderr(Stdio::piped());
+        .args(["--crate-type", "staticlib", "--crate-name", "nothing"])
+        .args(["--print", "native-static-libs", "-"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null());
     let output = command
         .output()
         .map_err(|error| format!("cannot run {command:?}: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(format!("{command:?} failed:\n{said}"));
-    }
     let flags = said
         .lines()
         .find_map(|line| line.split_once("native-static-libs: "));
-    let (_, flags) = flags.ok_or_else(|| format!("the compiler named no libraries:\n{said}"))?;
+    let (_, flags) = flags.ok_or_else(|| format!("{command:?} named no libraries:\n{said}"))?;
     let mut distinct: Vec<String> = Vec::new();
     for flag in flags.split_whitespace().map(str::to_owned) {
         if !distinct.contains(&flag) {

@@ -33,10 +33,10 @@ const SOURCES: [&str; 7] = [
 /// What only the makers of the package need.
 const OURS: [&str; 3] = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"];
 
-/// Builds both into `target/dist/python`.
+/// Builds both into `dist/python` of the folder that cargo builds in.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let folder = root.join("target/dist/python");
-    let tests = root.join("target/python/tests");
+    let target = crate::cargo::target(root)?;
+    let (folder, tests) = (target.join("dist/python"), target.join("python/tests"));
     let tools = Environment::with_requirements(root, REQUIREMENTS, &tests)?;
     let wheel = wheel::build(root, &tools, &folder, "dist")?;
     let mut sources = tools.command("maturin");

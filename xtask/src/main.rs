@@ -2,6 +2,7 @@
 
 mod bench;
 mod c;
+mod cargo;
 mod dist;
 mod dist_python;
 mod environment;
@@ -11,6 +12,7 @@ mod outputs;
 mod python;
 mod rust;
 mod rust_models;
+mod sandbox;
 mod spec;
 mod test;
 mod test_c;
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["generate"] => outputs::write(&root()),
         ["generate", "--check"] => outputs::check(&root()),
-        ["dist", "c", "--prefix", prefix] => dist::c(&root(), Path::new(prefix), "dist"),
+        ["dist", "c", "--prefix", prefix] => dist::run(&root(), Path::new(prefix)),
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),

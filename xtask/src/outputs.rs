@@ -101,6 +101,29 @@ mod tests {
     }
 
     #[test]
+    fn a_value_in_the_middle_of_an_enum_renumbers_nothing_in_c() {
+        let text = generate(|document| {
+            let values = &mut document["components"]["schemas"]["ApiStatus"]["anyOf"][0]["enum"];
+            *values = json!(["asleep", "operational", "degraded"]);
+            let mut list = document["paths"]["/v1/pools"].clone();
+            list["get"]["operationId"] = json!("listAnts");
+            let paths = document["paths"].as_object_mut().unwrap();
+            paths.shift_insert(0, "/v1/ants".into(), list);
+        })
+        .unwrap();
+        for wanted in [
+            "TALENTDATA_API_STATUS_ASLEEP = 4,",
+            "TALENTDATA_API_STATUS_OPERATIONAL = 1,",
+            "TALENTDATA_API_STATUS_DEGRADED = 3,",
+            "which no other value gets.\nTALENTDATA_API_STATUS_MAINTENANCE = 2\n",
+            "TALENTDATA_RESOURCE_ANTS = 10,",
+            "TALENTDATA_RESOURCE_CONTACTS = 1,",
+        ] {
+            assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+        }
+    }
+
+    #[test]
     fn a_model_with_every_awkward_field_is_generated() {
         let text = generate(|document| {
             document["components"]["schemas"]["Contact"]["properties"] = json!({

@@ -65,21 +65,14 @@ fn rust(root: &Path) -> Outcome {
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeed(Command::new(program).args(arguments).current_dir(root))
+    succeed(&mut crate::cargo::command(root, arguments))
 }
 
 /// Runs a command whose output goes straight through; an error when it does not succeed.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
-    // What the cargo that runs us says of xtask would make build scripts run again that look at it.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&name);
-        }
-    }
     let shown = format!("{command:?}");
-    match command.status() {
+    // It may be a tool that runs cargo.
+    match crate::cargo::undisturbed(command).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{shown} ended with {status}")),
         Err(error) => Err(format!("cannot run {shown}: {error}")),

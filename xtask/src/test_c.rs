@@ -4,34 +4,44 @@
 //! C++17, C++20), and run as they are, under valgrind and with the address sanitizer.
 
 mod bench;
+mod cases;
+mod flat;
 mod memory;
 mod programs;
-mod sandbox;
 mod tools;
 
-use crate::{Outcome, dist};
-use bench::Bench;
-use programs::{EXAMPLES, TESTS};
-use sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::{Outcome, cargo, dist};
+use bench::{Bench, at_once};
+use programs::{CONTACTS, EXAMPLES, TESTS};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 use tools::{pkg_config, said};
 
-/// What the library is built as; fat LTO is for what is handed out.
-const PROFILE: &str = "release";
+/// What is built: the library and the command line with what the part `rust` has built for its tests.
+///
+/// Cargo builds a dependency once for each set of its features, and the features of one package alone
+/// are fewer; the examples are named since only with them those of the tests are on.
+const BUILD: [&str; 4] = ["--workspace", "--lib", "--bins", "--examples"];
 
 /// A check and its name.
 type Step = (&'static str, fn(&Bench) -> Outcome);
 
 /// Runs the part.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let folder = root.join("target/c");
+    let started = Instant::now();
+    let made = cargo::build(root, &BUILD)?;
+    let talentdata = made.file("talentdata")?.to_owned();
+    let folder = cargo::target(root)?.join("c");
+    let arguments = ["--policy", "unlimited", "--records"].map(str::to_owned);
+    let records = format!("contacts={CONTACTS}");
     let bench = Bench {
         root: root.to_owned(),
         prefix: folder.join("prefix"),
         out: folder.join("out"),
-        sandbox: Sandbox::start(root)?,
+        sandbox: Sandbox::start(&talentdata, &[&arguments[..], &[records]].concat())?,
+        talentdata,
     };
     // What an earlier run left behind would hide a file that is no longer installed.
     for old in [&bench.prefix, &bench.out] {
@@ -40,12 +50,15 @@ pub(crate) fn run(root: &Path) -> Outcome {
         }
     }
     std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
-    dist::c(root, &bench.prefix, PROFILE)?;
-    let steps: [Step; 6] = [
+    dist::install(root, &made, &bench.prefix)?;
+    println!("-- built in {} s", started.elapsed().as_secs());
+    let steps: [Step; 8] = [
         ("symbols", symbols),
         ("plain compiler and pkg-config, shared", shared),
         ("plain compiler and pkg-config, static", linked_in),
         ("CMake", cmake),
+        ("cases of all languages", cases::run),
+        ("memory stays flat", flat::run),
         ("address sanitizer", memory::sanitizer),
         ("valgrind", memory::valgrind),
     ];
@@ -102,10 +115,10 @@ fn symbols(bench: &Bench) -> Outcome {
 
 fn shared(bench: &Bench) -> Outcome {
     let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    for example in EXAMPLES {
-        bench.check_example(example, "shared", &flags)?;
-    }
-    for test in TESTS {
+    at_once(EXAMPLES, |example| {
+        bench.check_example(example, "shared", &flags)
+    })?;
+    at_once(TESTS, |test| {
         for standard in test.standards {
             let program = bench.build(
                 &bench.tests(),
@@ -115,18 +128,17 @@ fn shared(bench: &Bench) -> Outcome {
                 "shared",
                 &flags,
             )?;
-            print!("{}", bench.sandbox.run(&mut bench.command(&program))?);
+            print!("{}", bench.run(&mut bench.command(&program))?);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// With `Libs.private` of the shared library's file, and with the file of the static one.
+/// With `Libs.private` of the shared library's file, and with the file of the static one. The other
+/// examples are linked so by CMake; each time costs seconds.
 fn linked_in(bench: &Bench) -> Outcome {
     let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata-static"])?;
-    for example in EXAMPLES {
-        bench.check_example(example, "static", &flags)?;
-    }
+    bench.check_example(&EXAMPLES[0], "static", &flags)?;
     let mut private = pkg_config(
         &bench.prefix,
         &["--cflags", "--libs", "--static", "talentdata"],
@@ -134,7 +146,7 @@ fn linked_in(bench: &Bench) -> Outcome {
     for flag in private.iter_mut().filter(|flag| *flag == "-ltalentdata") {
         *flag = "-l:libtalentdata.a".to_owned();
     }
-    for test in TESTS {
+    at_once(TESTS, |test| {
         let standard = test.standards.last().copied().unwrap_or_default();
         let program = bench.build(
             &bench.tests(),
@@ -145,9 +157,8 @@ fn linked_in(bench: &Bench) -> Outcome {
             &private,
         )?;
         // No path to the shared library is given: the program needs none.
-        bench.sandbox.run(&mut Command::new(&program))?;
-    }
-    Ok(())
+        bench.run(&mut Command::new(&program)).map(drop)
+    })
 }
 
 fn cmake(bench: &Bench) -> Outcome {
@@ -183,7 +194,7 @@ fn cmake(bench: &Bench) -> Outcome {
             for kind in ["", "_static"] {
                 let program = build.join(format!("{}_{language}{kind}", example.name));
                 // CMake has written down where the library is.
-                (example.check)(&bench.sandbox.run(&mut Command::new(&program))?)?;
+                (example.check)(&bench.run(&mut Command::new(&program))?)?;
             }
         }
     }

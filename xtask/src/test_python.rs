@@ -18,7 +18,7 @@ with talentdata.Sandbox(records={'contacts': 250}, policy='unlimited') as sandbo
 
 /// Builds the wheel, installs it beside nothing and beside all packages it can work with, and runs the tests.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let folder = root.join("target/python");
+    let folder = crate::cargo::target(root)?.join("python");
     let tools = Environment::with_requirements(root, REQUIREMENTS, &folder.join("tests"))?;
     let wheel = wheel::build(root, &tools, &folder.join("wheel"), "dev")?;
     let bare = Environment::new(&folder.join("bare"))?;

@@ -38,6 +38,11 @@
 struct ArrowArrayStream;
 
 /**
+ * In place of a limit: the service decides how many records a page holds.
+ */
+#define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
+
+/**
  * What sort of failure an error is.
  *
  * The numbers are part of the interface: the C header, Python's classes and the exit codes of the
@@ -201,39 +206,39 @@ enum talentdata_resource
   /**
    * contacts (`/v1/contacts`).
    */
-  TALENTDATA_RESOURCE_CONTACTS = 1u,
+  TALENTDATA_RESOURCE_CONTACTS = 1,
   /**
    * job vacancies (`/v1/vacancies`).
    */
-  TALENTDATA_RESOURCE_VACANCIES = 2u,
+  TALENTDATA_RESOURCE_VACANCIES = 2,
   /**
    * talent pools (`/v1/pools`).
    */
-  TALENTDATA_RESOURCE_POOLS = 3u,
+  TALENTDATA_RESOURCE_POOLS = 3,
   /**
    * job architecture skills (`/v1/ja/skills`).
    */
-  TALENTDATA_RESOURCE_JA_SKILLS = 4u,
+  TALENTDATA_RESOURCE_JA_SKILLS = 4,
   /**
    * job architecture roles (`/v1/ja/roles`).
    */
-  TALENTDATA_RESOURCE_JA_ROLES = 5u,
+  TALENTDATA_RESOURCE_JA_ROLES = 5,
   /**
    * job architecture tasks (`/v1/ja/tasks`).
    */
-  TALENTDATA_RESOURCE_JA_TASKS = 6u,
+  TALENTDATA_RESOURCE_JA_TASKS = 6,
   /**
    * job architecture departments (`/v1/ja/departments`).
    */
-  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7u,
+  TALENTDATA_RESOURCE_JA_DEPARTMENTS = 7,
   /**
    * taxonomy skills (`/v1/taxonomy/skills`).
    */
-  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8u,
+  TALENTDATA_RESOURCE_TAXONOMY_SKILLS = 8,
   /**
    * taxonomy roles (`/v1/taxonomy/roles`).
    */
-  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9u,
+  TALENTDATA_RESOURCE_TAXONOMY_ROLES = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -287,15 +292,15 @@ enum talentdata_api_status
   /**
    * `operational`
    */
-  TALENTDATA_API_STATUS_OPERATIONAL = 1u,
+  TALENTDATA_API_STATUS_OPERATIONAL = 1,
   /**
    * `maintenance`
    */
-  TALENTDATA_API_STATUS_MAINTENANCE = 2u,
+  TALENTDATA_API_STATUS_MAINTENANCE = 2,
   /**
    * `degraded`
    */
-  TALENTDATA_API_STATUS_DEGRADED = 3u,
+  TALENTDATA_API_STATUS_DEGRADED = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -320,11 +325,11 @@ enum talentdata_category_status
   /**
    * `operational`
    */
-  TALENTDATA_CATEGORY_STATUS_OPERATIONAL = 1u,
+  TALENTDATA_CATEGORY_STATUS_OPERATIONAL = 1,
   /**
    * `alpha`
    */
-  TALENTDATA_CATEGORY_STATUS_ALPHA = 2u,
+  TALENTDATA_CATEGORY_STATUS_ALPHA = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -492,11 +497,6 @@ typedef struct {
  */
 typedef void (*talentdata_log_callback)(uint32_t level, talentdata_text message, void *user_data);
 
-/**
- * Every kind, in the order of the numbers.
- */
-#define talentdata_error_kind_ALL { talentdata_error_kind_Config, talentdata_error_kind_InvalidArgument, talentdata_error_kind_Connect, talentdata_error_kind_Tls, talentdata_error_kind_Transport, talentdata_error_kind_Timeout, talentdata_error_kind_Redirect, talentdata_error_kind_TooLarge, talentdata_error_kind_Decode, talentdata_error_kind_Schema, talentdata_error_kind_Auth, talentdata_error_kind_TokenResponse, talentdata_error_kind_Forbidden, talentdata_error_kind_NotFound, talentdata_error_kind_Conflict, talentdata_error_kind_BadRequest, talentdata_error_kind_RateLimited, talentdata_error_kind_Server, talentdata_error_kind_Api, talentdata_error_kind_Paging, talentdata_error_kind_Incomplete, talentdata_error_kind_Io, talentdata_error_kind_Cancelled, talentdata_error_kind_Closed, talentdata_error_kind_Internal, }
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -590,12 +590,12 @@ talentdata_error *talentdata_client_list_with(const talentdata_client *client,
  *
  * @param client the client
  * @param resource the list, a talentdata_resource
- * @param limit how many records at most; 0 leaves it to the service
+ * @param limit how many records at most, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
  * @param offset how many records to skip
  * @param page_out the page
  * Ownership: lends `client`; gives `*page_out`, free it by talentdata_page_free.
  * Threads: any; blocks.
- * Errors: INVALID_ARGUMENT for NULL, a number that is no list, or a limit above 100; those of a call.
+ * Errors: INVALID_ARGUMENT for NULL, a number that is no list, or another limit; those of a call.
  */
 talentdata_error *talentdata_client_page(const talentdata_client *client,
                                          uint32_t resource,

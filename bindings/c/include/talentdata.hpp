@@ -105,11 +105,12 @@ class client {
     return owned<token_permissions>(
         [&](talentdata_token_permissions **out) { return talentdata_client_permissions(handle_.get(), out); });
   }
-  /// One page of a list: at most `limit` records (0 leaves it to the service) after `offset`.
+  /// One page of a list: at most `limit` records, 1 to 100, after `offset`; without a limit the service decides.
   template <class Record>
-  result<talentdata::page<Record>> try_page(list_of<Record> list, std::uint64_t limit, std::uint64_t offset) const {
+  result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit,
+                                            std::uint64_t offset) const {
     return owned<talentdata::page<Record>>([&](talentdata_page **out) {
-      return talentdata_client_page(handle_.get(), list.number, limit, offset, out);
+      return talentdata_client_page(handle_.get(), list.number, limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset, out);
     });
   }
   /// Every record of a list.
@@ -135,7 +136,7 @@ class client {
   }
   token_permissions permissions() const { return log_->take(try_permissions()); }
   template <class Record>
-  talentdata::page<Record> page(list_of<Record> list, std::uint64_t limit, std::uint64_t offset) const {
+  talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset) const {
     return log_->take(try_page(list, limit, offset));
   }
   template <class Record>

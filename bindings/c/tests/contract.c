@@ -6,7 +6,6 @@
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static void wrong_numbers_and_texts(talentdata_client *client) {
@@ -98,7 +97,7 @@ static void records(talentdata_client *client) {
   talentdata_page *page;
   const talentdata_record *lent;
   size_t size;
-  OK(talentdata_client_page(client, TALENTDATA_RESOURCE_JA_SKILLS, 0, 2, &page));
+  OK(talentdata_client_page(client, TALENTDATA_RESOURCE_JA_SKILLS, TALENTDATA_LIMIT_OF_SERVICE, 2, &page));
   OK(talentdata_page_count(page, &size));
   CHECK(size > 0);
   OK(talentdata_page_record(page, 0, &lent));
@@ -238,46 +237,6 @@ static void the_host_is_left_alone(talentdata_client *client) {
   CHECK(strcmp(place, setlocale(LC_ALL, NULL)) == 0);
 }
 
-/* The client is used in the parent, then in a child of it, then in the parent again. */
-static void after_a_fork(talentdata_client *client) {
-  talentdata_scan *scan;
-  talentdata_record *record;
-  talentdata_version_response *version;
-  OK(talentdata_client_list(client, TALENTDATA_RESOURCE_VACANCIES, &scan));
-  OK(talentdata_scan_next(scan, &record));
-  talentdata_record_free(record);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    OK(talentdata_client_version(client, &version));
-    talentdata_version_response_free(version);
-    talentdata_error *error = NULL;
-    do {
-      error = talentdata_scan_next(scan, &record);
-      if (!error) talentdata_record_free(record);
-    } while (!error && record);
-    int closed = error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_CLOSED;
-    talentdata_error_free(error);
-    talentdata_scan_free(scan);
-    unsigned long count = 0;
-    OK(talentdata_client_list(client, TALENTDATA_RESOURCE_POOLS, &scan));
-    for (; talentdata_scan_next(scan, &record) == NULL && record; count++) talentdata_record_free(record);
-    talentdata_scan_free(scan);
-    talentdata_client_free(client);
-    /* What the child must not touch is lost in it; another program in its place tells how it went. */
-    const char *verdict = closed && count ? "true" : "false";
-    execlp(verdict, verdict, (char *)NULL);
-    _exit(1);
-  }
-  int status;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  OK(talentdata_client_version(client, &version));
-  talentdata_version_response_free(version);
-  talentdata_scan_free(scan);
-}
-
 int main(void) {
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
@@ -287,7 +246,6 @@ int main(void) {
   arrow(client);
   errors();
   the_host_is_left_alone(client);
-  after_a_fork(client);
   talentdata_client_free(client);
   return fixture_verdict();
 }

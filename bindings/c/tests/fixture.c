@@ -1,6 +1,9 @@
 /* Handles of every type, poisoned slots and checks, for the tests of the C interface. */
 #include "fixture.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 const char *const fixture_names[1] = {"taxonomy"};
 const talentdata_text fixture_texts[1] = {{"taxonomy", 8}};
 
@@ -96,4 +99,20 @@ void fixture_free(struct fixture *all) {
   talentdata_version_check_response_free(all->version_check_response);
   talentdata_token_permissions_free(all->token_permissions);
   free(all);
+}
+
+int fixture_silent_service(talentdata_client **client) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  char url[64];
+  talentdata_config *config;
+  int listener = socket(AF_INET, SOCK_STREAM, 0);
+  CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 4) == 0);
+  getsockname(listener, (struct sockaddr *)&address, &size);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+  OK(talentdata_config_new(&config));
+  OK(talentdata_config_set_base_url(config, url));
+  OK(talentdata_client_new(config, client));
+  talentdata_config_free(config);
+  return listener;
 }

@@ -1,7 +1,6 @@
 /* Threads: 64 on one client, calls that are ended by another thread, a log callback that calls back. */
 #include "fixture.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -38,23 +37,6 @@ static void many_threads_on_one_client(void) {
   }
   CHECK(good == (size_t)threads * calls);
   talentdata_client_free(client);
-}
-
-/* A service that takes connections and never answers: once it has taken one, a call is under way. */
-static int silent_service(talentdata_client **client) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
-  char url[64];
-  talentdata_config *config;
-  int listener = socket(AF_INET, SOCK_STREAM, 0);
-  CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 4) == 0);
-  getsockname(listener, (struct sockaddr *)&address, &size);
-  snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
-  OK(talentdata_config_new(&config));
-  OK(talentdata_config_set_base_url(config, url));
-  OK(talentdata_client_new(config, client));
-  talentdata_config_free(config);
-  return listener;
 }
 
 struct call {
@@ -100,7 +82,7 @@ static void until_in_a_call(const talentdata_scan *scan) {
 static void ended_by_another_thread(void) {
   struct call call = {0};
   pthread_t thread;
-  int listener = silent_service(&call.client);
+  int listener = fixture_silent_service(&call.client);
 
   OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
   pthread_create(&thread, NULL, next_record, &call);
@@ -120,7 +102,7 @@ static void ended_by_another_thread(void) {
   fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is freed during a call");
   close(first), close(second), close(listener);
 
-  listener = silent_service(&call.client);
+  listener = fixture_silent_service(&call.client);
   OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
   talentdata_client_free(call.client);
   pthread_create(&thread, NULL, next_record, &call);

@@ -46,6 +46,9 @@ pub(crate) struct Verb {
     /// The most records on a page, whatever is asked for
     #[arg(long, value_name = "N", default_value_t = Options::default().max_limit)]
     max_limit: u64,
+    /// Compress answers for clients that accept it
+    #[arg(long)]
+    gzip: bool,
     /// Lists change after every so many page requests, by so many records
     #[arg(long, value_name = "every=N,inserts=N,deletes=N", value_parser = drift)]
     drift: Option<Drift>,
@@ -88,6 +91,7 @@ impl Verb {
             latency: Duration::from_millis(self.latency_ms),
             token_lifetime: Duration::from_secs(self.token_lifetime),
             max_limit: self.max_limit,
+            gzip: self.gzip,
             drift: self.drift,
             faults: self.faults,
             ..Options::default()

@@ -16,6 +16,9 @@ use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{CategoryName, Resource as CoreResource};
 use talentdata_core::{Result, ScanOptions as CoreOptions};
 
+/// In place of a limit: the service decides how many records a page holds.
+pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
+
 /// A client of the service: one company's credentials, budget and connections. Any number of
 /// threads may use it at once. Freed by talentdata_client_free.
 pub struct Client {
@@ -118,12 +121,12 @@ pub extern "C" fn talentdata_client_list_with(
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
-/// @param limit how many records at most; 0 leaves it to the service
+/// @param limit how many records at most, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
 /// @param offset how many records to skip
 /// @param page_out the page
 /// Ownership: lends `client`; gives `*page_out`, free it by talentdata_page_free.
 /// Threads: any; blocks.
-/// Errors: INVALID_ARGUMENT for NULL, a number that is no list, or a limit above 100; those of a call.
+/// Errors: INVALID_ARGUMENT for NULL, a number that is no list, or another limit; those of a call.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_page(
     client: Option<&Client>,
@@ -134,7 +137,7 @@ pub extern "C" fn talentdata_client_page(
 ) -> Option<Box<Error>> {
     get((client, "client"), (page_out, "page_out"), |client| {
         let resource = list(resource)?;
-        let limit = (limit > 0).then_some(limit);
+        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
         let page = client.inner.clone().page(resource, limit, offset)?;
         Ok(Box::new(Page::new(page, resource)?))
     })
@@ -270,11 +273,6 @@ impl Client {
 fn list(number: u32) -> Result<CoreResource> {
     let mut all = Resource::ALL.into_iter();
     let found = all.find(|(known, _)| *known as u32 == number);
-    found.map(|(_, list)| list).ok_or_else(|| {
-        let most = Resource::ALL.len();
-        invalid(
-            "resource",
-            format_args!("{number} is no list; they are 1 to {most}"),
-        )
-    })
+    let found = found.map(|(_, list)| list);
+    found.ok_or_else(|| invalid("resource", format_args!("{number} is no list")))
 }

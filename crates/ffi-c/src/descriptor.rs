@@ -8,10 +8,13 @@ use std::task::Wake;
 
 /// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
 /// neither does reading.
+///
+/// After a fork the child has the same pipe; it leaves it alone, or the parent would hear the child.
 pub(crate) struct Doorbell {
     listen: PipeReader,
     bell: PipeWriter,
     rung: Mutex<bool>,
+    process: u32,
 }
 
 impl Doorbell {
@@ -21,6 +24,7 @@ impl Doorbell {
             listen,
             bell,
             rung: Mutex::new(false),
+            process: std::process::id(),
         })
     }
 
@@ -30,6 +34,9 @@ impl Doorbell {
 
     /// Makes the descriptor readable.
     pub(crate) fn ring(&self) {
+        if self.is_foreign() {
+            return;
+        }
         let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         if !*rung {
             *rung = (&self.bell).write_all(&[1]).is_ok();
@@ -38,10 +45,18 @@ impl Doorbell {
 
     /// Makes it unreadable.
     pub(crate) fn hush(&self) {
+        if self.is_foreign() {
+            return;
+        }
         let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         if *rung {
             *rung = (&self.listen).read_exact(&mut [0]).is_err();
         }
+    }
+
+    /// Whether it was made before a fork, in the parent; then its lock may be held for ever, too.
+    fn is_foreign(&self) -> bool {
+        self.process != std::process::id()
     }
 }
 

@@ -10,20 +10,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What a child has used.
 #[derive(Clone, Copy)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     /// Processor time, user and system, in seconds.
-    pub(super) cpu: f64,
+    pub(crate) cpu: f64,
     /// From its start to its end, in seconds.
-    pub(super) wall: f64,
+    pub(crate) wall: f64,
     /// Its largest resident memory, in MiB.
-    pub(super) peak: f64,
+    pub(crate) peak: f64,
 }
 
 /// Runs it to its end, for `most` at most.
 ///
 /// # Errors
 /// When it does not start, does not succeed, or takes longer; then it is killed.
-pub(super) fn run(command: &mut Command, most: Duration) -> Result<Usage, String> {
+pub(crate) fn run(command: &mut Command, most: Duration) -> Result<Usage, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("{name}: {error}");
     let started = Instant::now();

@@ -1,8 +1,8 @@
 //! Rounds in which every way of reading a list has its turn, one after the other, from a service that counts nothing.
 
 use super::child::{self, Usage};
-use super::sandbox::Sandbox;
 use super::tools::Tools;
+use crate::sandbox::Sandbox;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ pub(super) fn rounds(
     ways: &[Way],
 ) -> Result<Vec<Vec<Usage>>, String> {
     let sandbox = Sandbox::start(
-        tools,
+        &tools.talentdata,
         &[
             "--policy=unlimited".to_owned(),
             format!("--records=contacts={records}"),

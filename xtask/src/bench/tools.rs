@@ -1,6 +1,5 @@
 //! What the bench runs: our programs built for release, and the peers with their packages, beside our own wheel.
 
-use crate::Outcome;
 use crate::environment::Environment;
 use crate::test::succeed;
 use crate::wheel;
@@ -9,6 +8,17 @@ use std::process::Command;
 
 /// The packages of the peers, and what our own needs to be built and measured.
 const REQUIREMENTS: &str = "tests/bench/requirements.txt";
+
+/// What is built for it.
+const BUILD: [&str; 7] = [
+    "--release",
+    "-p",
+    "talentdata-cli",
+    "-p",
+    "talentdata-core",
+    "--bins",
+    "--examples",
+];
 
 /// Programs and folders.
 pub(super) struct Tools {
@@ -34,14 +44,14 @@ impl Tools {
     /// # Errors
     /// Those of the build, of Python and of the package registry.
     pub(super) fn make(root: &Path) -> Result<Self, String> {
-        let target = root.join("target");
-        let release = target.join("release");
+        let target = crate::cargo::target(root)?;
+        let made = crate::cargo::build(root, &BUILD)?;
         let venv = target.join("bench-venv");
         let environment = Environment::with_requirements(root, REQUIREMENTS, &venv)?;
         let tools = Tools {
-            talentdata: release.join("talentdata"),
-            scan: release.join("examples/bench_scan"),
-            floor: release.join("examples/bench_floor"),
+            talentdata: made.file("talentdata")?.to_owned(),
+            scan: made.file("bench_scan")?.to_owned(),
+            floor: made.file("bench_floor")?.to_owned(),
             environment,
             programs: root.join("tests/bench"),
             generated: target.join("bench-client"),
@@ -49,7 +59,6 @@ impl Tools {
         };
         std::fs::create_dir_all(&tools.scratch)
             .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
-        build(root)?;
         let wheel = target.join("bench-wheel");
         let wheel = wheel::build(root, &tools.environment, &wheel, "release")?;
         tools.environment.install(&wheel)?;
@@ -81,15 +90,4 @@ impl Tools {
             .env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
-}
-
-fn build(root: &Path) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeed(
-        Command::new(cargo)
-            .args(["build", "--release", "--locked"])
-            .args(["-p", "talentdata-cli", "-p", "talentdata-core"])
-            .args(["--bins", "--examples"])
-            .current_dir(root),
-    )
 }

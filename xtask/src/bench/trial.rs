@@ -1,8 +1,8 @@
 //! One client reading the contacts of one sandbox: what it got, what the service saw of it, what it used.
 
 use super::child::{self, Usage};
-use super::sandbox::Sandbox;
 use super::tools::Tools;
+use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -59,7 +59,7 @@ impl Scenario {
     /// # Errors
     /// Those of its program and of the sandbox.
     pub(super) fn run(&self, tools: &Tools, out: &Path, program: Program) -> Result<Trial, String> {
-        let sandbox = Sandbox::start(tools, &self.arguments())?;
+        let sandbox = Sandbox::start(&tools.talentdata, &self.arguments())?;
         let neighbour = self.neighbour.then(|| Neighbour::start(tools, &sandbox));
         let neighbour = neighbour.transpose()?;
         let usage = child::run(sandbox.invite(&mut program(tools, out)?), LONGEST)?;

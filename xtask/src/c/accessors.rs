@@ -1,5 +1,6 @@
 //! `crates/ffi-c`: handles, accessors and enums for what the spec documents.
 
+use super::numbers::Numbers;
 use super::of_answer::answer;
 use super::of_record::record;
 use super::shapes::{Model, Shape, enums, models};
@@ -7,15 +8,16 @@ use crate::normalise::OpenEnum;
 use crate::rust::print;
 use crate::spec::Spec;
 use heck::ToUpperCamelCase;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 /// The file; the exported functions are in the spec's order.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let models = models(spec);
-    let resources = resources(spec);
+    let numbers = Numbers::given()?;
+    let resources = resources(spec, &numbers);
     let enums = enums(spec, &models);
-    let enums = enums.iter().map(open_enum);
+    let enums = enums.iter().map(|known| open_enum(known, &numbers));
     let optionals = optionals(&models);
     let items = models.iter().map(|model| {
         if model.is_record() {
@@ -43,15 +45,17 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     })
 }
 
-fn resources(spec: &Spec) -> TokenStream {
-    let rows = spec
-        .lists()
-        .zip(1_u32..)
-        .map(|((operation, list), number)| {
-            let name = format_ident!("{}", list.name.to_upper_camel_case());
-            let doc = format!(" {} (`{}`).", operation.summary, operation.path);
-            quote!(#[doc = #doc] #name = #number)
-        });
+fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
+    let lists: Vec<String> = spec.lists().map(|(_, list)| list.name.clone()).collect();
+    let rows =
+        spec.lists()
+            .zip(numbers.of("Resource", &lists))
+            .map(|((operation, list), number)| {
+                let number = Literal::u32_unsuffixed(number);
+                let name = format_ident!("{}", list.name.to_upper_camel_case());
+                let doc = format!(" {} (`{}`).", operation.summary, operation.path);
+                quote!(#[doc = #doc] #name = #number)
+            });
     let names: Vec<Ident> = spec
         .lists()
         .map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case()))
@@ -70,7 +74,7 @@ fn resources(spec: &Spec) -> TokenStream {
     }
 }
 
-fn open_enum(known: &OpenEnum) -> TokenStream {
+fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
     let name = format_ident!("{}", known.name);
     let doc = format!(" {}", known.description);
     let variants: Vec<Ident> = known
@@ -82,8 +86,9 @@ fn open_enum(known: &OpenEnum) -> TokenStream {
         .values
         .iter()
         .zip(&variants)
-        .zip(1_u32..)
+        .zip(numbers.of(&known.name, &known.values))
         .map(|((value, variant), number)| {
+            let number = Literal::u32_unsuffixed(number);
             let doc = format!(" `{value}`");
             quote!(#[doc = #doc] #variant = #number)
         });

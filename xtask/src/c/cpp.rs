@@ -10,7 +10,7 @@ const HEAD: &str =
 
 /// `errors.hpp`: names for the exceptions, and the choice of the one to throw.
 pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
-    let constants = parse::constants(&header::file(spec)?);
+    let constants = parse::constants(&header::file(spec)?)?;
     let kinds: Vec<&str> = constants
         .iter()
         .filter_map(|(name, _)| name.strip_prefix("TALENTDATA_ERROR_KIND_"))

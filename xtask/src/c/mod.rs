@@ -5,6 +5,7 @@ pub(crate) mod accessors;
 pub(crate) mod cpp;
 pub(crate) mod header;
 pub(crate) mod nulls;
+mod numbers;
 mod of_answer;
 mod of_record;
 mod parse;

@@ -112,11 +112,14 @@ fn split(text: &str) -> Option<(String, String)> {
 }
 
 /// Every constant of an enum: its name and number.
-pub(crate) fn constants(header: &str) -> Vec<(String, u32)> {
+pub(crate) fn constants(header: &str) -> Result<Vec<(String, u32)>, String> {
     let lines = header.lines().filter_map(|line| {
         let (name, number) = line.trim().strip_suffix(',')?.split_once(" = ")?;
-        let known = name.starts_with("TALENTDATA_");
-        known.then_some((name.to_owned(), number.parse().ok()?))
+        name.starts_with("TALENTDATA_").then_some((name, number))
     });
-    lines.collect()
+    let pairs = lines.map(|(name, text)| match text.parse() {
+        Ok(number) => Ok((name.to_owned(), number)),
+        Err(_) => Err(format!("{name} is {text}, which is no plain number")),
+    });
+    pairs.collect()
 }

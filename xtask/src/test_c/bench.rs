@@ -1,11 +1,30 @@
 //! What every check of the C library needs: where things are, and how a program is built and run.
 
-use super::programs::Example;
-use super::sandbox::Sandbox;
+use super::programs::{CONTACTS, Example};
 use super::tools::compile;
 use crate::Outcome;
+use crate::sandbox::Sandbox;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Does the work for each item, on as many threads as there are processors; the first failure is told.
+pub(super) fn at_once<T: Sync>(items: &[T], work: impl Fn(&T) -> Outcome + Sync) -> Outcome {
+    let queue = Mutex::new(items.iter());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let worker = || -> Outcome {
+        while let Some(item) = next() {
+            work(item)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let mut ends = workers.into_iter().map(|one| one.join());
+        ends.try_for_each(|end| end.unwrap_or_else(|_| Err("a check ended by a defect".into())))
+    })
+}
 
 /// Everything that a check needs.
 pub(super) struct Bench {
@@ -14,6 +33,8 @@ pub(super) struct Bench {
     /// Where programs are built.
     pub(super) out: PathBuf,
     pub(super) sandbox: Sandbox,
+    /// The command line, which is a sandbox too.
+    pub(super) talentdata: PathBuf,
 }
 
 impl Bench {
@@ -54,6 +75,36 @@ impl Bench {
         Ok(program)
     }
 
+    /// Runs a program against the sandbox; its standard output.
+    pub(super) fn run(&self, command: &mut Command) -> Result<String, String> {
+        let shown = format!("{command:?}");
+        let output = self
+            .sandbox
+            .invite(command)
+            .env("CONTACTS", CONTACTS.to_string())
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cannot run {shown}: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(said);
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let status = output.status;
+        Err(format!("{shown} ended with {status}:\n{said}\n{errors}"))
+    }
+
+    /// Runs a program that must fail, and say `words` on standard error.
+    pub(super) fn run_to_fail(&self, command: &mut Command, words: &str) -> Outcome {
+        match self.run(command) {
+            Err(said) if said.contains(words) => Ok(()),
+            Err(said) => Err(format!("it failed, but did not say {words:?}: {said}")),
+            Ok(_) => Err(format!(
+                "{command:?} succeeded; it should have said {words:?}"
+            )),
+        }
+    }
+
     pub(super) fn check_example(
         &self,
         example: &Example,
@@ -75,7 +126,7 @@ impl Bench {
                 kind,
                 libraries,
             )?;
-            (example.check)(&self.sandbox.run(&mut self.command(&program))?)
+            (example.check)(&self.run(&mut self.command(&program))?)
                 .map_err(|error| format!("{source}: {error}"))?;
         }
         Ok(())

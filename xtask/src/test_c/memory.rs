@@ -1,15 +1,18 @@
 //! The same programs under the address sanitizer and valgrind, after a planted bug shows that they see.
 
-use super::bench::Bench;
+use super::bench::{Bench, at_once};
 use super::programs::{EXAMPLES, TESTS};
 use super::tools::{self, compile, pkg_config};
 use crate::Outcome;
 use std::path::Path;
 
+/// Flags of the address sanitizer.
+pub(super) const SANITIZED: [&str; 3] = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"];
+
 /// The programs, not the library, are instrumented; its allocations are seen all the same.
 pub(super) fn sanitizer(bench: &Bench) -> Outcome {
     let libraries = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    let flags = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"];
+    let flags = SANITIZED;
     let planted = bench.build(
         &bench.tests(),
         &["planted.c"],
@@ -18,9 +21,7 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
         "asan",
         &libraries,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&planted), "heap-buffer-overflow")?;
+    bench.run_to_fail(&mut bench.command(&planted), "heap-buffer-overflow")?;
     let leak = bench.build(
         &bench.tests(),
         &["leak.c"],
@@ -29,10 +30,8 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
         "asan",
         &libraries,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
-    for test in TESTS {
+    bench.run_to_fail(&mut bench.command(&leak), "detected memory leaks")?;
+    at_once(TESTS, |test| {
         let all: Vec<&str> = test.flags.iter().chain(&flags).copied().collect();
         let standard = test.standards.first().copied().unwrap_or_default();
         let program = bench.build(
@@ -43,29 +42,30 @@ pub(super) fn sanitizer(bench: &Bench) -> Outcome {
             "asan",
             &libraries,
         )?;
-        bench.sandbox.run(&mut bench.command(&program))?;
-    }
-    Ok(())
+        bench.run(&mut bench.command(&program)).map(drop)
+    })
 }
 
-/// Every test and example, with the shared library.
+/// Every test, and every example in C, with the shared library; `valgrind.supp` says what does not count.
 pub(super) fn valgrind(bench: &Bench) -> Outcome {
     if !tools::is_there("valgrind") {
         return Err("valgrind is not installed, so nothing was checked with it; install it and run this again".into());
     }
+    let known = bench.tests().join("valgrind.supp");
     let under = |program: &Path| {
         let mut command = bench.command(Path::new("valgrind"));
         command
             .args([
                 "--quiet",
                 "--leak-check=full",
-                "--errors-for-leak-kinds=definite,indirect",
+                "--errors-for-leak-kinds=definite,indirect,possible",
             ])
             .args([
                 "--child-silent-after-fork=yes",
                 "--fair-sched=yes",
                 "--error-exitcode=99",
             ])
+            .arg(format!("--suppressions={}", known.display()))
             .arg(program);
         command
     };
@@ -77,24 +77,14 @@ pub(super) fn valgrind(bench: &Bench) -> Outcome {
         &libraries,
         &leak,
     )?;
-    bench
-        .sandbox
-        .run_to_fail(&mut under(&leak), "definitely lost")?;
-    for test in TESTS {
+    bench.run_to_fail(&mut under(&leak), "definitely lost")?;
+    at_once(TESTS, |test| {
         let standard = test.standards.first().copied().unwrap_or_default();
-        bench.sandbox.run(&mut under(&bench.program(
-            test.sources[0],
-            standard,
-            "shared",
-        )))?;
-    }
-    for example in EXAMPLES {
-        for (language, standard) in [("c", "c11"), ("cpp", "c++17")] {
-            let source = format!("{}.{language}", example.name);
-            bench
-                .sandbox
-                .run(&mut under(&bench.program(&source, standard, "shared")))?;
-        }
-    }
-    Ok(())
+        let program = bench.program(test.sources[0], standard, "shared");
+        bench.run(&mut under(&program)).map(drop)
+    })?;
+    at_once(EXAMPLES, |example| {
+        let program = bench.program(&format!("{}.c", example.name), "c11", "shared");
+        bench.run(&mut under(&program)).map(drop)
+    })
 }

@@ -1,7 +1,9 @@
 //! The programs of the tests: examples with what they must print, and tests that judge themselves.
 
-use super::sandbox::CONTACTS;
 use crate::Outcome;
+
+/// Contacts that the sandbox holds, more than a scan has under way at once.
+pub(super) const CONTACTS: u64 = 3000;
 
 /// An example in C and in C++, and whether what it printed is right.
 pub(super) struct Example {
@@ -47,6 +49,11 @@ pub(super) const TESTS: &[Test] = &[
     },
     Test {
         sources: &["contract.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
+        sources: &["fork.c", "fixture.c"],
         standards: &["c11"],
         flags: &[],
     },

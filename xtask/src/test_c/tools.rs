@@ -34,7 +34,7 @@ pub(super) fn cmake(root: &Path) -> Result<Option<PathBuf>, String> {
     if is_there("cmake") && is_there("ninja") {
         return Ok(None);
     }
-    let venv = root.join("target/venv");
+    let venv = crate::cargo::target(root)?.join("venv");
     let bin = venv.join("bin");
     if !(bin.join("cmake").exists() && bin.join("ninja").exists()) {
         println!("cmake or ninja is not installed: taking both from PyPI into target/venv");

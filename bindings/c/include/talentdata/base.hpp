@@ -48,6 +48,13 @@ class error : public std::exception {
         what_(std::make_shared<std::string>(detail::text(talentdata_error_message(raw)).value_or(""))) {}
 
   talentdata_error_kind code() const noexcept { return talentdata_error_code(raw_.get()); }
+  /// The name of the kind, the same in every language: RateLimited.
+  std::string_view kind_name() const noexcept {
+    talentdata_text name{};
+    // A kind that the library gave has a name, so there is no error to free.
+    (void)talentdata_error_kind_name(code(), &name);
+    return detail::text(name).value_or("");
+  }
   /// One line for people, with all that is known.
   const char *what() const noexcept override { return what_->c_str(); }
   std::string_view message() const noexcept { return *what_; }

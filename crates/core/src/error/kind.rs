@@ -62,6 +62,8 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of the numbers.
+    ///
+    /// cbindgen:ignore
     pub const ALL: [ErrorKind; 25] = [
         Self::Config,
         Self::InvalidArgument,

@@ -1,12 +1,14 @@
 //! Runs the cases of `tests/cases`, which every language's client passes, over real sockets.
 
+#[path = "../../../../tests/cases/form.rs"]
 mod form;
 
 use crate::fault::post_rules;
 use form::{Case, ExpectedError, Suite, Verb};
 use serde_json::Value;
+use std::path::Path;
 use std::time::Duration;
-use talentdata_core::types::CategoryName;
+use talentdata_core::types::{CategoryName, Resource};
 use talentdata_core::{Client, Error, RawRecord, Timeouts};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
@@ -16,6 +18,10 @@ struct Yield {
     records: Vec<RawRecord>,
     completeness: Option<String>,
     value: Value,
+}
+
+fn named(list: &str) -> Resource {
+    list.parse().unwrap()
 }
 
 async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
@@ -40,14 +46,17 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
             limit,
             offset,
         } => {
-            let page = client.resource(list.0).page(Some(*limit), *offset).await?;
+            let page = client
+                .resource(named(list))
+                .page(Some(*limit), *offset)
+                .await?;
             Yield {
                 records: page.records,
                 ..Yield::default()
             }
         }
         Verb::Scan(list) => {
-            let mut scan = client.resource(list.0).list();
+            let mut scan = client.resource(named(list)).list();
             let mut records = Vec::new();
             while let Some(record) = scan.next().await {
                 records.push(record?);
@@ -186,41 +195,26 @@ fn compare_error(expected: &ExpectedError, error: &Error, secret: &str) {
     );
 }
 
-fn suite(name: &str, text: &str) {
-    let suite: Suite = serde_json::from_str(text).unwrap();
-    assert_eq!((suite.schema_version, suite.suite.as_str()), (1, name));
+fn every_case(suite: &Suite) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
     for case in &suite.cases {
-        println!("{name}: {}", case.id);
+        println!("{}: {}", suite.suite, case.id);
         runtime.block_on(run(case));
     }
-    println!("{name}: {} cases", suite.cases.len());
+    println!("{}: {} cases", suite.suite, suite.cases.len());
 }
 
 #[test]
-fn answers() {
-    suite(
-        "answers",
-        include_str!("../../../../tests/cases/answers.json"),
-    );
-}
-
-#[test]
-fn failures() {
-    suite(
-        "failures",
-        include_str!("../../../../tests/cases/failures.json"),
-    );
-}
-
-#[test]
-fn tokens() {
-    suite(
-        "tokens",
-        include_str!("../../../../tests/cases/tokens.json"),
-    );
+fn every_suite() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases");
+    let suites = form::suites(Path::new(folder)).unwrap();
+    std::thread::scope(|scope| {
+        for suite in &suites {
+            scope.spawn(|| every_case(suite));
+        }
+    });
 }

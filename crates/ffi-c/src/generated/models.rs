@@ -15,23 +15,23 @@ use talentdata_core::Result;
 #[repr(u32)]
 pub enum Resource {
     /// contacts (`/v1/contacts`).
-    Contacts = 1u32,
+    Contacts = 1,
     /// job vacancies (`/v1/vacancies`).
-    Vacancies = 2u32,
+    Vacancies = 2,
     /// talent pools (`/v1/pools`).
-    Pools = 3u32,
+    Pools = 3,
     /// job architecture skills (`/v1/ja/skills`).
-    JaSkills = 4u32,
+    JaSkills = 4,
     /// job architecture roles (`/v1/ja/roles`).
-    JaRoles = 5u32,
+    JaRoles = 5,
     /// job architecture tasks (`/v1/ja/tasks`).
-    JaTasks = 6u32,
+    JaTasks = 6,
     /// job architecture departments (`/v1/ja/departments`).
-    JaDepartments = 7u32,
+    JaDepartments = 7,
     /// taxonomy skills (`/v1/taxonomy/skills`).
-    TaxonomySkills = 8u32,
+    TaxonomySkills = 8,
     /// taxonomy roles (`/v1/taxonomy/roles`).
-    TaxonomyRoles = 9u32,
+    TaxonomyRoles = 9,
 }
 impl Resource {
     /// Every list by its number.
@@ -54,11 +54,11 @@ pub enum ApiStatus {
     /// A value that the document does not show; the text tells it.
     Other = 0,
     /// `operational`
-    Operational = 1u32,
+    Operational = 1,
     /// `maintenance`
-    Maintenance = 2u32,
+    Maintenance = 2,
     /// `degraded`
-    Degraded = 3u32,
+    Degraded = 3,
 }
 impl ApiStatus {
     fn of(known: &types::ApiStatus) -> Self {
@@ -77,9 +77,9 @@ pub enum CategoryStatus {
     /// A value that the document does not show; the text tells it.
     Other = 0,
     /// `operational`
-    Operational = 1u32,
+    Operational = 1,
     /// `alpha`
-    Alpha = 2u32,
+    Alpha = 2,
 }
 impl CategoryStatus {
     fn of(known: &types::CategoryStatus) -> Self {

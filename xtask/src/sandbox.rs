@@ -1,9 +1,10 @@
-//! The sandbox as a child process, asked for what it has seen; it ends when its owner lets go of it, however that happens.
+//! The sandbox as a child process, told to misbehave and asked for what it has seen; it ends when its owner lets go of it, however that happens.
 
-use super::tools::Tools;
+use crate::Outcome;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running sandbox.
-pub(super) struct Sandbox {
+pub(crate) struct Sandbox {
     child: Child,
     address: String,
     client_id: String,
@@ -19,13 +20,13 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts one with these arguments.
+    /// Starts one with these arguments; `program` is the command line.
     ///
     /// # Errors
     /// When it does not start, or does not say where it is.
-    pub(super) fn start(tools: &Tools, arguments: &[String]) -> Result<Self, String> {
+    pub(crate) fn start(program: &Path, arguments: &[String]) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot start the sandbox: {error}");
-        let mut child = Command::new(&tools.talentdata)
+        let mut child = Command::new(program)
             .args(["sandbox", "--until-stdin-closes"])
             .args(arguments)
             .stdin(Stdio::piped())
@@ -50,7 +51,7 @@ impl Sandbox {
     }
 
     /// Tells a client where the service is and who it is, past any proxy.
-    pub(super) fn invite<'a>(&self, client: &'a mut Command) -> &'a mut Command {
+    pub(crate) fn invite<'a>(&self, client: &'a mut Command) -> &'a mut Command {
         client
             .env("TALENTDATA_BASE_URL", format!("http://{}", self.address))
             .env("TALENTDATA_CLIENT_ID", &self.client_id)
@@ -58,21 +59,46 @@ impl Sandbox {
             .env("NO_PROXY", "127.0.0.1")
     }
 
+    /// The secret that it takes.
+    pub(crate) fn client_secret(&self) -> &str {
+        &self.client_secret
+    }
+
+    /// Tells it how to misbehave.
+    ///
+    /// # Errors
+    /// When it does not take the rules.
+    pub(crate) fn misbehave(&self, rules: &[Value]) -> Outcome {
+        let body = serde_json::json!({ "rules": rules }).to_string();
+        self.exchange("POST", "/__faults", &body).map(drop)
+    }
+
     /// What an admin endpoint answers.
     ///
     /// # Errors
     /// When it does not answer, or with anything but JSON.
-    pub(super) fn get(&self, path: &str) -> Result<Value, String> {
+    pub(crate) fn get(&self, path: &str) -> Result<Value, String> {
+        let body = self.exchange("GET", path, "")?;
+        serde_json::from_slice(&body).map_err(|error| format!("{path}: {error}"))
+    }
+
+    fn exchange(&self, method: &str, path: &str, body: &str) -> Result<Vec<u8>, String> {
         let failed = |error: std::io::Error| format!("cannot read {path}: {error}");
         let mut socket = TcpStream::connect(&self.address).map_err(failed)?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        let request = format!("GET {path} HTTP/1.1\r\nhost: sandbox\r\nconnection: close\r\n\r\n");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: sandbox\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
         socket.write_all(request.as_bytes()).map_err(failed)?;
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).map_err(failed)?;
+        if !answer.starts_with(b"HTTP/1.1 2") {
+            let answer = String::from_utf8_lossy(&answer);
+            return Err(format!("the sandbox refuses {method} {path}: {answer}"));
+        }
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-        let body = end.map_or(&[][..], |end| &answer[end + 4..]);
-        serde_json::from_slice(body).map_err(|error| format!("{path}: {error}"))
+        Ok(end.map_or_else(Vec::new, |end| answer.split_off(end + 4)))
     }
 }
 

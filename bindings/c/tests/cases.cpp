@@ -1,0 +1,144 @@
+// Does what one case of tests/cases asks, and prints how it went as JSON, for the runner to compare.
+//
+// cases [--max-attempts N] [--attempt-ms N] VERB, where VERB is one of: version, permissions,
+// check VERSION CATEGORY..., scan LIST, page LIST LIMIT OFFSET, repeat N VERB.
+#include <talentdata.hpp>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using words = std::vector<std::string>;
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char one : text) {
+    if (static_cast<unsigned char>(one) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(one));
+      out += escape;
+      continue;
+    }
+    if (one == '"' || one == '\\') out += '\\';
+    out += one;
+  }
+  return out + '"';
+}
+
+template <class Number>
+std::string number(std::optional<Number> value) {
+  return value ? std::to_string(*value) : "null";
+}
+
+std::string answer(std::string_view records, std::string_view completeness, std::string_view value) {
+  return "{\"answer\":{\"records\":[" + std::string(records) + "],\"completeness\":" + std::string(completeness) +
+         ",\"value\":" + std::string(value) + "}}";
+}
+
+const char *name(talentdata_completeness completeness) {
+  switch (completeness) {
+    case TALENTDATA_COMPLETENESS_UNFINISHED: return "unfinished";
+    case TALENTDATA_COMPLETENESS_PROVEN: return "proven";
+    case TALENTDATA_COMPLETENESS_NOT_PROVEN: return "not_proven";
+    case TALENTDATA_COMPLETENESS_NOT_CHECKED: return "not_checked";
+  }
+  throw std::logic_error("a completeness that there is not");
+}
+
+void append(std::string &records, const talentdata::record &record) {
+  if (!records.empty()) records += ',';
+  records += record.json();
+}
+
+/// Calls `use` with the list of this name.
+template <class Use>
+std::string with_list(const std::string &list, Use use) {
+  if (list == "contacts") return use(talentdata::contacts);
+  if (list == "vacancies") return use(talentdata::vacancies);
+  if (list == "pools") return use(talentdata::pools);
+  if (list == "ja_skills") return use(talentdata::ja_skills);
+  if (list == "ja_roles") return use(talentdata::ja_roles);
+  if (list == "ja_tasks") return use(talentdata::ja_tasks);
+  if (list == "ja_departments") return use(talentdata::ja_departments);
+  if (list == "taxonomy_skills") return use(talentdata::taxonomy_skills);
+  if (list == "taxonomy_roles") return use(talentdata::taxonomy_roles);
+  throw std::invalid_argument("no such list: " + list);
+}
+
+std::string perform(const talentdata::client &client, const words &verb) {
+  const std::string &what = verb.at(0);
+  if (what == "version") return answer("", "null", client.version().json());
+  if (what == "permissions") return answer("", "null", client.permissions().json());
+  if (what == "check") {
+    const std::vector<std::string_view> categories(verb.begin() + 2, verb.end());
+    return answer("", "null", client.check_version(verb.at(1), categories).json());
+  }
+  if (what == "scan") {
+    return with_list(verb.at(1), [&](auto list) {
+      auto scan = client.list(list);
+      std::string records;
+      for (const auto &record : scan) append(records, record);
+      const auto receipt = scan.receipt();
+      return answer(records, quoted(name(receipt.completeness())), receipt.json());
+    });
+  }
+  if (what == "page") {
+    return with_list(verb.at(1), [&](auto list) {
+      const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
+      std::string records;
+      for (std::size_t index = 0; index < page.size(); index++) append(records, page[index]);
+      return answer(records, "null", page.pagination().json());
+    });
+  }
+  if (what == "repeat") {
+    std::string last;
+    for (int times = std::stoi(verb.at(1)); times > 0; times--) {
+      last = perform(client, words(verb.begin() + 2, verb.end()));
+    }
+    return last;
+  }
+  throw std::invalid_argument("no such verb: " + what);
+}
+
+std::string told(const talentdata::error &error) {
+  const auto wait = error.retry_after();
+  return "{\"error\":{\"kind\":" + quoted(error.kind_name()) + ",\"message\":" + quoted(error.what()) +
+         ",\"status\":" + number(error.status()) + ",\"attempts\":" + std::to_string(error.attempts()) +
+         ",\"offset\":" + number(error.page_offset()) +
+         ",\"retry_after_ms\":" + (wait ? std::to_string(wait->count()) : "null") + "}}";
+}
+
+/// What else an error holds is looked through for secrets, as the log is.
+void say_the_rest(const talentdata::error &error) {
+  for (const auto text : {error.operation(), error.request_id(), error.body()}) {
+    if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->data());
+  }
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+  words verb(arguments + 1, arguments + count);
+  talentdata::config config;
+  while (verb.size() > 2 && verb[0].rfind("--", 0) == 0) {
+    if (verb[0] == "--max-attempts") config.max_attempts(static_cast<std::uint32_t>(std::stoul(verb[1])));
+    else if (verb[0] == "--attempt-ms") config.attempt_timeout(std::chrono::milliseconds(std::stoll(verb[1])));
+    else throw std::invalid_argument("no such setting: " + verb[0]);
+    verb.erase(verb.begin(), verb.begin() + 2);
+  }
+  config.log(TALENTDATA_LOG_LEVEL_TRACE, [](talentdata_log_level, std::string_view message) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+  });
+  const talentdata::client client(config);
+  std::string said;
+  try {
+    said = perform(client, verb);
+  } catch (const talentdata::error &error) {
+    said = told(error);
+    say_the_rest(error);
+  }
+  std::puts(said.c_str());
+}

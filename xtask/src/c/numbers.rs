@@ -1,0 +1,86 @@
+//! The numbers of enum values: programs are compiled with them, so one that was given once stays for ever.
+//!
+//! `bindings/c/symbols.txt` is where they are written down, and read from when the next ones are given.
+
+use heck::ToShoutySnakeCase;
+use std::collections::BTreeMap;
+
+const LEDGER: &str = "bindings/c/symbols.txt";
+
+/// The numbers given so far, by the name of the constant.
+pub(super) struct Numbers(BTreeMap<String, u32>);
+
+impl Numbers {
+    /// Those that are committed.
+    pub(super) fn given() -> Result<Self, String> {
+        let text = std::fs::read_to_string(crate::root().join(LEDGER)).map_err(|error| {
+            format!("{LEDGER}, which holds the numbers given so far: {error}; get it back from git")
+        })?;
+        let lines = text.lines().filter_map(|line| line.split_once(" = "));
+        let pairs = lines.map(|(name, number)| {
+            let number = number
+                .parse()
+                .map_err(|_| format!("{LEDGER}: {name} has no number"))?;
+            Ok((name.to_owned(), number))
+        });
+        Ok(Numbers(pairs.collect::<Result<_, String>>()?))
+    }
+
+    /// The number of each value of an enum; a new one comes after all that were given.
+    pub(super) fn of(&self, name: &str, values: &[String]) -> Vec<u32> {
+        let prefix = format!("TALENTDATA_{}_", name.to_shouty_snake_case());
+        let given = self.0.iter().filter(|(name, _)| name.starts_with(&prefix));
+        let last = given.map(|(_, number)| *number).max().unwrap_or(0);
+        let mut new = last + 1..;
+        let mut number = |value: &String| {
+            let known = self
+                .0
+                .get(&format!("{prefix}{}", value.to_shouty_snake_case()));
+            known.copied().or_else(|| new.next()).unwrap_or(u32::MAX)
+        };
+        values.iter().map(&mut number).collect()
+    }
+
+    /// Those given before for what `constants` does not hold any more.
+    ///
+    /// # Errors
+    /// When one of them has another number now.
+    pub(super) fn retired(self, constants: &[(String, u32)]) -> Result<Vec<(String, u32)>, String> {
+        let mut before = self.0;
+        for (name, number) in constants {
+            if before.remove(name).is_some_and(|given| given != *number) {
+                return Err(format!(
+                    "{name} was another number before, and programs are compiled with it; {LEDGER} tells which"
+                ));
+            }
+        }
+        Ok(before.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(pairs: &[(&str, u32)]) -> Numbers {
+        let pairs = pairs.iter();
+        Numbers(pairs.map(|(name, one)| ((*name).into(), *one)).collect())
+    }
+
+    #[test]
+    fn a_number_is_never_given_twice() {
+        let given = numbers(&[("TALENTDATA_STATE_OPEN", 1), ("TALENTDATA_STATE_GONE", 2)]);
+        let values = ["first", "open", "between"].map(str::to_owned);
+        assert_eq!(given.of("State", &values), [3, 1, 4]);
+        assert_eq!(given.of("Other", &values), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_gone_keeps_its_number_and_no_number_changes() {
+        let given = || numbers(&[("TALENTDATA_A_X", 1), ("TALENTDATA_A_Y", 2)]);
+        let now = |number| [("TALENTDATA_A_Y".to_owned(), number)];
+        let gone = given().retired(&now(2)).unwrap();
+        assert_eq!(gone, [("TALENTDATA_A_X".to_owned(), 1)]);
+        assert!(given().retired(&now(1)).unwrap_err().contains("_A_Y"));
+    }
+}
