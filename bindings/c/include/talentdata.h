@@ -972,6 +972,18 @@ talentdata_error *talentdata_config_set_budget_share(talentdata_config *config,
                                                      double share);
 
 /**
+ * Whether a client keeps to 40 requests per second (section 8), true by default. Without, requests go as
+ * fast as they are answered, for a service that counts none; the documented client rule is kept.
+ *
+ * @param config the settings to change
+ * @param paced false for a service that counts no requests
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+talentdata_error *talentdata_config_set_paced(talentdata_config *config,
+                                              bool paced);
+
+/**
  * Where clients report what they do; by default they are silent.
  *
  * The callback runs on threads of the library, several at once; it must be quick, must not end its

@@ -45,6 +45,8 @@ class config {
   }
   /// The part of the company's budget that a client may use.
   config &budget_share(double share) { return keep(talentdata_config_set_budget_share(handle_.get(), share)); }
+  /// Whether a client keeps to 40 requests per second; false is for a service that counts none.
+  config &paced(bool paced) { return keep(talentdata_config_set_paced(handle_.get(), paced)); }
   /// Where clients report what they do.
   config &log(talentdata_log_level level, log_function function) {
     log_ = std::make_shared<detail::log>(std::move(function));

@@ -117,6 +117,8 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_config_set_budget_share(NULL, 1), "talentdata_config_set_budget_share", "config");
   fixture_poison();
+  fixture_is_null(talentdata_config_set_paced(NULL, 1), "talentdata_config_set_paced", "config");
+  fixture_poison();
   fixture_is_null(talentdata_config_set_log(NULL, 1, fixture_log, NULL), "talentdata_config_set_log", "config");
   fixture_poison();
   fixture_is_null(talentdata_config_set_log(all->config, 1, NULL, NULL), "talentdata_config_set_log", "callback");

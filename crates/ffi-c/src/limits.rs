@@ -133,3 +133,21 @@ pub extern "C" fn talentdata_config_set_budget_share(
         Ok(())
     })
 }
+
+/// Whether a client keeps to 40 requests per second (section 8), true by default. Without, requests go as
+/// fast as they are answered, for a service that counts none; the documented client rule is kept.
+///
+/// @param config the settings to change
+/// @param paced false for a service that counts no requests
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_paced(
+    config: Option<&mut Config>,
+    paced: bool,
+) -> Option<Box<Error>> {
+    guard(|| {
+        lent(config, "config")?.change(|builder| builder.paced(paced));
+        Ok(())
+    })
+}

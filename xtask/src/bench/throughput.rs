@@ -12,7 +12,7 @@ use std::path::Path;
 const FEW: u64 = 10_000;
 
 /// The ways of reading; the first is the floor.
-const WAYS: [Way; 8] = [
+const WAYS: [Way; 9] = [
     Way {
         name: "floor: read and discard the same bytes",
         program: |tools, records, _| program(&tools.floor, &[&records.to_string()]),
@@ -21,6 +21,11 @@ const WAYS: [Way; 8] = [
     Way {
         name: "scan from Rust, raw records",
         program: |tools, _, _| program(&tools.scan, &["records"]),
+        says: Says::Records,
+    },
+    Way {
+        name: "scan from C, raw records",
+        program: |tools, _, _| program(&tools.c_scan, &[]),
         says: Says::Records,
     },
     Way {

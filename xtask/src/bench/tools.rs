@@ -10,12 +10,15 @@ use std::process::Command;
 const REQUIREMENTS: &str = "tests/bench/requirements.txt";
 
 /// What is built for it.
-const BUILD: [&str; 7] = [
+const BUILD: [&str; 10] = [
     "--release",
     "-p",
     "talentdata-cli",
     "-p",
     "talentdata-core",
+    "-p",
+    "talentdata-ffi-c",
+    "--lib",
     "--bins",
     "--examples",
 ];
@@ -28,6 +31,8 @@ pub(super) struct Tools {
     pub(super) scan: PathBuf,
     /// The Rust program that merely reads.
     pub(super) floor: PathBuf,
+    /// The C program that reads through the library.
+    pub(super) c_scan: PathBuf,
     /// Where all packages are.
     environment: Environment,
     /// The programs in Python.
@@ -52,6 +57,7 @@ impl Tools {
             talentdata: made.file("talentdata")?.to_owned(),
             scan: made.file("bench_scan")?.to_owned(),
             floor: made.file("bench_floor")?.to_owned(),
+            c_scan: target.join("bench-prefix/scan"),
             environment,
             programs: root.join("tests/bench"),
             generated: target.join("bench-client"),
@@ -59,6 +65,17 @@ impl Tools {
         };
         std::fs::create_dir_all(&tools.scratch)
             .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
+        let prefix = target.join("bench-prefix");
+        crate::dist::install(root, &made, &prefix)?;
+        let [headers, library, beside] = [("-I", "include"), ("-L", "lib"), ("-Wl,-rpath,", "lib")]
+            .map(|(flag, folder)| format!("{flag}{}", prefix.join(folder).display()));
+        succeed(
+            Command::new("cc")
+                .args(["-O2", &headers, "tests/bench/scan.c", "-o"])
+                .arg(&tools.c_scan)
+                .args([&library, "-ltalentdata", &beside])
+                .current_dir(root),
+        )?;
         let wheel = target.join("bench-wheel");
         let wheel = wheel::build(root, &tools.environment, &wheel, "release")?;
         tools.environment.install(&wheel)?;
