@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from support import asked, misbehave
+from support import asked
 
 import talentdata
 from talentdata import _talentdata
@@ -142,11 +142,11 @@ def test_a_file_is_resumed(tmp_path):
     with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
         client.contacts.list().to_parquet(whole)
         # Behind the first row group of 8,192 rows.
-        misbehave(sandbox.base_url, {"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
         with pytest.raises(talentdata.ForbiddenError, match="to be resumed"):
             client.contacts.list().to_parquet(path)
         assert not path.exists()
-        misbehave(sandbox.base_url)
+        sandbox.misbehave()
         receipt = client.contacts.list().to_parquet(path, resume=True)
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
     assert parquet.read_table(path).equals(parquet.read_table(whole))

@@ -1,9 +1,9 @@
 //! A scan as Python holds it.
 
+use crate::arguments::count;
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, parse};
 use crate::errors::{error, raise};
-use crate::options::count;
 use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::runtime::{block, block_telling};
