@@ -98,6 +98,14 @@ class Scan(Generic[R]):
 
         Raises:
             talentdata.IoError: The file cannot be written.
+            talentdata.Error: A page could not be had; the text says what can be resumed. So does the cause
+                (`__cause__`) of a `KeyboardInterrupt`.
+
+        >>> import os, talentdata, tempfile
+        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         client.pools.list().to_parquet(os.path.join(folder, "pools.parquet"), resume=True).records
+        250
         """
         with follow(self._scan, self._name, self._progress) as tell:
             self._scan.export(False, "parquet", path, resume, tell)

@@ -136,13 +136,14 @@ impl Reading {
         }
     }
 
-    /// Reads the whole list into a file.
+    /// Reads the whole list into a file, until the end or until `stop` completes.
     pub(crate) async fn export(
         &self,
         client: &Client,
         format: &str,
         target: Target,
         resume: bool,
+        stop: impl Future<Output = ()>,
     ) -> Result<()> {
         let export = Export {
             resource: self.resource,
@@ -156,8 +157,7 @@ impl Reading {
             if !matches!(*state, State::New) {
                 return Err(state.refusal());
             }
-            let never = std::future::pending();
-            let receipt = export.run(client, never, |receipt| self.note(receipt.clone()));
+            let receipt = export.run(client, stop, |receipt| self.note(receipt.clone()));
             self.note(receipt.await?);
             *state = State::Ended;
             Ok(())
