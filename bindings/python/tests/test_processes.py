@@ -48,7 +48,7 @@ def test_threads_share_a_scan(client):
     scan, ids = client.contacts.list(page_size=10), []
 
     def read():
-        ids.extend(contact.id for contact in type(scan)(scan._scan, "contacts", scan._model, False))
+        ids.extend(contact.id for contact in type(scan)(scan._scan, "contacts", talentdata.Contact, False))
 
     def patiently():
         try:
@@ -85,7 +85,7 @@ def test_a_scan_belongs_to_the_process_that_began_it(client):
 
     def work():
         try:
-            list(type(scan)(scan._scan, "contacts", scan._model, False))
+            list(type(scan)(scan._scan, "contacts", talentdata.Contact, False))
         except Exception as error:
             return [type(error).__name__, len(list(fresh))]
 

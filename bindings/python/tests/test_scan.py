@@ -49,6 +49,37 @@ def test_a_loop_that_stops_can_go_on(client):
     assert len(ids) == len(set(ids)) == 450
 
 
+def test_an_interruption_at_any_call_of_the_package_loses_no_record(client):
+    expected = [contact.id for contact in client.contacts.list()]
+    scan, ids, interrupted = client.contacts.list(page_size=50), [], []
+
+    def interrupt(frame, event, called):
+        # As a signal does: when a native function has returned, before its result is used.
+        place = (called, len(ids))
+        if event == "c_return" and frame.f_code.co_filename == sys.modules["talentdata._scan"].__file__ and place not in interrupted:
+            interrupted.append(place)
+            raise KeyboardInterrupt
+
+    def read():
+        sys.setprofile(interrupt)
+        try:
+            for contact in scan:
+                ids.append(contact.id)
+            return True
+        except KeyboardInterrupt:
+            return False
+        except talentdata.ClosedError:
+            # What was interrupted is the call that found the end of the list.
+            return True
+        finally:
+            sys.setprofile(None)
+
+    while not read():
+        pass
+    assert ids == expected and scan.receipt.completeness == "proven"
+    assert len(interrupted) > len(expected) / 50
+
+
 def test_a_scan_that_was_read_is_not_silently_empty(client):
     scan = client.pools.list()
     assert len(list(scan)) == 3

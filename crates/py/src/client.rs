@@ -34,19 +34,24 @@ enum State {
 impl BaseClient {
     /// The core's client; in a forked child, another one with the same settings.
     pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
+        self.open().map_err(|error| raise(py, &error))
+    }
+
+    /// The same. Nothing of Python runs while the state is locked: it might let another thread have the
+    /// GIL, which would wait for the state.
+    fn open(&self) -> Result<Client> {
         let mut state = self.state();
         let State::Open(slot) = &mut *state else {
             let message = "the client was closed before; make another one";
-            return Err(error(py, ErrorKind::Closed, message));
+            return Err(Error::new(ErrorKind::Closed, message));
         };
         if let Some(client) = slot.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
         }
         let client = match &self.origin {
-            Some(origin) => origin.get().core(py)?.with_config(self.config.clone()),
+            Some(origin) => origin.get().open()?.with_config(self.config.clone()),
             None => Client::new(self.config.clone()),
-        };
-        let client = client.map_err(|error| raise(py, &error))?;
+        }?;
         *slot = Some(Owned::new(client.clone()));
         Ok(client)
     }

@@ -4,6 +4,7 @@ use crate::process::Owned;
 use crate::record::RawRecord;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::arrow::BatchScan;
@@ -23,7 +24,7 @@ pub(crate) struct Reading {
     /// Held while something is waited for.
     state: tokio::sync::Mutex<State>,
     /// The records that Python has not yet taken.
-    records: Mutex<Vec<RawRecord>>,
+    records: Mutex<VecDeque<RawRecord>>,
     receipt: Mutex<Receipt>,
     /// Whether it was closed; who waits is told.
     closed: watch::Sender<bool>,
@@ -173,9 +174,9 @@ impl Reading {
         *lock(&self.receipt) = receipt;
     }
 
-    /// The records that came and were not yet taken.
-    pub(crate) fn take(&self) -> Vec<RawRecord> {
-        std::mem::take(&mut *lock(&self.records))
+    /// The next of the records that came and were not yet taken.
+    pub(crate) fn take(&self) -> Option<RawRecord> {
+        lock(&self.records).pop_front()
     }
 
     /// What has been done so far.

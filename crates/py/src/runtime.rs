@@ -105,9 +105,12 @@ fn watch<T: Send>(
 /// Only the main thread, which alone hears signals, turns to Python: others might wait for a GIL that
 /// their creator holds while it waits for them. A signal handler that raises ends the waiting, and raises
 /// again as soon as the consumer returns.
-pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+pub(crate) fn wait<T: Send>(
+    runtime: &Runtime,
+    work: impl Future<Output = Result<T>> + Send,
+) -> Result<T> {
     if MAIN.get() != Some(&std::thread::current().id()) {
-        return runtime()?.block_on(guarded(work));
+        return runtime.block_on(guarded(work));
     }
     Python::attach(|py| {
         let error = match watch(py, work, None, |_| Ok(())) {

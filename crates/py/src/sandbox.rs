@@ -20,6 +20,7 @@ pub(crate) struct BaseSandbox {
 }
 
 impl BaseSandbox {
+    /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
         self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,11 +79,12 @@ impl BaseSandbox {
 
     /// Gives it the rules of a fault script, as JSON.
     fn _misbehave(&self, py: Python<'_>, script: &str) -> PyResult<()> {
-        let sandbox = self.sandbox();
-        let Some(sandbox) = sandbox.as_ref().and_then(Owned::get) else {
-            return Err(gone(py));
-        };
-        let told = sandbox.misbehave(script);
+        let told = self
+            .sandbox()
+            .as_ref()
+            .and_then(Owned::get)
+            .map(|sandbox| sandbox.misbehave(script));
+        let told = told.ok_or_else(|| gone(py))?;
         told.map_err(|wrong| error(py, ErrorKind::InvalidArgument, wrong.to_string()))
     }
 

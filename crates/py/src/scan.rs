@@ -69,8 +69,14 @@ impl RawScan {
         run(py, awaited, async move { reading.fill(&client).await })
     }
 
-    /// The records that came and were not yet taken.
-    fn take(&self) -> Vec<RawRecord> {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// The next of the records that came; stops where more have to be waited for, and goes on behind it.
+    ///
+    /// One by one, because what is taken together is lost together when Ctrl-C comes in between.
+    fn __next__(&self) -> Option<RawRecord> {
         self.reading.take()
     }
 
