@@ -64,6 +64,32 @@ def test_threads_share_a_scan(client):
     assert len(ids) == len(set(ids)) == 450
 
 
+REFUSED = """
+import sys, threading, talentdata
+sys.setswitchinterval(1e-6)
+client = talentdata.Client(base_url="http://127.0.0.1:1")
+client.close()
+refused = []
+def use():
+    for _ in range(1000):
+        try:
+            client.version()
+        except talentdata.ClosedError:
+            refused.append(1)
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(refused))
+"""
+
+
+def test_threads_that_are_refused_do_not_wait_for_each_other():
+    # Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
+    assert python(REFUSED).stdout == "4000\n"
+
+
 def test_other_threads_run_while_one_waits():
     # The service is a thread of this interpreter: it could not answer if whoever waits held the GIL.
     with held() as service, talentdata.Client(base_url=service.base_url) as client:
