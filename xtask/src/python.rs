@@ -1,8 +1,10 @@
 //! Generated Python: the models, the lists of a client, and an exception per kind of error.
 
 mod errors;
+mod examples;
 mod lists;
 mod models;
+mod samples;
 mod shape;
 
 pub(crate) use errors::errors;

@@ -4,151 +4,373 @@ from ._error import Error
 
 
 class ConfigError(Error):
-    """A setting is missing or wrong."""
+    """A setting is missing or wrong.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         sandbox.client(share=2)
+    ...     except talentdata.ConfigError as error:
+    ...         print(error.kind, error.attempts)
+    Config 0
+    """
 
     kind = "Config"
 
 
 class InvalidArgumentError(Error):
-    """An argument is wrong."""
+    """An argument is wrong.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         client.pools.page(limit=0)
+    ...     except talentdata.InvalidArgumentError as error:
+    ...         print(error.kind, error.attempts)
+    InvalidArgument 0
+    """
 
     kind = "InvalidArgument"
 
 
 class ConnectError(Error):
-    """No connection."""
+    """No connection. The same call may succeed later.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         sandbox.client(base_url="http://127.0.0.1:1", max_attempts=1).version()
+    ...     except talentdata.ConnectError as error:
+    ...         print(error.kind, error.attempts)
+    Connect 1
+    """
 
     kind = "Connect"
 
 
 class TlsError(Error):
-    """Certificate or TLS handshake refused."""
+    """Certificate or TLS handshake refused.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         sandbox.client(base_url=sandbox.base_url.replace("http", "https")).version()
+    ...     except talentdata.TlsError as error:
+    ...         print(error.kind, error.operation, error.status)
+    Tls getVersion None
+    """
 
     kind = "Tls"
 
 
 class TransportError(Error):
-    """Connection lost, or not HTTP."""
+    """Connection lost, or not HTTP. The same call may succeed later.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"close_after_read": True}})
+    ...     try:
+    ...         client.version()
+    ...     except talentdata.TransportError as error:
+    ...         print(error.kind, error.operation, error.attempts)
+    Transport getVersion 1
+    """
 
     kind = "Transport"
 
 
 class TimeoutError(Error):
-    """A deadline passed."""
+    """A deadline passed. The same call may succeed later.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(timeout=0.1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 60_000}})
+    ...     try:
+    ...         client.version()
+    ...     except talentdata.TimeoutError as error:
+    ...         print(error.kind, error.operation, error.attempts)
+    Timeout getVersion 1
+    """
 
     kind = "Timeout"
 
 
 class RedirectError(Error):
-    """The service redirects; none is followed."""
+    """The service redirects; none is followed.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"reply": {"status": 302, "headers": {"location": "https://elsewhere.example"}}})
+    ...     try:
+    ...         client.version()
+    ...     except talentdata.RedirectError as error:
+    ...         print(error.kind, error.status)
+    Redirect 302
+    """
 
     kind = "Redirect"
 
 
 class TooLargeError(Error):
-    """The answer is too large."""
+    """The answer is too large.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"gzip_bomb_mb": 80}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.TooLargeError as error:
+    ...         print(error.kind, error.status)
+    TooLarge 200
+    """
 
     kind = "TooLarge"
 
 
 class DecodeError(Error):
-    """The answer is not JSON."""
+    """The answer is not JSON.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"body": "<html>"}})
+    ...     try:
+    ...         client.version()
+    ...     except talentdata.DecodeError as error:
+    ...         print(error.kind, error.status, error.body)
+    Decode 200 <html>
+    """
 
     kind = "Decode"
 
 
 class SchemaError(Error):
-    """The answer has not the documented shape."""
+    """The answer has not the documented shape.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"body": {"version": 5}}})
+    ...     try:
+    ...         client.version()
+    ...     except talentdata.SchemaError as error:
+    ...         print(error.kind, error.status, error.body)
+    Schema 200 {"version":5}
+    """
 
     kind = "Schema"
 
 
 class AuthError(Error):
-    """Credentials or token refused."""
+    """Credentials or token refused.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client(client_secret="another") as client:
+    ...     try:
+    ...         client.permissions()
+    ...     except talentdata.AuthError as error:
+    ...         print(error.kind, error.operation, error.status)
+    Auth createToken 401
+    """
 
     kind = "Auth"
 
 
 class TokenResponseError(Error):
-    """The issued token cannot be used."""
+    """The issued token cannot be used.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/oauth/token"}, "reply": {"body": {"token": "none"}}})
+    ...     try:
+    ...         client.permissions()
+    ...     except talentdata.TokenResponseError as error:
+    ...         print(error.kind, error.operation, error.status)
+    TokenResponse createToken 200
+    """
 
     kind = "TokenResponse"
 
 
 class ForbiddenError(Error):
-    """Not permitted (403)."""
+    """Not permitted (403).
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.ForbiddenError as error:
+    ...         print(error.kind, error.status, error.request_id)
+    Forbidden 403 r-7
+    """
 
     kind = "Forbidden"
 
 
 class NotFoundError(Error):
-    """Not found (404)."""
+    """Not found (404).
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 404}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.NotFoundError as error:
+    ...         print(error.kind, error.status, error.offset)
+    NotFound 404 0
+    """
 
     kind = "NotFound"
 
 
 class ConflictError(Error):
-    """Conflict (409)."""
+    """Conflict (409).
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 409}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.ConflictError as error:
+    ...         print(error.kind, error.status)
+    Conflict 409
+    """
 
     kind = "Conflict"
 
 
 class BadRequestError(Error):
-    """Request refused (other 4xx)."""
+    """Request refused (other 4xx).
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 400, "body": "no such filter"}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.BadRequestError as error:
+    ...         print(error.kind, error.status, error.body)
+    BadRequest 400 no such filter
+    """
 
     kind = "BadRequest"
 
 
 class RateLimitedError(Error):
-    """Rate limit reached (429)."""
+    """Rate limit reached (429). The same call may succeed later.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.RateLimitedError as error:
+    ...         print(error.kind, error.status, error.retry_after)
+    RateLimited 429 120.0
+    """
 
     kind = "RateLimited"
 
 
 class ServerError(Error):
-    """The service failed (5xx)."""
+    """The service failed (5xx). The same call may succeed later.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 503}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.ServerError as error:
+    ...         print(error.kind, error.status, error.attempts)
+    Server 503 1
+    """
 
     kind = "Server"
 
 
 class ApiError(Error):
-    """The service said success: false."""
+    """The service said success: false.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"body": {"success": False}}})
+    ...     try:
+    ...         client.pools.page()
+    ...     except talentdata.ApiError as error:
+    ...         print(error.kind, error.status, error.body)
+    Api 200 {"success":false}
+    """
 
     kind = "Api"
 
 
 class PagingError(Error):
-    """The pages contradict each other."""
+    """The pages contradict each other.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
+    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"body": {"pools": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}})
+    ...     try:
+    ...         list(client.pools.pages())
+    ...     except talentdata.PagingError as error:
+    ...         print(error.kind, error.offset)
+    Paging 0
+    """
 
     kind = "Paging"
 
 
 class IncompleteError(Error):
-    """Completeness is not proven."""
+    """Completeness is not proven.
+
+    The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.
+    """
 
     kind = "Incomplete"
 
 
 class IoError(Error):
-    """A file could not be read or written."""
+    """A file could not be read or written.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         client.pools.list().to_parquet("/no/such/folder/pools.parquet")
+    ...     except talentdata.IoError as error:
+    ...         print(error.kind, error.attempts)
+    Io 0
+    """
 
     kind = "Io"
 
 
 class CancelledError(Error):
-    """Stopped by the caller."""
+    """Stopped by the caller.
+
+    The cause (`__cause__`) of the `KeyboardInterrupt` that ends `Scan.to_parquet`; says what can be resumed.
+    """
 
     kind = "Cancelled"
 
 
 class ClosedError(Error):
-    """Used after it was closed."""
+    """Used after it was closed.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         client.close() or client.version()
+    ...     except talentdata.ClosedError as error:
+    ...         print(error.kind, error.attempts)
+    Closed 0
+    """
 
     kind = "Closed"
 
 
 class InternalError(Error):
-    """A defect of this program."""
+    """A defect of this program.
+
+    Please report it, with its text. The client can still be used.
+    """
 
     kind = "Internal"
 

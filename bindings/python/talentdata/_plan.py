@@ -7,7 +7,14 @@ from ._talentdata import Field, Record
 
 
 class Plan(Record):
-    """The cost of a complete scan, if the list stays as it is."""
+    """The cost of a complete scan, if the list stays as it is. `Resource.plan` makes one.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+    ...     plan = client.pools.plan()
+    >>> plan.resource, plan.records, plan.pages
+    ('pools', 250, 3)
+    """
 
     __slots__ = ()
     _documented = ("resource", "records", "pages", "seconds")
@@ -26,7 +33,15 @@ class Plan(Record):
 
 
 class LastResponse(Record):
-    """Status and headers of the answer that came last, of whichever call of the client."""
+    """Status and headers of the answer that came last, of whichever call of the client.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     report = client.version()
+    ...     last = client.last_response
+    >>> last.status, last.headers["content-type"], last.request_id
+    (200, 'application/json', None)
+    """
 
     __slots__ = ()
     _documented = ("status", "headers")

@@ -10,7 +10,15 @@ from ._talentdata import Field, Record
 
 
 class Completeness(OpenEnum):
-    """Whether every record that was in the list all the time has been delivered."""
+    """Whether every record that was in the list all the time has been delivered.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"pools": 3}) as sandbox, sandbox.client() as client:
+    ...     scan = client.pools.list(consistency="fast")
+    ...     pools = list(scan)
+    >>> scan.receipt.completeness == talentdata.Completeness.NOT_CHECKED == "not_checked"
+    True
+    """
 
     __slots__ = ()
 

@@ -17,6 +17,12 @@ class Resource(Generic[R]):
     """A list of the service, such as `client.contacts`.
 
     Its records are of the class the document shows, `Record` where it shows none.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 3}) as sandbox, sandbox.client() as client:
+    ...     contacts = client.contacts
+    ...     contacts.plan().pages, len(contacts.page()), len(list(contacts.list()))
+    (1, 3, 3)
     """
 
     __slots__ = ("_client", "_model", "_name")
@@ -106,7 +112,17 @@ class Resource(Generic[R]):
 
 
 class AsyncResource(Generic[R]):
-    """A list of the service for asyncio; see `Resource`."""
+    """A list of the service for asyncio; see `Resource`.
+
+    >>> import asyncio, talentdata
+    >>> async def main(sandbox):
+    ...     async with sandbox.async_client() as client:
+    ...         page = await client.contacts.page(limit=2)
+    ...         return len(page), len([contact async for contact in client.contacts.list()])
+    >>> with talentdata.Sandbox(records={"contacts": 3}) as sandbox:
+    ...     asyncio.run(main(sandbox))
+    (2, 3)
+    """
 
     __slots__ = ("_client", "_model", "_name")
 

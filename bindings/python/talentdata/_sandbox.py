@@ -20,10 +20,14 @@ class Sandbox(BaseSandbox):
         limit: Requests admitted per second (section 8: 40).
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
-        faults: Whether it can be told to misbehave, by `POST /__faults`.
+        faults: Whether it can be told to misbehave; see `misbehave`.
         token_lifetime: Seconds that a token lives.
         max_limit: The most records on a page, whatever is asked for (section 8: 100).
         gzip: Whether bodies are compressed for clients that accept it.
+
+    Raises:
+        talentdata.InvalidArgumentError: An argument is wrong; it is named.
+        talentdata.IoError: The port is taken.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
@@ -35,12 +39,41 @@ class Sandbox(BaseSandbox):
     __slots__ = ()
 
     def client(self, **options: Any) -> Client:
-        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
+        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox() as sandbox, sandbox.client(max_attempts=1) as client:
+        ...     client.base_url.rstrip("/") == sandbox.base_url
+        True
+        """
         return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:
         """An async client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
         return AsyncClient(**self._settings(options))
+
+    def misbehave(self, *rules: dict[str, Any]) -> None:
+        """Changes answers by these rules, in place of those before; without any, it behaves again.
+
+        For tests of what your own code does when the service fails. Needs `faults=True`.
+
+        Args:
+            rules: Dicts of `match` (`path`, `method`, `nth`, `from`: which requests) and `reply` (`status`, `headers`,
+                `body`, `delay_ms`, `close_after_read`: what becomes of the answer). The first that matches counts.
+
+        Raises:
+            talentdata.InvalidArgumentError: A rule is wrong, or the sandbox was started without faults.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client() as client:
+        ...     sandbox.misbehave({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
+        ...     report = client.version()  # sent again by itself
+        ...     sandbox.stats()["requests_by_path"]["/v1/version"]
+        2
+        """
+        import json
+
+        self._misbehave(json.dumps({"rules": rules}))
 
     def _settings(self, options: dict[str, Any]) -> dict[str, Any]:
         own = {"base_url": self.base_url, "client_id": self.client_id, "client_secret": self.client_secret}

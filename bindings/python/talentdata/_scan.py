@@ -39,14 +39,14 @@ class Scan(Generic[R]):
     (249, 250)
     """
 
-    __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
+    __slots__ = ("_current", "_name", "_progress", "_scan")
 
     def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
         self._scan = scan
         self._name = name
-        self._model = model
         self._progress = progress
-        self._current: Iterator[R] = iter(())
+        # Ends where more have to be waited for, and goes on behind it.
+        self._current: Iterator[R] = map(model, scan)
 
     def __iter__(self) -> Iterator[R]:
         with follow(self._scan, self._name, self._progress) as tell:
@@ -54,7 +54,6 @@ class Scan(Generic[R]):
                 yield from self._current
                 if not self._scan.fill(False):
                     return
-                self._current = map(self._model, self._scan.take())
                 tell()
 
     def to_arrow(self) -> pyarrow.Table:
@@ -98,6 +97,14 @@ class Scan(Generic[R]):
 
         Raises:
             talentdata.IoError: The file cannot be written.
+            talentdata.Error: A page could not be had; the text says what can be resumed. So does the cause
+                (`__cause__`) of a `KeyboardInterrupt`.
+
+        >>> import os, talentdata, tempfile
+        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         client.pools.list().to_parquet(os.path.join(folder, "pools.parquet"), resume=True).records
+        250
         """
         with follow(self._scan, self._name, self._progress) as tell:
             self._scan.export(False, "parquet", path, resume, tell)
@@ -131,7 +138,6 @@ class Scan(Generic[R]):
     def close(self) -> None:
         """Stops all requests of the scan; a thread that waits for it gets a `ClosedError`."""
         self._scan.close()
-        self._current = iter(())
 
     def __enter__(self) -> Scan[R]:
         return self
@@ -157,14 +163,14 @@ class AsyncScan(Generic[R]):
     250
     """
 
-    __slots__ = ("_current", "_model", "_name", "_progress", "_scan")
+    __slots__ = ("_current", "_name", "_progress", "_scan")
 
     def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
         self._scan = scan
         self._name = name
-        self._model = model
         self._progress = progress
-        self._current: Iterator[R] = iter(())
+        # Ends where more have to be waited for, and goes on behind it.
+        self._current: Iterator[R] = map(model, scan)
 
     async def __aiter__(self) -> AsyncIterator[R]:
         with follow(self._scan, self._name, self._progress) as tell:
@@ -173,7 +179,6 @@ class AsyncScan(Generic[R]):
                     yield record
                 if not await self._scan.fill(True):
                     return
-                self._current = map(self._model, self._scan.take())
                 tell()
 
     async def to_arrow(self) -> pyarrow.Table:
@@ -210,7 +215,6 @@ class AsyncScan(Generic[R]):
     async def close(self) -> None:
         """Stops all requests of the scan; a task that waits for it gets a `ClosedError`."""
         self._scan.close()
-        self._current = iter(())
 
     async def __aenter__(self) -> AsyncScan[R]:
         return self

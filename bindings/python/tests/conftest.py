@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from support import misbehave
 
 import talentdata
 
@@ -28,4 +27,4 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
 @pytest.fixture
 def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
     """Tells the sandbox how to misbehave: dicts of `match` and `reply`."""
-    return lambda *rules: misbehave(sandbox.base_url, *rules)
+    return sandbox.misbehave

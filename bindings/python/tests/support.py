@@ -15,14 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import talentdata
 
 
-def misbehave(base_url: str, *rules: dict[str, object]) -> None:
-    """Gives the sandbox these rules in place of those before."""
-    body = json.dumps({"rules": rules}).encode()
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(f"{base_url}/__faults", body, headers)
-    urllib.request.urlopen(request).close()
-
-
 def seen(sandbox: talentdata.Sandbox) -> list[dict[str, object]]:
     """The requests that the sandbox has seen."""
     with urllib.request.urlopen(f"{sandbox.base_url}/__requests") as answer:

@@ -9,7 +9,6 @@ from typing import Any
 
 import cases
 import pytest
-from support import misbehave
 
 import talentdata
 
@@ -100,7 +99,7 @@ def test_case(name, kind):
         policy="unlimited",
         faults=True,
     ) as sandbox:
-        misbehave(sandbox.base_url, *case.rules)
+        sandbox.misbehave(*case.rules)
         secret = case.client.client_secret or sandbox.client_secret
         make = sandbox.client if kind == "blocking" else sandbox.async_client
         client = make(

@@ -1,12 +1,15 @@
 """Ctrl-C, by a real signal to a child process, at every place where the package waits."""
 
+import pathlib
 import signal
 import socket
 import subprocess
 import sys
 
 import pytest
-from support import misbehave, seen, until
+from support import seen, until
+
+import talentdata
 
 #: Every wait lasts longer; who is deaf to the signal fails by far, on any machine.
 PATIENCE = 20
@@ -77,10 +80,15 @@ def interrupt(code, *arguments, when, before_usable):
             stream.close()
 
 
+def stuck(sandbox):
+    """Whether a request has met a rule of misbehaviour."""
+    return any(request["fault"] is not None for request in seen(sandbox))
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     match, reply, before, wait = PLACES[place]
-    misbehave(sandbox.base_url, {"match": match, "reply": reply})
+    sandbox.misbehave({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
     after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
     code = CHILD.format(before=before or "pass", wait=wait, after=after)
@@ -88,11 +96,36 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     said, out, err = interrupt(
         code,
         *arguments,
-        when=lambda: until(lambda: any(request["fault"] is not None for request in seen(sandbox))),
-        before_usable=lambda: misbehave(sandbox.base_url),
+        when=lambda: until(lambda: stuck(sandbox)),
+        before_usable=sandbox.misbehave,
     )
     assert said == "interrupted\n", err
     assert out == "1.8.2\n", err
+
+
+def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
+    path = tmp_path / "contacts.parquet"
+    file = {"before": "scan = client.with_options(paced=False).contacts.list()", "wait": "scan.to_parquet(sys.argv[4])"}
+    # The name that catches an exception is gone behind the clause.
+    code = CHILD.replace("except KeyboardInterrupt:", "except KeyboardInterrupt as error:\n    cause = error.__cause__")
+    code = code.format(**file, after="print(type(cause).__name__, cause, scan.receipt.records > 8192); " + USABLE)
+    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
+    with talentdata.Sandbox(**options) as sandbox:
+        # Behind the first row group of 8,192 rows.
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
+        said, out, err = interrupt(
+            code,
+            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
+            when=lambda: until(lambda: pathlib.Path(f"{path}.checkpoint").exists() and stuck(sandbox)),
+            before_usable=sandbox.misbehave,
+        )
+        assert said == "interrupted\n", err
+        kept, version = out.splitlines()
+        assert kept.startswith("CancelledError") and "8192 records" in kept and kept.endswith("True"), out
+        assert version == "1.8.2" and not path.exists()
+        with sandbox.client(paced=False) as client:
+            receipt = client.contacts.list().to_parquet(path, resume=True)
+    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
 
 
 def test_ctrl_c_while_connecting():

@@ -48,7 +48,7 @@ def test_threads_share_a_scan(client):
     scan, ids = client.contacts.list(page_size=10), []
 
     def read():
-        ids.extend(contact.id for contact in type(scan)(scan._scan, "contacts", scan._model, False))
+        ids.extend(contact.id for contact in type(scan)(scan._scan, "contacts", talentdata.Contact, False))
 
     def patiently():
         try:
@@ -62,6 +62,32 @@ def test_threads_share_a_scan(client):
     for thread in threads:
         thread.join()
     assert len(ids) == len(set(ids)) == 450
+
+
+REFUSED = """
+import sys, threading, talentdata
+sys.setswitchinterval(1e-6)
+client = talentdata.Client(base_url="http://127.0.0.1:1")
+client.close()
+refused = []
+def use():
+    for _ in range(1000):
+        try:
+            client.version()
+        except talentdata.ClosedError:
+            refused.append(1)
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(refused))
+"""
+
+
+def test_threads_that_are_refused_do_not_wait_for_each_other():
+    # Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
+    assert python(REFUSED).stdout == "4000\n"
 
 
 def test_other_threads_run_while_one_waits():
@@ -85,7 +111,7 @@ def test_a_scan_belongs_to_the_process_that_began_it(client):
 
     def work():
         try:
-            list(type(scan)(scan._scan, "contacts", scan._model, False))
+            list(type(scan)(scan._scan, "contacts", talentdata.Contact, False))
         except Exception as error:
             return [type(error).__name__, len(list(fresh))]
 

@@ -42,7 +42,7 @@ def test_wrong_options_are_named():
         talentdata.Sandbox(records={"people": 1})
     with pytest.raises(talentdata.InvalidArgumentError, match="policy"):
         talentdata.Sandbox(policy="none")
-    with pytest.raises(talentdata.ConfigError, match="latency"):
+    with pytest.raises(talentdata.InvalidArgumentError, match="latency"):
         talentdata.Sandbox(latency=-1)
 
 

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from support import asked, misbehave
+from support import asked
 
 import talentdata
 from talentdata import _talentdata
@@ -47,6 +47,37 @@ def test_a_loop_that_stops_can_go_on(client):
                 raise ValueError("mine")
     ids += [contact.id for contact in scan]
     assert len(ids) == len(set(ids)) == 450
+
+
+def test_an_interruption_at_any_call_of_the_package_loses_no_record(client):
+    expected = [contact.id for contact in client.contacts.list()]
+    scan, ids, interrupted = client.contacts.list(page_size=50), [], []
+
+    def interrupt(frame, event, called):
+        # As a signal does: when a native function has returned, before its result is used.
+        place = (called, len(ids))
+        if event == "c_return" and frame.f_code.co_filename == sys.modules["talentdata._scan"].__file__ and place not in interrupted:
+            interrupted.append(place)
+            raise KeyboardInterrupt
+
+    def read():
+        sys.setprofile(interrupt)
+        try:
+            for contact in scan:
+                ids.append(contact.id)
+            return True
+        except KeyboardInterrupt:
+            return False
+        except talentdata.ClosedError:
+            # What was interrupted is the call that found the end of the list.
+            return True
+        finally:
+            sys.setprofile(None)
+
+    while not read():
+        pass
+    assert ids == expected and scan.receipt.completeness == "proven"
+    assert len(interrupted) > len(expected) / 50
 
 
 def test_a_scan_that_was_read_is_not_silently_empty(client):
@@ -142,11 +173,11 @@ def test_a_file_is_resumed(tmp_path):
     with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
         client.contacts.list().to_parquet(whole)
         # Behind the first row group of 8,192 rows.
-        misbehave(sandbox.base_url, {"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
         with pytest.raises(talentdata.ForbiddenError, match="to be resumed"):
             client.contacts.list().to_parquet(path)
         assert not path.exists()
-        misbehave(sandbox.base_url)
+        sandbox.misbehave()
         receipt = client.contacts.list().to_parquet(path, resume=True)
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
     assert parquet.read_table(path).equals(parquet.read_table(whole))

@@ -1,14 +1,16 @@
 //! Record batches for whoever speaks the Arrow PyCapsule protocol: collected first, or as they come.
 
+use crate::errors::raise;
 use crate::reading::Reading;
-use crate::runtime::wait;
+use crate::runtime::{runtime, wait};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::Client;
+use tokio::runtime::Runtime;
 
 /// The name that the protocol gives the capsule of a stream.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
@@ -29,8 +31,11 @@ impl Table {
     }
 
     pub(crate) fn push(&self, batch: RecordBatch) {
-        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        batches.push(batch);
+        self.batches().push(batch);
+    }
+
+    fn batches(&self) -> MutexGuard<'_, Vec<RecordBatch>> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -44,8 +49,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        let batches = batches.clone().into_iter().map(Ok);
+        let batches = self.batches().clone().into_iter().map(Ok);
         let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
         capsule(py, Box::new(reader))
     }
@@ -59,6 +63,7 @@ pub(crate) fn stream(
     schema: SchemaRef,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let stream = Stream {
+        runtime: runtime().map_err(|error| raise(py, &error))?,
         client,
         reading,
         schema,
@@ -75,6 +80,8 @@ fn capsule(
 }
 
 struct Stream {
+    /// Known from the beginning, because a thread that is not attached to Python must not ask for it.
+    runtime: &'static Runtime,
     client: Client,
     reading: Arc<Reading>,
     schema: SchemaRef,
@@ -89,7 +96,7 @@ impl Iterator for Stream {
             return None;
         }
         let claimed = self.reading.claim();
-        let batch = claimed.and_then(|()| wait(self.reading.batch(&self.client)));
+        let batch = claimed.and_then(|()| wait(self.runtime, self.reading.batch(&self.client)));
         self.ended = !matches!(batch, Ok(Some(_)));
         batch
             .map_err(|error| ArrowError::ExternalError(Box::new(error)))

@@ -1,12 +1,15 @@
 //! The client: its settings, its life, and its verbs, each written once.
 
+use crate::arguments::{Arguments, count};
 use crate::errors::{error, raise};
-use crate::options::{Options, Settings, count};
+use crate::options::Settings;
 use crate::process::Owned;
 use crate::record::RawRecord;
 use crate::verb::run;
 use http::{HeaderName, HeaderValue};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::types::{CategoryName, Resource};
@@ -31,19 +34,24 @@ enum State {
 impl BaseClient {
     /// The core's client; in a forked child, another one with the same settings.
     pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
+        self.open().map_err(|error| raise(py, &error))
+    }
+
+    /// The same. Nothing of Python runs while the state is locked: it might let another thread have the
+    /// GIL, which would wait for the state.
+    fn open(&self) -> Result<Client> {
         let mut state = self.state();
         let State::Open(slot) = &mut *state else {
             let message = "the client was closed before; make another one";
-            return Err(error(py, ErrorKind::Closed, message));
+            return Err(Error::new(ErrorKind::Closed, message));
         };
         if let Some(client) = slot.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
         }
         let client = match &self.origin {
-            Some(origin) => origin.get().core(py)?.with_config(self.config.clone()),
+            Some(origin) => origin.get().open()?.with_config(self.config.clone()),
             None => Client::new(self.config.clone()),
-        };
-        let client = client.map_err(|error| raise(py, &error))?;
+        }?;
         *slot = Some(Owned::new(client.clone()));
         Ok(client)
     }
@@ -57,57 +65,27 @@ impl BaseClient {
 impl BaseClient {
     // Written in Rust, so that no frame of Python holds the secret when it is refused.
     #[new]
-    #[pyo3(signature = (*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, paced=None, _origin=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
-    fn new(
-        py: Python<'_>,
-        base_url: Option<String>,
-        client_id: Option<String>,
-        client_secret: Option<String>,
-        profile: Option<String>,
-        timeout: Option<f64>,
-        attempt_timeout: Option<f64>,
-        connect_timeout: Option<f64>,
-        idle_timeout: Option<f64>,
-        max_attempts: Option<u32>,
-        max_wait: Option<f64>,
-        share: Option<f64>,
-        paced: Option<bool>,
-        _origin: Option<Py<BaseClient>>,
+    #[classmethod]
+    #[pyo3(
+        signature = (*positional, **named),
+        text_signature = "(*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, paced=None, _origin=None)"
+    )]
+    fn new<'py>(
+        class: &Bound<'py, PyType>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
-        let origin = _origin;
-        let mut settings = match &origin {
-            Some(origin) => origin.get().settings.clone(),
-            None => Settings::default(),
-        };
-        if let Some(url) = base_url {
-            settings.builder = settings.builder.base_url(url);
-        }
-        if let Some(id) = client_id {
-            settings.builder = settings.builder.client_id(id);
-        }
-        if let Some(secret) = client_secret {
-            settings.builder = settings.builder.client_secret(secret);
-        }
-        if let Some(name) = profile {
-            settings.builder = settings.builder.profile(name);
-        }
-        let options = Options {
-            timeout,
-            attempt_timeout,
-            connect_timeout,
-            idle_timeout,
-            max_attempts,
-            max_wait,
-            share,
-            paced,
-        };
-        let settings = settings.with(py, &options)?;
+        let py = class.py();
+        let mut given = Arguments::new(class, named, ErrorKind::Config)?;
+        let origin = given.take::<Bound<'py, BaseClient>>("_origin", "a client")?;
+        let settings = origin.as_ref().map(|origin| origin.get().settings.clone());
+        let settings = settings.unwrap_or_default().with(py, &mut given)?;
+        given.end(positional)?;
         let config = settings.builder.clone().config();
         let client = BaseClient {
             config: config.map_err(|error| raise(py, &error))?,
             settings,
-            origin,
+            origin: origin.map(Bound::unbind),
             state: Mutex::new(State::Open(None)),
         };
         client.core(py)?;
@@ -222,6 +200,14 @@ impl BaseClient {
         run(py, awaited, async { defect() })
     }
 
+    // Asked only for what is no attribute: most likely a list under a wrong name.
+    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        let class = slf.get_type().name()?;
+        let lists = Resource::ALL.map(Resource::name).join(", ");
+        let message = format!("'{class}' object has no attribute '{name}'; its lists are {lists}");
+        Err(PyAttributeError::new_err(message))
+    }
+
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let client = slf.get();
         let closed = if client.closed() { ", closed" } else { "" };
@@ -237,7 +223,7 @@ impl BaseClient {
         let message = format!(
             "{name} cannot be pickled or copied: it holds a secret and connections; make one where it is needed"
         );
-        Err(pyo3::exceptions::PyTypeError::new_err(message))
+        Err(PyTypeError::new_err(message))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod arrow;
 mod client;
 mod errors;

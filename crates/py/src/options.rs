@@ -1,67 +1,60 @@
-//! The options of a client as Python gives them: times in seconds, checked by the core.
+//! The settings of a client, from what Python gives by name; their values are checked by the core.
 
+use crate::arguments::Arguments;
 use crate::errors::error;
 use pyo3::prelude::*;
-use std::time::Duration;
 use talentdata_core::{Builder, ErrorKind, Timeouts};
 
 /// Settings that another client can be made from.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) builder: Builder,
-    pub(crate) timeouts: Timeouts,
-}
-
-/// What may be set after the fact, too; `None` keeps what is set.
-pub(crate) struct Options {
-    pub(crate) timeout: Option<f64>,
-    pub(crate) attempt_timeout: Option<f64>,
-    pub(crate) connect_timeout: Option<f64>,
-    pub(crate) idle_timeout: Option<f64>,
-    pub(crate) max_attempts: Option<u32>,
-    pub(crate) max_wait: Option<f64>,
-    pub(crate) share: Option<f64>,
-    pub(crate) paced: Option<bool>,
+    timeouts: Timeouts,
 }
 
 impl Settings {
-    /// The settings with these changes.
-    pub(crate) fn with(mut self, py: Python<'_>, options: &Options) -> PyResult<Self> {
+    /// The settings with these changes; what is absent or `None` stays as it is.
+    pub(crate) fn with(mut self, py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Self> {
+        let mut builder = self.builder;
+        if let Some(url) = given.take::<String>("base_url", "a URL as a string")? {
+            builder = builder.base_url(url);
+        }
+        if let Some(id) = given.take::<String>("client_id", "a string")? {
+            builder = builder.client_id(id);
+        }
+        if let Some(secret) = given.take::<String>("client_secret", "a string")? {
+            builder = builder.client_secret(secret);
+        }
+        if let Some(name) = given.take::<String>("profile", "a section's name as a string")? {
+            builder = builder.profile(name);
+        }
         let timeouts = &mut self.timeouts;
-        for (name, seconds, slot) in [
-            ("timeout", options.timeout, &mut timeouts.operation),
-            (
-                "attempt_timeout",
-                options.attempt_timeout,
-                &mut timeouts.attempt,
-            ),
-            (
-                "connect_timeout",
-                options.connect_timeout,
-                &mut timeouts.connect,
-            ),
-            ("idle_timeout", options.idle_timeout, &mut timeouts.idle),
+        for (name, slot) in [
+            ("timeout", &mut timeouts.operation),
+            ("attempt_timeout", &mut timeouts.attempt),
+            ("connect_timeout", &mut timeouts.connect),
+            ("idle_timeout", &mut timeouts.idle),
         ] {
-            if let Some(seconds) = seconds {
-                *slot = duration(py, name, seconds)?;
-                if slot.is_zero() {
+            if let Some(time) = given.seconds(name)? {
+                if time.is_zero() {
                     // The core would say the same, by its own name of the setting.
                     let message = format!("{name}: it is zero; give a positive time in seconds");
                     return Err(error(py, ErrorKind::Config, message));
                 }
+                *slot = time;
             }
         }
-        let mut builder = self.builder.timeouts(self.timeouts);
-        if let Some(attempts) = options.max_attempts {
+        builder = builder.timeouts(self.timeouts);
+        if let Some(attempts) = given.take("max_attempts", "a whole number from 1 to 20")? {
             builder = builder.max_attempts(attempts);
         }
-        if let Some(seconds) = options.max_wait {
-            builder = builder.max_wait(duration(py, "max_wait", seconds)?);
+        if let Some(wait) = given.seconds("max_wait")? {
+            builder = builder.max_wait(wait);
         }
-        if let Some(share) = options.share {
+        if let Some(share) = given.take("share", "a number above 0, 1 at most")? {
             builder = builder.share(share);
         }
-        if let Some(paced) = options.paced {
+        if let Some(paced) = given.take("paced", "True or False")? {
             builder = builder.paced(paced);
         }
         Ok(Settings {
@@ -69,20 +62,4 @@ impl Settings {
             timeouts: self.timeouts,
         })
     }
-}
-
-/// A time in seconds.
-pub(crate) fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        let message = format!("{name}: {seconds} is no time in seconds; give a number from 0");
-        error(py, ErrorKind::Config, message)
-    })
-}
-
-/// A number of records.
-pub(crate) fn count(name: &str, number: &Bound<'_, PyAny>) -> PyResult<u64> {
-    number.extract().map_err(|_| {
-        let message = format!("{name}: it is not a whole number from 0");
-        error(number.py(), ErrorKind::InvalidArgument, message)
-    })
 }

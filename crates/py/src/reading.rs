@@ -4,6 +4,7 @@ use crate::process::Owned;
 use crate::record::RawRecord;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::arrow::BatchScan;
@@ -23,7 +24,7 @@ pub(crate) struct Reading {
     /// Held while something is waited for.
     state: tokio::sync::Mutex<State>,
     /// The records that Python has not yet taken.
-    records: Mutex<Vec<RawRecord>>,
+    records: Mutex<VecDeque<RawRecord>>,
     receipt: Mutex<Receipt>,
     /// Whether it was closed; who waits is told.
     closed: watch::Sender<bool>,
@@ -136,13 +137,14 @@ impl Reading {
         }
     }
 
-    /// Reads the whole list into a file.
+    /// Reads the whole list into a file, until the end or until `stop` completes.
     pub(crate) async fn export(
         &self,
         client: &Client,
         format: &str,
         target: Target,
         resume: bool,
+        stop: impl Future<Output = ()>,
     ) -> Result<()> {
         let export = Export {
             resource: self.resource,
@@ -156,8 +158,7 @@ impl Reading {
             if !matches!(*state, State::New) {
                 return Err(state.refusal());
             }
-            let never = std::future::pending();
-            let receipt = export.run(client, never, |receipt| self.note(receipt.clone()));
+            let receipt = export.run(client, stop, |receipt| self.note(receipt.clone()));
             self.note(receipt.await?);
             *state = State::Ended;
             Ok(())
@@ -173,9 +174,9 @@ impl Reading {
         *lock(&self.receipt) = receipt;
     }
 
-    /// The records that came and were not yet taken.
-    pub(crate) fn take(&self) -> Vec<RawRecord> {
-        std::mem::take(&mut *lock(&self.records))
+    /// The next of the records that came and were not yet taken.
+    pub(crate) fn take(&self) -> Option<RawRecord> {
+        lock(&self.records).pop_front()
     }
 
     /// What has been done so far.

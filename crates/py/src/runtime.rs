@@ -13,9 +13,14 @@ use std::thread::ThreadId;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 /// How often a waiting thread asks whether a signal came; people notice a delay above 200 ms.
 const SIGNALS: Duration = Duration::from_millis(50);
+
+/// How long work may take to end in order; with the time above, people notice none of it.
+const LAST: Duration = Duration::from_millis(100);
 
 /// The runtime and the process that made it. It is locked only while attached to Python, so that no
 /// other thread holds it when Python forks.
@@ -52,21 +57,26 @@ pub(crate) fn block<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
 ) -> PyResult<T> {
-    block_telling(py, work, |_| Ok(()))
+    watch(py, work, None, |_| Ok(()))?.map_err(|error| raise(py, &error))
 }
 
 /// The same; `tell` is called now and then in the thread that waits, and what it raises ends the waiting, too.
+///
+/// Work that is ended so is told by `stop`, and has a moment to keep what it has done; what it says
+/// then is the cause of what was raised.
 pub(crate) fn block_telling<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
+    stop: oneshot::Sender<()>,
     tell: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    watch(py, work, tell)?.map_err(|error| raise(py, &error))
+    watch(py, work, Some(stop), tell)?.map_err(|error| raise(py, &error))
 }
 
 fn watch<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send,
+    stop: Option<oneshot::Sender<()>>,
     tell: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
@@ -74,10 +84,17 @@ fn watch<T: Send>(
         runtime.block_on(async {
             let mut work = pin!(guarded(work));
             loop {
-                match tokio::time::timeout(SIGNALS, &mut work).await {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(_) => Python::attach(|py| py.check_signals().and_then(|()| tell(py)))?,
+                if let Ok(outcome) = timeout(SIGNALS, &mut work).await {
+                    return Ok(outcome);
                 }
+                let told = Python::attach(|py| py.check_signals().and_then(|()| tell(py)));
+                let Err(raised) = told else { continue };
+                if stop.is_some_and(|stop| stop.send(()).is_ok())
+                    && let Ok(Err(end)) = timeout(LAST, &mut work).await
+                {
+                    Python::attach(|py| raised.set_cause(py, Some(raise(py, &end))));
+                }
+                return Err(raised);
             }
         })
     })
@@ -88,12 +105,15 @@ fn watch<T: Send>(
 /// Only the main thread, which alone hears signals, turns to Python: others might wait for a GIL that
 /// their creator holds while it waits for them. A signal handler that raises ends the waiting, and raises
 /// again as soon as the consumer returns.
-pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+pub(crate) fn wait<T: Send>(
+    runtime: &Runtime,
+    work: impl Future<Output = Result<T>> + Send,
+) -> Result<T> {
     if MAIN.get() != Some(&std::thread::current().id()) {
-        return runtime()?.block_on(guarded(work));
+        return runtime.block_on(guarded(work));
     }
     Python::attach(|py| {
-        let error = match watch(py, work, |_| Ok(())) {
+        let error = match watch(py, work, None, |_| Ok(())) {
             Ok(outcome) => return outcome,
             Err(error) => error,
         };

@@ -1,11 +1,10 @@
 //! The sandbox: the service itself in this process, for trying and for tests.
 
+use crate::arguments::Arguments;
 use crate::errors::error;
-use crate::options::duration;
 use crate::process::Owned;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::collections::BTreeMap;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
@@ -21,6 +20,7 @@ pub(crate) struct BaseSandbox {
 }
 
 impl BaseSandbox {
+    /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
         self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -29,37 +29,20 @@ impl BaseSandbox {
 #[pymethods]
 impl BaseSandbox {
     #[new]
-    #[pyo3(signature = (*, records=None, seed=0, policy="clock-window", limit=40, latency=0.0, port=0, faults=false, token_lifetime=3600.0, max_limit=100, gzip=false))]
-    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
-    fn new(
-        py: Python<'_>,
-        records: Option<BTreeMap<String, u64>>,
-        seed: u64,
-        policy: &str,
-        limit: u32,
-        latency: f64,
-        port: u16,
-        faults: bool,
-        token_lifetime: f64,
-        max_limit: u64,
-        gzip: bool,
+    #[classmethod]
+    #[pyo3(
+        signature = (*positional, **named),
+        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, gzip=False)"
+    )]
+    fn new<'py>(
+        class: &Bound<'py, PyType>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
-        let policy = policy.parse().map_err(|unknown| {
-            error(py, ErrorKind::InvalidArgument, format!("policy: {unknown}"))
-        })?;
-        let options = Options {
-            records: records.unwrap_or_default(),
-            seed,
-            policy,
-            limit,
-            latency: duration(py, "latency", latency)?,
-            port,
-            faults,
-            token_lifetime: duration(py, "token_lifetime", token_lifetime)?,
-            max_limit,
-            gzip,
-            ..Options::default()
-        };
+        let py = class.py();
+        let mut given = Arguments::new(class, named, ErrorKind::InvalidArgument)?;
+        let options = options(py, &mut given)?;
+        given.end(positional)?;
         let started = py.detach(|| Sandbox::start(options));
         let sandbox = started.map_err(|failure| {
             let kind = match failure.kind() {
@@ -94,6 +77,17 @@ impl BaseSandbox {
         &self.client_secret
     }
 
+    /// Gives it the rules of a fault script, as JSON.
+    fn _misbehave(&self, py: Python<'_>, script: &str) -> PyResult<()> {
+        let told = self
+            .sandbox()
+            .as_ref()
+            .and_then(Owned::get)
+            .map(|sandbox| sandbox.misbehave(script));
+        let told = told.ok_or_else(|| gone(py))?;
+        told.map_err(|wrong| error(py, ErrorKind::InvalidArgument, wrong.to_string()))
+    }
+
     /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`, `most_in_a_second`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self
@@ -102,8 +96,7 @@ impl BaseSandbox {
             .and_then(Owned::get)
             .map(Sandbox::stats);
         let Some(stats) = stats else {
-            let message = "the sandbox was stopped before, or runs in another process";
-            return Err(error(py, ErrorKind::Closed, message));
+            return Err(gone(py));
         };
         let dict = PyDict::new(py);
         dict.set_item("requests", stats.requests)?;
@@ -123,4 +116,47 @@ impl BaseSandbox {
     fn __repr__(&self) -> String {
         format!("Sandbox(base_url={:?})", self.base_url)
     }
+}
+
+fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
+    const WHOLE: &str = "a whole number from 0";
+    let mut options = Options {
+        records: given.sizes("records")?,
+        ..Options::default()
+    };
+    if let Some(seed) = given.take("seed", WHOLE)? {
+        options.seed = seed;
+    }
+    if let Some(policy) = given.take::<String>("policy", "a policy's name as a string")? {
+        options.policy = policy.parse().map_err(|unknown| {
+            error(py, ErrorKind::InvalidArgument, format!("policy: {unknown}"))
+        })?;
+    }
+    if let Some(limit) = given.take("limit", WHOLE)? {
+        options.limit = limit;
+    }
+    if let Some(latency) = given.seconds("latency")? {
+        options.latency = latency;
+    }
+    if let Some(port) = given.take("port", "a whole number from 0 to 65535")? {
+        options.port = port;
+    }
+    if let Some(faults) = given.take("faults", "True or False")? {
+        options.faults = faults;
+    }
+    if let Some(lifetime) = given.seconds("token_lifetime")? {
+        options.token_lifetime = lifetime;
+    }
+    if let Some(most) = given.take("max_limit", WHOLE)? {
+        options.max_limit = most;
+    }
+    if let Some(gzip) = given.take("gzip", "True or False")? {
+        options.gzip = gzip;
+    }
+    Ok(options)
+}
+
+fn gone(py: Python<'_>) -> PyErr {
+    let message = "the sandbox was stopped before, or runs in another process";
+    error(py, ErrorKind::Closed, message)
 }

@@ -1,20 +1,22 @@
 //! A scan as Python holds it.
 
+use crate::arguments::count;
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, parse};
 use crate::errors::{error, raise};
-use crate::options::count;
 use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::runtime::{block, block_telling};
 use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_core::export::Target;
 use talentdata_core::scan::Consistency;
 use talentdata_core::{Client, ErrorKind, ScanOptions};
+use tokio::sync::oneshot;
 
 /// What `Scan` and `AsyncScan` are made of.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -67,8 +69,14 @@ impl RawScan {
         run(py, awaited, async move { reading.fill(&client).await })
     }
 
-    /// The records that came and were not yet taken.
-    fn take(&self) -> Vec<RawRecord> {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// The next of the records that came; stops where more have to be waited for, and goes on behind it.
+    ///
+    /// One by one, because what is taken together is lost together when Ctrl-C comes in between.
+    fn __next__(&self) -> Option<RawRecord> {
         self.reading.take()
     }
 
@@ -114,15 +122,22 @@ impl RawScan {
         tell: Py<PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (client, reading) = self.parts(py)?;
+        let (stop, stopped) = oneshot::channel();
         let work = async move {
-            reading
-                .export(&client, &format, Target::File(path), resume)
-                .await
+            // Only who says so stops it; an event loop drops the whole work.
+            let stopped = async {
+                if stopped.await.is_err() {
+                    pending().await
+                }
+            };
+            let target = Target::File(path);
+            let export = reading.export(&client, &format, target, resume, stopped);
+            export.await
         };
         if awaited {
             return run(py, true, work);
         }
-        block_telling(py, work, |py| tell.call0(py).map(drop))?;
+        block_telling(py, work, stop, |py| tell.call0(py).map(drop))?;
         Ok(py.None())
     }
 

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+use crate::faults;
 use crate::options::Options;
 use crate::server;
 use crate::service::Service;
@@ -98,6 +99,15 @@ impl Sandbox {
     #[must_use]
     pub fn client_secret(&self) -> &str {
         &self.service.credentials.client_secret
+    }
+
+    /// Gives it the rules of a fault script, in place of those before, as `POST /__faults` does.
+    ///
+    /// # Errors
+    ///
+    /// When it was started without faults, or when the script is wrong; the rules before stay in force then.
+    pub fn misbehave(&self, script: &str) -> io::Result<()> {
+        faults::misbehave(&self.service, script)
     }
 
     /// What was seen until now.

@@ -1,5 +1,6 @@
 //! An exception per kind of error of the core.
 
+use super::examples::{Example, example};
 use super::{all, header, sentence};
 use crate::spec::Spec;
 
@@ -7,25 +8,59 @@ use crate::spec::Spec;
 /// the order of building round.
 #[path = "../../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
-mod kind;
+pub(super) mod kind;
 
 /// `_errors.py`: an exception per kind of error of the core.
 pub(crate) fn errors(_: &Spec) -> Result<String, String> {
-    let kinds = kind::ErrorKind::ALL.map(|kind| (kind.name(), kind.summary()));
-    let names: Vec<String> = kinds
-        .iter()
-        .map(|(name, _)| format!("{name}Error"))
-        .collect();
+    let names = kind::ErrorKind::ALL.map(|kind| format!("{}Error", kind.name()));
     let mut text = header(
         "An exception per kind of error.",
         "crates/core/src/error/kind.rs",
     );
     text += "\nfrom ._error import Error\n";
-    for ((kind, summary), class) in kinds.iter().zip(&names) {
+    for (kind, class) in kind::ErrorKind::ALL.into_iter().zip(&names) {
+        let later = match kind.is_retryable() {
+            true => " The same call may succeed later.",
+            false => "",
+        };
         text += &format!(
-            "\n\nclass {class}(Error):\n    \"\"\"{}.\"\"\"\n\n    kind = \"{kind}\"\n",
-            sentence(summary)
+            "\n\nclass {class}(Error):\n    \"\"\"{}.{later}\n\n{}    \"\"\"\n\n    kind = \"{}\"\n",
+            sentence(kind.summary()),
+            shown(kind, class),
+            kind.name(),
         );
     }
     Ok(text + &all(&names))
+}
+
+/// The lines of the docstring that show how the error comes about and is caught.
+fn shown(kind: kind::ErrorKind, class: &str) -> String {
+    let (client, rule, call, facts, printed) = match example(kind) {
+        Example::Never(note) => return format!("    {note}\n"),
+        Example::Call {
+            client,
+            rule,
+            call,
+            facts,
+            shown,
+        } => (client, rule, call, facts, shown),
+    };
+    let (faults, rule) = match rule {
+        "" => ("", String::new()),
+        rule => (
+            "faults=True",
+            format!("    ...     sandbox.misbehave({rule})\n"),
+        ),
+    };
+    format!(
+        "    >>> import talentdata
+    >>> with talentdata.Sandbox({faults}) as sandbox, sandbox.client({client}) as client:
+{rule}    ...     try:
+    ...         {call}
+    ...     except talentdata.{class} as error:
+    ...         print(error.kind, {facts})
+    {} {printed}
+",
+        kind.name()
+    )
 }

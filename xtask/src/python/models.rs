@@ -1,7 +1,7 @@
 //! A class per model and per open enum of the answers.
 
 use super::shape::{Shape, is_model, shape};
-use super::{all, header};
+use super::{all, header, samples};
 use crate::normalise::open_enum;
 use crate::spec::Spec;
 use heck::{ToShoutySnakeCase, ToSnakeCase};
@@ -41,7 +41,7 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
             .position(|(_, schema)| waiting.iter().all(|(other, _)| !refers_to(schema, other)));
         let (name, schema) =
             waiting.remove(ready.ok_or("models of the answers refer to each other in a circle")?);
-        text += &model_class(spec, name, schema);
+        text += &model_class(spec, name, schema)?;
         names.push(name.clone());
     }
     Ok(text + &all(&names))
@@ -49,8 +49,9 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
 
 fn enum_class(name: &str, schema: &Value, values: &[String]) -> String {
     let mut text = format!(
-        "\n\nclass {name}(OpenEnum):\n    \"\"\"{}\"\"\"\n\n",
-        description(schema)
+        "\n\nclass {name}(OpenEnum):\n    \"\"\"{}\n\n{}    \"\"\"\n\n",
+        description(schema),
+        samples::of_enum(name, values)
     );
     for value in values {
         text += &format!(
@@ -66,7 +67,7 @@ fn refers_to(schema: &Value, name: &str) -> bool {
     schema.to_string().contains(&reference)
 }
 
-fn model_class(spec: &Spec, name: &str, schema: &Value) -> String {
+fn model_class(spec: &Spec, name: &str, schema: &Value) -> Result<String, String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties: Vec<_> = properties.into_iter().flatten().collect();
     let wire: Vec<String> = properties
@@ -74,8 +75,9 @@ fn model_class(spec: &Spec, name: &str, schema: &Value) -> String {
         .map(|(name, _)| format!("\"{name}\","))
         .collect();
     let mut text = format!(
-        "\n\nclass {name}(Record):\n    \"\"\"{}\"\"\"\n\n    __slots__ = ()\n    _documented = ({})\n\n",
+        "\n\nclass {name}(Record):\n    \"\"\"{}\n\n{}    \"\"\"\n\n    __slots__ = ()\n    _documented = ({})\n\n",
         description(schema),
+        samples::of_model(spec, name, schema)?,
         wire.join(" ")
     );
     for (field, of) in properties {
@@ -106,7 +108,7 @@ fn model_class(spec: &Spec, name: &str, schema: &Value) -> String {
             description(target(spec, of))
         );
     }
-    text
+    Ok(text)
 }
 
 /// What a field's schema refers to, or itself.
@@ -116,7 +118,8 @@ fn target<'a>(spec: &'a Spec, schema: &'a Value) -> &'a Value {
     name.and_then(|name| spec.schema(name)).unwrap_or(schema)
 }
 
-fn attribute(name: &str) -> String {
+/// The name of a field or value as an attribute.
+pub(super) fn attribute(name: &str) -> String {
     let taken = OWN.contains(&name) || KEYWORDS.contains(&name);
     if taken {
         format!("{name}_")

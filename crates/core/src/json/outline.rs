@@ -157,6 +157,8 @@ impl<'a> Pass<'a> {
             let Some(value) = text.passes(at, joint) else {
                 break;
             };
+            // Where the record before had less white space.
+            let value = text.space(value);
             at = text.value(value, 3)?;
             values.push(span(value, at));
         }

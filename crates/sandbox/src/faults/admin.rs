@@ -1,5 +1,7 @@
 //! The endpoints below `/__`, for whoever runs the test.
 
+use std::io;
+
 use http::Method;
 use serde_json::{Value, json};
 
@@ -38,6 +40,18 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
         }
         _ => None,
     }
+}
+
+/// What `POST /__faults` does, for whoever holds the sandbox.
+pub(crate) fn misbehave(service: &Service, script: &str) -> io::Result<()> {
+    let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+    let Some(book) = &service.book else {
+        return Err(wrong("it was started without faults".into()));
+    };
+    let script = serde_json::from_str::<Script>(script);
+    let script = script.map_err(|error| wrong(format!("the rules are wrong: {error}")))?;
+    lock(book).open(script);
+    Ok(())
 }
 
 fn done() -> Answer {

@@ -11,7 +11,7 @@ mod script;
 mod send;
 mod wire;
 
-pub(crate) use admin::answer as administer;
+pub(crate) use admin::{answer as administer, misbehave};
 pub(crate) use book::Book;
 pub(crate) use script::Reply;
 pub(crate) use send::{end, play};

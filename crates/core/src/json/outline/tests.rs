@@ -143,6 +143,27 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn records_may_differ_in_white_space() {
+    let alike = [
+        "{\"id\":1,\"b\":[2]}",
+        "{\"id\":\t1,\"b\": [2]}",
+        "{ \"id\" : 1 , \"b\" : [2] }",
+        "{\"id\": 1,\n\"b\":\r\n[2]\n}",
+    ];
+    for first in alike {
+        for second in alike {
+            let text = format!("{{\"rows\": [{first}, {second}]}}");
+            let outline = outline(&text).expect("it is JSON");
+            let items = outline.members[0].items.as_ref().expect("an array");
+            for item in items {
+                let found = fields(&text, &outline, item).expect("a record");
+                assert_eq!(found, [("id", "1"), ("b", "[2]")], "{text}");
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_noted_is_what_the_library_reads(members in prop::collection::vec(("[a-z\"]{0,9}", value()), 0..5), pretty: bool) {

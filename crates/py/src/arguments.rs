@@ -1,0 +1,128 @@
+//! Arguments as Python gives them: each error names the argument, what it is and what it should be, never its value.
+
+use crate::errors::error;
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use talentdata_core::ErrorKind;
+
+/// The keyword arguments of a class of the package.
+///
+/// They are not left to the signature, whose errors would name a base class that nobody has heard of.
+pub(crate) struct Arguments<'py> {
+    class: Bound<'py, PyType>,
+    given: Bound<'py, PyDict>,
+    /// What an argument is refused with.
+    kind: ErrorKind,
+    known: Vec<&'static str>,
+}
+
+impl<'py> Arguments<'py> {
+    pub(crate) fn new(
+        class: &Bound<'py, PyType>,
+        given: Option<&Bound<'py, PyDict>>,
+        kind: ErrorKind,
+    ) -> PyResult<Self> {
+        let given = given.map_or_else(|| Ok(PyDict::new(class.py())), Bound::copy)?;
+        let (class, known) = (class.clone(), Vec::new());
+        Ok(Arguments {
+            class,
+            given,
+            kind,
+            known,
+        })
+    }
+
+    /// The argument of this name; none where it is absent or `None`.
+    pub(crate) fn take<T: FromPyObjectOwned<'py>>(
+        &mut self,
+        name: &'static str,
+        wanted: &str,
+    ) -> PyResult<Option<T>> {
+        self.known.push(name);
+        let Some(value) = self.given.get_item(name)? else {
+            return Ok(None);
+        };
+        self.given.del_item(name)?;
+        if value.is_none() {
+            return Ok(None);
+        }
+        read(self.kind, name, &value, wanted).map(Some)
+    }
+
+    /// An argument that is a time in seconds.
+    pub(crate) fn seconds(&mut self, name: &'static str) -> PyResult<Option<Duration>> {
+        let Some(seconds) = self.take::<f64>(name, "a time in seconds, such as 2.5")? else {
+            return Ok(None);
+        };
+        let duration = Duration::try_from_secs_f64(seconds);
+        let duration = duration.map_err(|_| {
+            let message = format!("{name}: {seconds} is no time in seconds; give a number from 0");
+            error(self.class.py(), self.kind, message)
+        });
+        duration.map(Some)
+    }
+
+    /// An argument that holds a number of records by the name of the list.
+    pub(crate) fn sizes(&mut self, name: &'static str) -> PyResult<BTreeMap<String, u64>> {
+        let wanted = "a dict of sizes by list, such as {\"contacts\": 1000}";
+        let mut sizes = BTreeMap::new();
+        let Some(given) = self.take::<Bound<'py, PyAny>>(name, wanted)? else {
+            return Ok(sizes);
+        };
+        let Ok(mapping) = given.cast::<PyMapping>() else {
+            return Err(refusal(self.kind, name, &given, wanted));
+        };
+        for item in mapping.items()? {
+            let (list, size) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+            let list: String = read(self.kind, name, &list, wanted)?;
+            let size = read(self.kind, &format!("{name}[{list:?}]"), &size, WHOLE)?;
+            sizes.insert(list, size);
+        }
+        Ok(sizes)
+    }
+
+    /// Refuses what was given beside the known arguments.
+    pub(crate) fn end(self, positional: &Bound<'py, PyTuple>) -> PyResult<()> {
+        let class = self.class.name()?;
+        let known = self.known.iter().filter(|name| !name.starts_with('_'));
+        let known = known.copied().collect::<Vec<_>>().join(", ");
+        let message = if let Some(name) = self.given.keys().iter().next() {
+            format!("{class}() has no option {name}; its options are {known}")
+        } else if positional.is_empty() {
+            return Ok(());
+        } else {
+            format!("{class}() takes its options by name; they are {known}")
+        };
+        Err(PyTypeError::new_err(message))
+    }
+}
+
+/// What a number of records has to be.
+const WHOLE: &str = "a whole number from 0";
+
+/// A number of records.
+pub(crate) fn count(name: &str, number: &Bound<'_, PyAny>) -> PyResult<u64> {
+    read(ErrorKind::InvalidArgument, name, number, WHOLE)
+}
+
+fn read<'py, T: FromPyObjectOwned<'py>>(
+    kind: ErrorKind,
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    wanted: &str,
+) -> PyResult<T> {
+    value
+        .extract()
+        .map_err(|_| refusal(kind, name, value, wanted))
+}
+
+fn refusal(kind: ErrorKind, name: &str, value: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
+    let class = value.get_type().name();
+    let class = class.map_or_else(|_| "value".into(), |class| class.to_string());
+    let message = format!("{name}: this {class} cannot be used; give {wanted}");
+    error(value.py(), kind, message)
+}
