@@ -22,6 +22,8 @@ LEAD = (0.2, 0.4)
 
 
 def main():
+    # What a shell runs in the background is deaf to it from the start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rounds = int(sys.argv[1])
     measured = {}
     options = {"records": {"contacts": 1000}, "policy": "unlimited", "faults": True}

@@ -164,11 +164,42 @@ fn records_may_differ_in_white_space() {
     }
 }
 
+/// Writes JSON with these pieces of white space between its tokens.
+fn write<'a>(value: &Value, gaps: &mut impl Iterator<Item = &'a String>, text: &mut String) {
+    let mut gap = |text: &mut String| text.push_str(gaps.next().unwrap());
+    gap(text);
+    match value {
+        Value::Object(members) => {
+            text.push('{');
+            for (index, (name, value)) in members.iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                write(&Value::from(name.as_str()), gaps, text);
+                text.push(':');
+                write(value, gaps, text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                write(item, gaps, text);
+            }
+            text.push(']');
+        }
+        scalar => text.push_str(&scalar.to_string()),
+    }
+    text.push_str(gaps.next().unwrap());
+}
+
 proptest! {
     #[test]
-    fn what_is_noted_is_what_the_library_reads(members in prop::collection::vec(("[a-z\"]{0,9}", value()), 0..5), pretty: bool) {
-        let object: Map<String, Value> = members.into_iter().collect();
-        let text = if pretty { serde_json::to_string_pretty(&object) } else { serde_json::to_string(&object) }.unwrap();
+    fn what_is_noted_is_what_the_library_reads(members in prop::collection::vec(("[a-z\"]{0,9}", value()), 0..5), alike in prop::collection::vec((value(), value()), 0..5), gaps in prop::collection::vec("[ \t\r\n]{0,2}|", 1..20)) {
+        let alike: Vec<Value> = alike.into_iter().map(|(a, b)| json!({"id": a, "b": b})).collect();
+        let more = ("rows".to_owned(), Value::from(alike));
+        let object: Map<String, Value> = members.into_iter().chain([more]).collect();
+        let mut text = String::new();
+        write(&Value::Object(object.clone()), &mut gaps.iter().cycle(), &mut text);
         let outline = outline(&text).unwrap();
         let parse = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap();
         prop_assert_eq!(outline.members.len(), object.len());
