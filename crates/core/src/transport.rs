@@ -17,6 +17,9 @@ pub(crate) const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
 pub(crate) const PAGE_BODY: usize = 64 * 1024 * 1024;
 
+/// Bodies have room for a multiple of this, so that the room of one that is gone fits the next.
+const ROOM: usize = 16 * 1024;
+
 /// The HTTP client of one configuration. No other is built anywhere.
 pub(crate) struct Transport {
     http: reqwest::Client,
@@ -121,7 +124,8 @@ impl Transport {
         if status.is_success() && declared > most as u64 {
             return Err(too_large(most).with_status(status.as_u16()));
         }
-        let mut body = BytesMut::with_capacity(declared.min(most as u64) as usize);
+        let likely = declared.min(most as u64) as usize;
+        let mut body = BytesMut::with_capacity(likely.next_multiple_of(ROOM));
         // Piece by piece, because only the decompressed size can be trusted.
         while let Some(piece) = response
             .chunk()

@@ -101,8 +101,8 @@ impl<'py> Arguments<'py> {
     }
 }
 
-/// What a number of records has to be.
-const WHOLE: &str = "a whole number from 0";
+/// What a count has to be.
+pub(crate) const WHOLE: &str = "a whole number from 0";
 
 /// A number of records.
 pub(crate) fn count(name: &str, number: &Bound<'_, PyAny>) -> PyResult<u64> {

@@ -1,6 +1,6 @@
 //! The sandbox: the service itself in this process, for trying and for tests.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, WHOLE};
 use crate::errors::error;
 use crate::process::Owned;
 use pyo3::prelude::*;
@@ -119,7 +119,6 @@ impl BaseSandbox {
 }
 
 fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
-    const WHOLE: &str = "a whole number from 0";
     let mut options = Options {
         records: given.sizes("records")?,
         ..Options::default()

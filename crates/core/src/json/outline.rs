@@ -144,7 +144,7 @@ impl<'a> Pass<'a> {
         let likely = likely + likely / 4;
         items.reserve(likely);
         let values = &mut self.outline.values;
-        values.reserve(likely * values.len());
+        values.reserve((likely * values.len()).next_power_of_two());
     }
 
     /// Reads the record that begins at `at`; `guess` is the layout that it most likely has.
