@@ -117,6 +117,7 @@ impl<'a> Pass<'a> {
     fn items(&mut self, at: usize) -> Option<(usize, Vec<Item>)> {
         let text = self.text;
         let mut items = Vec::new();
+        let before = self.outline.values.len();
         let mut guess = 0;
         let (mut at, mut more) = text.open(at, b'[', b']')?;
         while more {
@@ -129,7 +130,8 @@ impl<'a> Pass<'a> {
                 _ => (text.value(at, 2)?, None),
             };
             if items.is_empty() {
-                self.expect(&mut items, end - at);
+                let fields = self.outline.values.len() - before;
+                self.expect(&mut items, end - at, fields);
             }
             let json = span(at, end);
             items.push(Item { json, fields });
@@ -138,13 +140,13 @@ impl<'a> Pass<'a> {
         Some((at, items))
     }
 
-    /// Makes room for items that are about as long as the first one.
-    fn expect(&mut self, items: &mut Vec<Item>, length: usize) {
+    /// Makes room for items that are about as long as the first one, and have as many fields.
+    fn expect(&mut self, items: &mut Vec<Item>, length: usize, fields: usize) {
         let likely = (self.text.0.len() / length.max(1)).min(MOST_EXPECTED);
         let likely = likely + likely / 4;
         items.reserve(likely);
-        let values = &mut self.outline.values;
-        values.reserve((likely * values.len()).next_power_of_two());
+        let fields = (likely * fields).next_power_of_two();
+        self.outline.values.reserve(fields);
     }
 
     /// Reads the record that begins at `at`; `guess` is the layout that it most likely has.

@@ -144,6 +144,18 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 #[test]
+fn room_is_made_for_no_more_than_the_text_can_hold() {
+    let many = "{\"a\":1,\"b\":2},".repeat(2000);
+    let arrays: Vec<String> = (0..50)
+        .map(|index| format!("\"n{index}\":[{many}{{}}]"))
+        .collect();
+    let text = format!("{{{}}}", arrays.join(","));
+    let outline = outline(&text).unwrap();
+    assert_eq!(outline.values.len(), 50 * 4000);
+    assert!(outline.values.capacity() <= text.len());
+}
+
+#[test]
 fn records_may_differ_in_white_space() {
     let alike = [
         "{\"id\":1,\"b\":[2]}",
