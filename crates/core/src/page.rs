@@ -1,5 +1,11 @@
 //! One page of a list: its records, its paging metadata, and the page arithmetic of section 8.
 
+mod text;
+
+pub(crate) use text::PageText;
+#[cfg(feature = "arrow")]
+pub(crate) use text::Texts;
+
 use crate::answer::{from_json, json_error};
 use crate::error::{Again, Error, ErrorKind, Result, visible};
 use crate::json::{self, Member, Span};
@@ -8,12 +14,6 @@ use crate::transport::Answer;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use talentdata_types::Pagination;
-
-mod text;
-
-pub(crate) use text::PageText;
-#[cfg(feature = "arrow")]
-pub(crate) use text::Texts;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
 pub fn current_page(offset: u64, limit: u64) -> Option<u64> {

@@ -8,7 +8,7 @@ use crate::record::RawRecord;
 use arrow_ipc::writer::FileWriter;
 use std::io::Write;
 
-/// Rows of a record batch in a file, as in a Parquet row group: memory does not grow with the list.
+/// Rows of a record batch in a file: enough for columnar work, few enough that memory hardly notices.
 const ROWS: usize = 2048;
 
 /// Writes an Arrow IPC file. It cannot be continued after an interruption.

@@ -9,8 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::{
-    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions,
-    ParquetMetaDataReader,
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
 };
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::statistics::Statistics;
@@ -127,6 +126,7 @@ fn properties() -> WriterProperties {
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(None)
         .build()
@@ -149,7 +149,6 @@ pub fn join(parts: impl IntoIterator<Item = File>, writer: impl Write + Send) ->
     let mut joined = None;
     for part in parts {
         let metadata = ParquetMetaDataReader::new()
-            .with_page_index_policy(PageIndexPolicy::Optional)
             .with_metadata_options(Some(whole.clone()))
             .parse_and_finish(&part)
             .map_err(unreadable)?;
@@ -185,21 +184,16 @@ fn copy_groups<W: Write + Send>(
     metadata: &ParquetMetaData,
     joined: &mut SerializedFileWriter<Output<W>>,
 ) -> parquet::errors::Result<()> {
-    let index = metadata.page_index();
-    for (at, group) in metadata.row_groups().iter().enumerate() {
+    for group in metadata.row_groups() {
         let mut copy = joined.next_row_group()?;
-        for (column_at, column) in group.columns().iter().enumerate() {
+        for column in group.columns() {
             let close = ColumnCloseResult {
                 bytes_written: column.compressed_size().unsigned_abs(),
                 rows_written: group.num_rows().unsigned_abs(),
                 metadata: as_written(column)?,
                 bloom_filter: None,
-                column_index: index
-                    .and_then(|index| index.column_index(at, column_at))
-                    .cloned(),
-                offset_index: index
-                    .and_then(|index| index.offset_index(at, column_at))
-                    .cloned(),
+                column_index: None,
+                offset_index: None,
             };
             copy.append_column(part, close)?;
         }
