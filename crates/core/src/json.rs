@@ -1,5 +1,6 @@
 //! JSON as a bulk scan needs it: cut into records and fields, checked, but not read into values.
 
+mod joints;
 mod outline;
 mod reader;
 

@@ -3,16 +3,17 @@
 //! A bulk scan reads gigabytes of which it needs hardly more than where records and fields begin and
 //! end. General parsers check and cut in separate passes, which together cost several times what
 //! reading the bytes costs; this pass does both at once, and none has to follow. What it accepts is
-//! what `serde_json` accepts, down to a nesting of 128.
+//! what `serde_json` accepts, down to a nesting of 127.
 
-use super::reader::Text;
+use super::joints::Joints;
+use super::reader::{DEEPEST, Text};
 use memchr::memchr2;
 
 /// Room is made for so many items at most before they are seen.
 const MOST_EXPECTED: usize = 1000;
 
 /// A piece of a text of at most 4 GiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     start: u32,
     end: u32,
@@ -80,7 +81,7 @@ pub(crate) fn outline(text: &str) -> Option<Outline> {
     let mut pass = Pass {
         text,
         outline: Outline::default(),
-        joints: Vec::new(),
+        joints: Joints::default(),
     };
     let (mut at, mut more) = text.open(text.space(0), b'{', b'}')?;
     while more {
@@ -108,26 +109,25 @@ pub(crate) fn outline(text: &str) -> Option<Outline> {
 struct Pass<'a> {
     text: Text<'a>,
     outline: Outline,
-    /// For each layout, what stands before each value, from the record's brace or the last value on.
-    /// Where a record has just these bytes, it has these fields.
-    joints: Vec<Vec<&'a [u8]>>,
+    joints: Joints<'a>,
 }
 
 impl<'a> Pass<'a> {
+    /// The items of the array at `at`, which is a member of the answer's object.
     fn items(&mut self, at: usize) -> Option<(usize, Vec<Item>)> {
         let text = self.text;
         let mut items = Vec::new();
         let before = self.outline.values.len();
-        let mut guess = 0;
+        let mut records = self.joints.begin();
         let (mut at, mut more) = text.open(at, b'[', b']')?;
         while more {
+            records = self.joints.again(records);
             let (end, fields) = match text.byte(at)? {
                 b'{' => {
-                    let (end, fields) = self.record(at, guess)?;
-                    guess = fields.layout;
+                    let (end, fields) = self.record(at, records)?;
                     (end, Some(fields))
                 }
-                _ => (text.value(at, 2)?, None),
+                _ => (self.value(at, records, 2)?, None),
             };
             if items.is_empty() {
                 let fields = self.outline.values.len() - before;
@@ -149,71 +149,78 @@ impl<'a> Pass<'a> {
         self.outline.values.reserve(fields);
     }
 
-    /// Reads the record that begins at `at`; `guess` is the layout that it most likely has.
-    fn record(&mut self, mut at: usize, guess: u32) -> Option<(usize, Fields)> {
+    /// The record at `at`; `begin` is where records begin.
+    fn record(&mut self, at: usize, begin: u32) -> Option<(usize, Fields)> {
+        let values = self.outline.values.len() as u32;
+        let (at, last) = self.object::<true>(at, begin, 2)?;
+        let layout = self.joints.layout(last, &mut self.outline.layouts);
+        Some((at, Fields { layout, values }))
+    }
+
+    /// The object at `at`, at this depth of nesting, and its last joint; notes the values of a `RECORD`.
+    #[inline(always)]
+    fn object<const RECORD: bool>(
+        &mut self,
+        mut at: usize,
+        begin: u32,
+        depth: usize,
+    ) -> Option<(usize, u32)> {
         let text = self.text;
-        let values = &mut self.outline.values;
-        let first = values.len();
-        let guessed = self.joints.get(guess as usize).map(Vec::as_slice);
-        for joint in guessed.unwrap_or_default() {
-            let Some(value) = text.passes(at, joint) else {
-                break;
+        let mut step = begin;
+        loop {
+            let (next, value) = match self.joints.follow(text, step, at) {
+                Some(known) => known,
+                None => {
+                    let (name, more) = match step == begin {
+                        true => text.open(at, b'{', b'}')?,
+                        false => text.more(at, b'}')?,
+                    };
+                    if !more {
+                        return Some((name, step));
+                    }
+                    let (name, value) = text.name(name)?;
+                    let joint = text.0.get(at..value)?;
+                    (
+                        self.joints.add(step, joint, span(name.start, name.end)),
+                        value,
+                    )
+                }
             };
-            // Where the record before had less white space.
-            let value = text.space(value);
-            at = text.value(value, 3)?;
-            values.push(span(value, at));
-        }
-        let alike = values.len() - first;
-        let mut before = at;
-        let mut more;
-        (at, more) = match alike {
-            0 => text.open(at, b'{', b'}')?,
-            _ => text.more(at, b'}')?,
-        };
-        let mut layout = guess;
-        if more || guessed.is_none_or(|joints| joints.len() != alike) {
-            let layouts = &self.outline.layouts;
-            let mut names = first_of(layouts.get(guess as usize), alike);
-            let mut joints = first_of(self.joints.get(guess as usize), alike);
-            while more {
-                let (name, value) = text.name(at)?;
-                names.push(span(name.start, name.end));
-                joints.push(text.0.get(before..value)?);
-                before = text.value(value, 3)?;
-                values.push(span(value, before));
-                (at, more) = text.more(before, b'}')?;
+            step = next;
+            at = self.value(value, step, depth + 1)?;
+            if RECORD {
+                self.outline.values.push(span(value, at));
             }
-            layout = self.layout(names, joints);
         }
-        let fields = Fields {
-            layout,
-            values: first as u32,
-        };
-        Some((at, fields))
     }
 
-    /// The index of the layout with these names, which is added where there is none.
-    fn layout(&mut self, names: Layout, joints: Vec<&'a [u8]>) -> u32 {
-        let text = self.text.0;
-        let same = |known: &Layout| {
-            let known = known.iter().map(|name| name.of(text));
-            known.eq(names.iter().map(|name| name.of(text)))
-        };
-        let layouts = &mut self.outline.layouts;
-        let known = layouts.iter().position(same);
-        let index = known.unwrap_or_else(|| {
-            layouts.push(names);
-            self.joints.push(joints);
-            layouts.len() - 1
-        });
-        index as u32
+    /// The value at `at`, at this depth of nesting, behind the joint at `step`.
+    #[inline(always)]
+    fn value(&mut self, at: usize, step: u32, depth: usize) -> Option<usize> {
+        match self.text.byte(at)? {
+            b'"' => self.text.string(at + 1),
+            b'{' | b'[' => self.nested(at, step, depth),
+            first => self.text.scalar(at, first),
+        }
     }
-}
 
-fn first_of<T: Clone>(list: Option<&Vec<T>>, count: usize) -> Vec<T> {
-    let first = list.and_then(|list| list.get(..count));
-    first.unwrap_or_default().to_vec()
+    /// The same of an object or array.
+    fn nested(&mut self, at: usize, step: u32, depth: usize) -> Option<usize> {
+        if depth >= DEEPEST {
+            return None;
+        }
+        if self.text.byte(at)? == b'{' {
+            let begin = self.joints.inside(step);
+            let (end, _) = self.object::<false>(at, begin, depth)?;
+            return Some(end);
+        }
+        let (mut at, mut more) = self.text.open(at, b'[', b']')?;
+        while more {
+            let end = self.value(at, step, depth + 1)?;
+            (at, more) = self.text.more(end, b']')?;
+        }
+        Some(at)
+    }
 }
 
 /// The text is no longer than the numbers of a span reach.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use wide::u8x16;
 
 /// Deeper nesting than this is refused, as the JSON library does.
-const DEEPEST: usize = 128;
+pub(super) const DEEPEST: usize = 127;
 
 /// A text that should be JSON.
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ impl<'a> Text<'a> {
     }
 
     /// A literal or a number.
-    fn scalar(self, at: usize, first: u8) -> Option<usize> {
+    pub(super) fn scalar(self, at: usize, first: u8) -> Option<usize> {
         match first {
             b't' => self.literal(at, b"true"),
             b'f' => self.literal(at, b"false"),
@@ -220,28 +220,6 @@ impl<'a> Text<'a> {
             }
             _ => None,
         }
-    }
-
-    /// Passes over these very bytes, if they are there.
-    #[inline]
-    pub(super) fn passes(self, at: usize, bytes: &[u8]) -> Option<usize> {
-        let end = at + bytes.len();
-        same(self.0.get(at..end)?, bytes).then_some(end)
-    }
-}
-
-/// Compares short texts of the same length without a call.
-#[inline]
-fn same(one: &[u8], other: &[u8]) -> bool {
-    let words = |text: &[u8]| {
-        Some((
-            u64::from_ne_bytes(*text.first_chunk()?),
-            u64::from_ne_bytes(*text.last_chunk()?),
-        ))
-    };
-    match (words(one), words(other)) {
-        (Some(one_words), Some(other_words)) if one.len() <= 16 => one_words == other_words,
-        _ => one == other,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// How many pages are under way or waiting at most. At 40 requests a second it covers answers that
 /// take more than a second, and bounds the memory of a scan.
-const AHEAD: usize = 48;
+const AHEAD: usize = 8;
 
 /// The pages of one scan; `P` is a page as the caller knows it.
 pub(crate) struct Sequence<P> {

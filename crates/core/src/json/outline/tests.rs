@@ -82,9 +82,13 @@ fn numbers_literals_and_strings_are_strict() {
 
 #[test]
 fn nesting_is_bounded() {
-    let nested = |depth: usize| format!("{{\"k\":{}1{}}}", "[".repeat(depth), "]".repeat(depth));
-    assert!(accepts(&nested(100)));
-    assert!(!accepts(&nested(200)));
+    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")] {
+        for times in 1..200 {
+            let text = format!("{{\"k\":{}1{}}}", open.repeat(times), close.repeat(times));
+            let library = serde_json::from_str::<Value>(&text).is_ok();
+            assert_eq!(accepts(&text), library, "{times} times {open}");
+        }
+    }
     assert!(!accepts(&"[".repeat(1_000_000)));
     assert!(!accepts(&format!(
         "{{\"k\":{}",
@@ -141,6 +145,22 @@ fn value() -> impl Strategy<Value = Value> {
                 .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
         ]
     })
+}
+
+#[test]
+fn names_may_be_data() {
+    let records: Vec<String> = (0..10_000)
+        .map(|index| format!("{{\"id\":{index},\"k{index}\":{{\"of\":{index}}},\"z\":1}}"))
+        .collect();
+    let text = format!("{{\"rows\":[{}]}}", records.join(","));
+    let outline = outline(&text).expect("it is JSON");
+    let items = outline.members[0].items.as_ref().expect("an array");
+    for (index, item) in items.iter().enumerate() {
+        let found = fields(&text, &outline, item).expect("a record");
+        let (number, name) = (index.to_string(), format!("k{index}"));
+        let value = format!("{{\"of\":{index}}}");
+        assert_eq!(found, [("id", &*number), (&*name, &*value), ("z", "1")]);
+    }
 }
 
 #[test]
