@@ -4,6 +4,7 @@ use crate::answer::from_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::RawRecord;
+use memchr::memchr;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -67,7 +68,11 @@ impl RawRecord {
 
 /// The text of a raw JSON string, its escapes resolved; none when it is no string.
 pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
-    json::text(raw.strip_prefix('"')?.strip_suffix('"')?.as_bytes())
+    let text = raw.strip_prefix('"')?.strip_suffix('"')?;
+    match memchr(b'\\', text.as_bytes()) {
+        None => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
+    }
 }
 
 fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {

@@ -5,9 +5,10 @@ use super::row::{Cell, Decimals, Splitter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, PrimitiveBuilder, StringBuilder,
+    UInt64Builder,
 };
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ impl BatchBuilder {
             splitter: Splitter::new(columns, Decimals::Doubles),
             builders: columns
                 .iter()
-                .map(|column| Builder::new(column.kind))
+                .map(|column| Builder::new(column.kind, 0, 0))
                 .collect(),
             extra: StringBuilder::new(),
             most_rows: rows,
@@ -87,7 +88,7 @@ impl BatchBuilder {
     /// `Internal`, should the columns not make a batch.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         let mut arrays: Vec<ArrayRef> = self.builders.iter_mut().map(Builder::finish).collect();
-        arrays.push(Arc::new(self.extra.finish()));
+        arrays.push(Arc::new(finish_text(&mut self.extra)));
         (self.rows, self.bytes) = (0, 0);
         RecordBatch::try_new(self.schema(), arrays)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("a record batch: {error}")))
@@ -95,13 +96,14 @@ impl BatchBuilder {
 }
 
 impl Builder {
-    fn new(kind: Kind) -> Self {
+    /// A builder with room for `rows` cells, and for `bytes` bytes of text in all of them.
+    fn new(kind: Kind, rows: usize, bytes: usize) -> Self {
         match kind {
-            Kind::Text | Kind::Json => Builder::Text(StringBuilder::new()),
-            Kind::Integer => Builder::Integer(Int64Builder::new()),
-            Kind::Unsigned => Builder::Unsigned(UInt64Builder::new()),
-            Kind::Number => Builder::Number(Float64Builder::new()),
-            Kind::Boolean => Builder::Boolean(BooleanBuilder::new()),
+            Kind::Text | Kind::Json => Builder::Text(StringBuilder::with_capacity(rows, bytes)),
+            Kind::Integer => Builder::Integer(Int64Builder::with_capacity(rows)),
+            Kind::Unsigned => Builder::Unsigned(UInt64Builder::with_capacity(rows)),
+            Kind::Number => Builder::Number(Float64Builder::with_capacity(rows)),
+            Kind::Boolean => Builder::Boolean(BooleanBuilder::with_capacity(rows)),
         }
     }
 
@@ -122,14 +124,29 @@ impl Builder {
         }
     }
 
+    /// The column; the builder then has room for another one like it.
     fn finish(&mut self) -> ArrayRef {
-        let builder: &mut dyn ArrayBuilder = match self {
-            Builder::Text(builder) => builder,
-            Builder::Integer(builder) => builder,
-            Builder::Unsigned(builder) => builder,
-            Builder::Number(builder) => builder,
-            Builder::Boolean(builder) => builder,
-        };
-        builder.finish()
+        match self {
+            Builder::Text(builder) => Arc::new(finish_text(builder)),
+            Builder::Integer(builder) => finish_primitive(builder),
+            Builder::Unsigned(builder) => finish_primitive(builder),
+            Builder::Number(builder) => finish_primitive(builder),
+            Builder::Boolean(builder) => {
+                let next = BooleanBuilder::with_capacity(builder.len());
+                Arc::new(std::mem::replace(builder, next).finish())
+            }
+        }
     }
+}
+
+fn finish_text(builder: &mut StringBuilder) -> StringArray {
+    let bytes = builder.values_slice().len();
+    // Without some more, every other batch would have to move its text.
+    let next = StringBuilder::with_capacity(builder.len(), bytes + bytes / 8);
+    std::mem::replace(builder, next).finish()
+}
+
+fn finish_primitive<T: ArrowPrimitiveType>(builder: &mut PrimitiveBuilder<T>) -> ArrayRef {
+    let next = PrimitiveBuilder::with_capacity(builder.len());
+    Arc::new(std::mem::replace(builder, next).finish())
 }

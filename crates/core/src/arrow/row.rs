@@ -6,7 +6,6 @@ use super::plan::{Plans, Source};
 use crate::fields::decoded;
 use crate::record::RawRecord;
 use std::borrow::Cow;
-use std::io::Write;
 
 /// A value in its column.
 #[derive(Default)]
@@ -131,30 +130,11 @@ fn displays_as(number: f64, text: &[u8]) -> bool {
     if plain && ends_well && text.len() <= 15 {
         return true;
     }
-    let mut shown = Shown {
-        rest: text,
-        same: true,
-    };
-    let _ = write!(shown, "{number}");
-    shown.same && shown.rest.is_empty()
-}
-
-/// Compares what is written with a text.
-struct Shown<'a> {
-    rest: &'a [u8],
-    same: bool,
-}
-
-impl Write for Shown<'_> {
-    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        match self.rest.strip_prefix(piece) {
-            Some(rest) => self.rest = rest,
-            None => self.same = false,
-        }
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(number);
+    match shortest.contains('e') {
+        // Rust displays even the largest and the smallest without an exponent.
+        true => number.to_string().as_bytes() == text,
+        false => shortest.strip_suffix(".0").unwrap_or(shortest).as_bytes() == text,
     }
 }
