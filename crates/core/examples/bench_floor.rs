@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// As many requests as a scan has under way.
-const UNDER_WAY: usize = 48;
+/// As many requests as an unpaced scan has under way.
+const UNDER_WAY: usize = 16;
 /// Records of a page.
 const PAGE: u64 = 100;
 /// Records by which the pages of a complete scan overlap.

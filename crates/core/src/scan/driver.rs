@@ -2,7 +2,7 @@
 
 use super::position::Batch;
 use super::receipt::{Completeness, Receipt};
-use super::sequence::{Joined, Sequence, lost};
+use super::sequence::{AHEAD, AHEAD_UNPACED, Joined, Sequence, lost};
 use super::stitch::Slice;
 use super::tally::Tally;
 use super::{Consistency, ScanOptions};
@@ -40,11 +40,15 @@ impl Driver {
         options: ScanOptions,
         receipt: Arc<Mutex<Receipt>>,
     ) -> Self {
+        let ahead = match client.config().paced {
+            true => AHEAD,
+            false => AHEAD_UNPACED,
+        };
         Driver {
             client,
             resource,
             receipt,
-            sequence: Sequence::new(options.consistency, options.resume.as_ref()),
+            sequence: Sequence::new(options.consistency, options.resume.as_ref(), ahead),
             underway: JoinSet::new(),
             tally: Tally::new(resource.shape()),
             meter: Arc::default(),

@@ -7,12 +7,17 @@ use std::collections::VecDeque;
 
 /// How many pages are under way or waiting at most. At 40 requests a second it covers answers that
 /// take more than a second, and bounds the memory of a scan.
-const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 48;
+/// The same where no pace holds them back: all of them then are in the service's hands and in memory
+/// at once, and more of them make nothing faster.
+pub(super) const AHEAD_UNPACED: usize = 16;
 
 /// The pages of one scan; `P` is a page as the caller knows it.
 pub(crate) struct Sequence<P> {
     pub(crate) stitcher: Stitcher,
     overlap: u64,
+    /// How many pages are under way or waiting at most.
+    ahead: usize,
     queue: VecDeque<Entry<P>>,
     /// Where the next page ahead begins.
     next: u64,
@@ -47,7 +52,7 @@ pub(crate) struct Joined<P> {
 }
 
 impl<P> Sequence<P> {
-    pub(crate) fn new(consistency: Consistency, resume: Option<&Position>) -> Self {
+    pub(crate) fn new(consistency: Consistency, resume: Option<&Position>, ahead: usize) -> Self {
         let mut stitcher = Stitcher::new(consistency);
         if let Some(position) = resume {
             stitcher.resume(position);
@@ -55,6 +60,7 @@ impl<P> Sequence<P> {
         Sequence {
             stitcher,
             overlap: u64::from(consistency == Consistency::Complete),
+            ahead,
             queue: VecDeque::new(),
             next: 0,
             total: 0,
@@ -67,7 +73,7 @@ impl<P> Sequence<P> {
         if self.queue.is_empty() {
             self.next = self.stitcher.next_offset();
             self.push_back();
-        } else if self.queue.len() < AHEAD && self.next + self.overlap < self.total {
+        } else if self.queue.len() < self.ahead && self.next + self.overlap < self.total {
             // Only the first page has told how many there are, so it is fetched alone.
             self.push_back();
         }

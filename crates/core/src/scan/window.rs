@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many identities a generation holds. Two are remembered: at least 160 pages of 100, half a MB at most.
-const GENERATION: usize = 16_384;
+/// How many identities a generation holds: as many as fit a hash table of 16,384 places. Two generations
+/// are remembered: at least 140 pages of 100, 300 kB at most.
+const GENERATION: usize = 14_336;
 
 /// What tells a record from others: a hash of its `id`, else of all its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -118,7 +118,8 @@ fn run(
     stop: Option<u64>,
 ) -> Result<(Outcome, Option<Position>)> {
     let mut position = resume.clone().unwrap_or_default();
-    let mut sequence: Sequence<Vec<u64>> = Sequence::new(Consistency::Complete, resume.as_ref());
+    let mut sequence: Sequence<Vec<u64>> =
+        Sequence::new(Consistency::Complete, resume.as_ref(), AHEAD);
     let mut underway: Vec<(u64, u64)> = Vec::new();
     let mut outcome = Outcome {
         delivered: Vec::new(),
@@ -258,7 +259,7 @@ fn everything_delivered_may_vanish() {
     for seed in 0..500 {
         let mut random = Rng::with_seed(seed);
         let mut list = List::new(400);
-        let mut sequence: Sequence<Vec<u64>> = Sequence::new(Consistency::Complete, None);
+        let mut sequence: Sequence<Vec<u64>> = Sequence::new(Consistency::Complete, None, AHEAD);
         let mut delivered = Vec::new();
         let mut emptied = false;
         'scan: loop {
