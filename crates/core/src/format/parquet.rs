@@ -125,6 +125,8 @@ fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)
+        // Larger ones hold values that hardly repeat, and only make files and memory larger.
+        .set_dictionary_page_size_limit(64 * 1024)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.
         .set_offset_index_disabled(true)
