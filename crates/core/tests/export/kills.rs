@@ -20,7 +20,7 @@ fn rounds() -> usize {
 }
 
 /// Runs the child's export, if this process is one.
-async fn act_as_child() {
+pub(super) async fn act_as_child() {
     let Ok(settings) = std::env::var(CHILD) else {
         return;
     };
@@ -38,7 +38,7 @@ async fn act_as_child() {
 }
 
 /// In pages so large that columns are soon decided, where there are any.
-fn in_format(format: Format, path: &Path) -> Export {
+pub(super) fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
     match format {
@@ -50,7 +50,7 @@ fn in_format(format: Format, path: &Path) -> Export {
 }
 
 /// A process that runs `test` as a child, within `limits` of the shell.
-fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child {
+pub(super) fn child(test: &str, limits: &str, service: &Service, export: &Export) -> Child {
     let sandbox = &service.sandbox;
     let Target::File(path) = &export.target else {
         panic!("no file");
@@ -122,7 +122,7 @@ async fn kill(format: Format, records: u64, rounds: usize) {
 
 /// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
 /// sooner if the child ends.
-fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
+pub(super) fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
     let requests = || service.sandbox.stats().requests;
     let last = requests() + fastrand::u64(..pages);
     while requests() < last && child.try_wait().unwrap().is_none() {
