@@ -55,6 +55,10 @@ pub(super) struct Lock {
     edge: Edge,
     members: f64,
     least: f64,
+    /// No window has ended later than it should, as far as the server has told, and it has refused nothing.
+    punctual: bool,
+    /// The server told the last time, to a part of a second, when the window ends.
+    told: bool,
 }
 
 impl Lock {
@@ -79,6 +83,8 @@ impl Lock {
             },
             members: 1.0,
             least: count.remaining,
+            punctual: true,
+            told: false,
         }
     }
 
@@ -111,6 +117,15 @@ impl Lock {
         if count.sent < self.edge.latest {
             return true;
         }
+        self.told = count.rest.is_some();
+        self.punctual &= !count.refused;
+        self.punctual &= count.rest.is_none_or(|rest| {
+            // Seen from a request, a window ends the sooner the longer the request was on its way. One that opened
+            // with our first request, which goes at the latest edge, ends a window later than that.
+            let end = count.sent.saturating_add(rest);
+            let latest = self.edge.latest + self.window - DRIFT / 2;
+            end <= latest || end > latest + self.window / 2 // that of the next window
+        });
         self.members += 1.0;
         self.least = self.least.min(count.remaining);
         count.remaining > LOW || self.sent(ledger, count.sent) > FIRST
@@ -125,12 +140,19 @@ impl Lock {
         }
         let next_window = latest + self.window;
         let on_trial = self.trial > 0;
-        let reserve = LEFT_ALONE + f64::from(u8::from(on_trial));
         let others = if self.others < NOTICED {
             0.0
         } else {
             self.others
         };
+        // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
+        let alone = others == 0.0;
+        let spared = if alone && self.told && self.punctual {
+            0.0
+        } else {
+            LEFT_ALONE
+        };
+        let reserve = spared + f64::from(u8::from(on_trial));
         let unseen = (FOR_SURE * others * (latency.mean() + UNSEEN)).min(MOST_UNSEEN);
         let left = self.least - ledger.in_flight() as f64 - reserve - unseen;
         let ours =

@@ -55,6 +55,9 @@ struct Count {
     remaining: f64,
     /// Our own requests within the window that ended with this one, by send time.
     own: f64,
+    /// How long the server's window still lasts, where it tells parts of a second.
+    rest: Option<Duration>,
+    refused: bool,
 }
 
 /// What the gate has to know before the first response.
@@ -223,6 +226,8 @@ impl Gate {
                 limit,
                 remaining: (remaining as f64).min(limit),
                 own,
+                rest: headers.reset.filter(|_| !headers.reset_is_integer),
+                refused: status == TOO_MANY_REQUESTS,
             };
             self.model.seen(&count, &self.ledger, &self.latency);
         }
