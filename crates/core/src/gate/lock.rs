@@ -2,7 +2,8 @@
 //!
 //! Neither latency nor jitter costs anything here, as long as all requests fit between the edges. Only windows that
 //! follow a clock are locked on to. Those that open with a request are left to the universal mode, which is within
-//! two points of the best on them; they betray themselves by counting a first request in the window before.
+//! two points of the best on them; they betray themselves by counting a first request in the window before, which each
+//! window of a trial makes more likely.
 
 use std::time::Duration;
 
@@ -50,6 +51,9 @@ pub(super) struct Lock {
     window: Duration,
     since: Time,
     trial: u32,
+    /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
+    /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
+    sooner: Duration,
     others: f64,
     /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
     edge: Edge,
@@ -70,16 +74,18 @@ impl Lock {
         floor: Duration,
         budget: u32,
     ) -> Self {
+        let caution = DRIFT + floor.mul_f64(SURPRISE);
         Self {
             limit: count.limit,
             budget: f64::from(budget),
             window,
             since: count.received,
             trial: TRIAL,
+            sooner: caution.min(window / 4) / (TRIAL - 1),
             others: 0.0,
             edge: Edge {
                 earliest: edge.earliest.saturating_sub(DRIFT),
-                latest: edge.latest + DRIFT + floor.mul_f64(SURPRISE),
+                latest: edge.latest + caution,
             },
             members: 1.0,
             least: count.remaining,
@@ -95,21 +101,38 @@ impl Lock {
 
     /// Moves on to the window of `now`.
     pub(super) fn roll(&mut self, now: Time) {
-        if now < self.edge.latest + self.window {
+        let next = self.next_window();
+        if now < next {
             return;
         }
-        let passed = (now - self.edge.latest).as_nanos() / self.window.as_nanos().max(1);
-        let passed = self
-            .window
-            .saturating_mul(u32::try_from(passed).unwrap_or(u32::MAX));
-        self.edge.earliest += passed;
-        self.edge.latest += passed;
+        let skipped = (now - next).as_nanos() / self.window.as_nanos().max(1);
+        let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
+        let begin = next.saturating_add(self.window.saturating_mul(skipped));
+        self.edge.earliest += begin - self.edge.latest;
+        self.edge.latest = begin;
         if self.members > 0.0 {
             let others = (self.limit - self.least - self.members).max(0.0);
             self.others += WEIGHT * (others - self.others);
             self.trial = self.trial.saturating_sub(1);
         }
         (self.members, self.least) = (0.0, self.limit);
+    }
+
+    /// When the next window begins.
+    fn next_window(&self) -> Time {
+        let next = match self.members > 0.0 {
+            true => self.trial.saturating_sub(1),
+            false => self.trial,
+        };
+        self.edge.latest + self.window + self.sooner(self.trial) - self.sooner(next)
+    }
+
+    /// How much sooner a window is entered, this many windows before the end of the trial.
+    fn sooner(&self, trial: u32) -> Duration {
+        match trial {
+            0 => Duration::ZERO,
+            _ => self.sooner * TRIAL.saturating_sub(trial),
+        }
     }
 
     /// Takes in a count; false when there can be no such count in this window, so that the lock is wrong.
@@ -123,7 +146,7 @@ impl Lock {
             // Seen from a request, a window ends the sooner the longer the request was on its way. One that opened
             // with our first request, which goes at the latest edge, ends a window later than that.
             let end = count.sent.saturating_add(rest);
-            let latest = self.edge.latest + self.window - DRIFT / 2;
+            let latest = self.edge.latest + self.sooner(self.trial) + self.window - DRIFT / 2;
             end <= latest || end > latest + self.window / 2 // that of the next window
         });
         self.members += 1.0;
@@ -138,20 +161,13 @@ impl Lock {
         if last < latest {
             return latest; // one request a window goes whatever the others do, to see what is left
         }
-        let next_window = latest + self.window;
+        let next_window = self.next_window();
         let on_trial = self.trial > 0;
-        let others = if self.others < NOTICED {
-            0.0
-        } else {
-            self.others
-        };
+        let alone = self.others < NOTICED;
+        let others = if alone { 0.0 } else { self.others };
         // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
-        let alone = others == 0.0;
-        let spared = if alone && self.told && self.punctual {
-            0.0
-        } else {
-            LEFT_ALONE
-        };
+        let harmless = alone && self.told && self.punctual;
+        let spared = if harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));
         let unseen = (FOR_SURE * others * (latency.mean() + UNSEEN)).min(MOST_UNSEEN);
         let left = self.least - ledger.in_flight() as f64 - reserve - unseen;

@@ -5,14 +5,14 @@
 //! 1. `rule` is the client rule of the service document (section 8.3), literally: after a 429, or a count below 1, nothing
 //!    is sent until the reset has elapsed. It binds tighter than the limit itself, for a reset in whole seconds makes
 //!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
-//!    97.5 %, is the most that a server with windows gives.
+//!    97.5 %, is the most that a server with windows gives, unless it tells the end of a window to a part of a second.
 //! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
 //! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly: `universal` until
 //!    something better is known, `refill` for buckets, `lock` for windows that follow a clock.
 //!
-//! Simpler than it could be, where the difference was measured to be small: one request is left alone even where the
-//! reset is fractional and a 0 would cost little; windows that open with a request have no mode of their own; the number
-//! of requests in flight is bounded, but not controlled; and others are yielded to only by what they leave.
+//! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
+//! mode of their own; the number of requests in flight is bounded, but not controlled; and others are yielded to only
+//! by what they leave.
 
 mod guard;
 mod headers;
