@@ -71,6 +71,22 @@ fn goals_cold() {
     }
 }
 
+/// Where the end of a window is told to a part of a second, waiting for it costs nothing.
+#[test]
+fn goals_with_windows_told_exactly() {
+    for (round_trip, goal) in [(20, 0.97), (100, 0.94)] {
+        let mut scenario =
+            Scenario::new(Policy::ClockWindow, ResetRounding::Fractional, round_trip);
+        scenario.pages = 400;
+        let runs = runs(&scenario);
+        let refused = total(&runs, |run| run.refused);
+        let row = format!("400 pages, clock-window told exactly, {round_trip} ms");
+        let share = mean(&runs, Outcome::share);
+        reach(&row, share, goal, &format!("{refused} refused"));
+        assert_eq!(refused, 0.0, "{row}");
+    }
+}
+
 #[test]
 fn goals_settled() {
     let goals = [
