@@ -1,11 +1,14 @@
-//! The floor of `cargo xtask bench`: fetches the page bytes that a complete scan fetches, and discards them.
+//! The floor of `cargo xtask bench`: fetches the page bytes that a complete scan fetches, and discards them or writes
+//! them to a file.
 //!
-//! `bench_floor RECORDS`; address and credentials come from the environment. The HTTP library, its settings, the
+//! `bench_floor RECORDS [PATH]`; address and credentials come from the environment. The HTTP library, its settings, the
 //! number of threads and the number of requests under way are those of the client; nothing is parsed or kept.
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use std::error::Error;
+use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::task::JoinSet;
@@ -34,10 +37,12 @@ async fn main() -> Result<(), Failure> {
         .build()?;
     let base_url = std::env::var("TALENTDATA_BASE_URL")?;
     let token = token(&client, &base_url).await?;
+    let file = std::env::args().nth(2).map(File::create).transpose()?;
+    let file = Arc::new(file);
     let next = Arc::new(AtomicU64::new(0));
     let mut readers = JoinSet::<Result<usize, Failure>>::new();
     for _ in 0..UNDER_WAY {
-        let (client, next) = (client.clone(), Arc::clone(&next));
+        let (client, next, file) = (client.clone(), Arc::clone(&next), Arc::clone(&file));
         let (base_url, token) = (base_url.clone(), token.clone());
         readers.spawn(async move {
             let mut bytes = 0;
@@ -47,7 +52,7 @@ async fn main() -> Result<(), Failure> {
                     return Ok(bytes);
                 }
                 let url = format!("{base_url}/v1/contacts?offset={offset}&limit={PAGE}");
-                bytes += read(client.get(url).bearer_auth(&token)).await?;
+                bytes += read(client.get(url).bearer_auth(&token), file.as_ref().as_ref()).await?;
             }
         });
     }
@@ -60,11 +65,14 @@ async fn main() -> Result<(), Failure> {
 }
 
 /// The size of the answer's body, piece by piece.
-async fn read(request: RequestBuilder) -> Result<usize, Failure> {
+async fn read(request: RequestBuilder, mut file: Option<&File>) -> Result<usize, Failure> {
     let mut answer = request.send().await?.error_for_status()?;
     let mut bytes = 0;
     while let Some(piece) = answer.chunk().await? {
         bytes += piece.len();
+        if let Some(file) = &mut file {
+            file.write_all(&piece)?;
+        }
     }
     Ok(bytes)
 }

@@ -51,9 +51,10 @@ static int note_folder(int folder, const char *disk) {
         return -1;
     }
     struct dirent *entry;
+    struct stat status;
     while ((entry = readdir(names)) != NULL) {
-        if (entry->d_type == DT_REG) {
-            fprintf(note, "%llu %s\n", (unsigned long long)entry->d_ino, entry->d_name);
+        if (fstatat(folder, entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode)) {
+            fprintf(note, "%llu %s\n", (unsigned long long)status.st_ino, entry->d_name);
         }
     }
     closedir(names);
