@@ -25,6 +25,9 @@ const GROUP: usize = 8192;
 /// Records handed to the encoder at once.
 const ROWS: usize = 1024;
 
+/// The size of a page, in bytes before compression.
+const PAGE: usize = 32 * 1024;
+
 /// A row group of records with so many bytes ends, however few they are.
 const MOST_BYTES: usize = 128 * 1024 * 1024;
 
@@ -125,8 +128,10 @@ fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)
-        // Larger ones hold values that hardly repeat, and only make files and memory larger.
-        .set_dictionary_page_size_limit(64 * 1024)
+        // Larger dictionaries hold values that hardly repeat, larger pages what could be on the disk already:
+        // they make files and memory larger.
+        .set_dictionary_page_size_limit(PAGE)
+        .set_data_page_size_limit(PAGE)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.
         .set_offset_index_disabled(true)
