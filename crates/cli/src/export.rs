@@ -25,6 +25,7 @@ contacts.jsonl. The lists are read side by side and share one request budget.
 
 Examples:
   talentdata export contacts --sandbox --out contacts.jsonl
+  talentdata export contacts --sandbox --out contacts.parquet
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
   talentdata export contacts --out - | head";
 
@@ -40,9 +41,9 @@ pub(crate) struct Verb {
     /// The file to write, or the folder when there are several lists; - is standard output
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// The form of the records: jsonl, csv, parquet or arrow
-    #[arg(long, default_value_t = Format::Jsonl, value_parser = names::one_of(Format::ALL))]
-    format: Format,
+    /// The form of the records; by default what the name of the file ends with, and else jsonl
+    #[arg(long, value_parser = names::one_of(Format::ALL))]
+    format: Option<Format>,
     /// Go on where an interrupted export to this file stopped, or begin where there was none
     #[arg(long)]
     resume: bool,
@@ -144,11 +145,19 @@ impl Verb {
         self.receipt.as_deref().map_or(Ok(()), receipts::check)
     }
 
+    /// The format asked for, in so many words or by the name of the one file.
+    fn format(&self, one: bool) -> Format {
+        let ending = self.out.extension().filter(|_| one);
+        let named = || ending.and_then(|ending| ending.to_str()?.parse().ok());
+        self.format.or_else(named).unwrap_or(Format::Jsonl)
+    }
+
     fn export(&self, resource: Resource, one: bool) -> Export {
-        let file = format!("{resource}.{}", self.format.extension());
+        let format = self.format(one);
+        let file = format!("{resource}.{}", format.extension());
         Export {
             resource,
-            format: self.format,
+            format,
             target: match one {
                 true if self.out == Path::new("-") => Target::Stdout,
                 true => Target::File(self.out.clone()),

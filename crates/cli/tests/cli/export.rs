@@ -58,6 +58,28 @@ fn standard_output_gets_the_bytes_that_a_file_gets() {
 }
 
 #[test]
+fn the_name_of_the_file_tells_its_form_unless_another_is_asked_for() {
+    let sandbox = sandbox(records(&[("contacts", 20)]));
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&str, &[&str], &[u8]); 6] = [
+        ("out.jsonl", &[], b"{\"id\":"),
+        ("out.csv", &[], b"id,"),
+        ("out.parquet", &[], b"PAR1"),
+        ("out.arrow", &[], b"ARROW1"),
+        ("out", &[], b"{\"id\":"),
+        ("other.csv", &["--format", "jsonl"], b"{\"id\":"),
+    ];
+    for (name, format, begins) in cases {
+        let path = folder.path().join(name);
+        let mut arguments = vec!["export", "contacts", "--out", path.to_str().unwrap()];
+        arguments.extend(format);
+        quiet(&run(&mut against(&sandbox, &arguments)));
+        let written = fs::read(&path).unwrap();
+        assert!(written.starts_with(begins), "{name}");
+    }
+}
+
+#[test]
 fn nine_lists_in_one_run_share_one_token() {
     let sandbox = sandbox(Options::default());
     let folder = tempfile::tempdir().unwrap();
