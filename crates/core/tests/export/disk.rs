@@ -4,8 +4,8 @@
 
 #![cfg(target_os = "linux")]
 
-use super::kills::{child, in_format, wait_for_a_moment};
-use super::{Service, beside, names, run};
+use super::kills::{act_as_child, child, in_format, kill};
+use super::{Service, names, run};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -96,7 +96,15 @@ impl Disk {
 
 #[tokio::test]
 async fn after_a_power_failure_nothing_is_lost_or_repeated() {
-    super::kills::act_as_child().await;
+    act_as_child().await;
+    let test = "disk::after_a_power_failure_nothing_is_lost_or_repeated";
+    let lose_power = async |format, records, rounds| {
+        let root = tempfile::tempdir().unwrap();
+        let disk = Disk::new(root.path());
+        let fail = || disk.fail(fastrand::bool());
+        let child = (test, &*disk.setting());
+        kill(child, format, records, rounds, &disk.folder, fail).await;
+    };
     lose_power(Format::Jsonl, 1000, 30).await;
     if cfg!(feature = "arrow") {
         lose_power(Format::Csv, 6000, 10).await;
@@ -104,46 +112,9 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
     }
 }
 
-async fn lose_power(format: Format, records: u64, rounds: usize) {
-    let service = Service::start(records);
-    let root = tempfile::tempdir().unwrap();
-    let alone = root.path().join("alone");
-    run(&in_format(format, &alone), &service.client)
-        .await
-        .unwrap();
-    let expected = fs::read(&alone).unwrap();
-    let disk = Disk::new(root.path());
-    let path = disk.folder.join("out");
-    let export = in_format(format, &path);
-    let pages = records / export.scan.page_size.unwrap();
-    let (mut failures, mut resumed, mut whole) = (0, 0, 0);
-    // Failures that leave nothing to go on from prove little.
-    while failures < rounds || (resumed == 0 && failures < 10 * rounds) {
-        resumed += usize::from(beside(&path, ".checkpoint").exists());
-        let test = "disk::after_a_power_failure_nothing_is_lost_or_repeated";
-        let mut child = child(test, &disk.setting(), &service, &export);
-        wait_for_a_moment(&mut child, &service, pages);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        disk.fail(fastrand::bool());
-        failures += 1;
-        if path.exists() {
-            whole += 1;
-            assert!(fs::read(&path).unwrap() == expected, "{format}");
-            fs::remove_file(&path).unwrap();
-        }
-    }
-    let receipt = run(&export, &service.client).await.unwrap();
-    assert!(fs::read(&path).unwrap() == expected, "{format}");
-    assert_eq!(receipt.records, records);
-    assert_eq!(names(&disk.folder), ["out"]);
-    assert!(resumed > 0, "{format}");
-    println!("{format}: {failures} failures, {resumed} resumed, {whole} whole before");
-}
-
 #[tokio::test]
 async fn a_disk_that_cannot_sync_is_an_error_and_then_resumed() {
-    super::kills::act_as_child().await;
+    act_as_child().await;
     let service = Service::start(100);
     let expected = service.lines().await;
     for failing in 0.. {

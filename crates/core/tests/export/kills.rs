@@ -77,6 +77,11 @@ pub(super) fn child(test: &str, limits: &str, service: &Service, export: &Export
 #[tokio::test]
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     act_as_child().await;
+    let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
+    let kill = async |format, records, rounds| {
+        let folder = tempfile::tempdir().unwrap();
+        kill((test, ""), format, records, rounds, folder.path(), || {}).await;
+    };
     kill(Format::Jsonl, 1000, rounds()).await;
     if cfg!(feature = "arrow") {
         kill(Format::Csv, 6000, rounds() / 3).await;
@@ -85,27 +90,35 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     }
 }
 
-/// Kills exports of a list so many times, each at a moment of its own, and completes the last one.
-async fn kill(format: Format, records: u64, rounds: usize) {
+/// Kills exports of a list into `folder` so many times, each at a moment of its own and followed by
+/// `then`, and completes the last one. A process runs the test within the limits that are given with it.
+pub(super) async fn kill(
+    (test, limits): (&str, &str),
+    format: Format,
+    records: u64,
+    rounds: usize,
+    folder: &Path,
+    then: impl Fn(),
+) {
     let service = Service::start(records);
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("alone");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let alone = elsewhere.path().join("alone");
     run(&in_format(format, &alone), &service.client)
         .await
         .unwrap();
     let expected = fs::read(&alone).unwrap();
-    let path = folder.path().join("out");
+    let path = folder.join("out");
     let export = in_format(format, &path);
     let pages = records / export.scan.page_size.unwrap();
     let (mut killed, mut resumed, mut whole) = (0, 0, 0);
     // Kills that leave nothing to go on from prove little.
     while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
         resumed += usize::from(beside(&path, ".checkpoint").exists());
-        let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
-        let mut child = child(test, "", &service, &export);
+        let mut child = child(test, limits, &service, &export);
         wait_for_a_moment(&mut child, &service, pages);
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().code().is_none());
+        then();
         if path.exists() {
             whole += 1;
             assert!(fs::read(&path).unwrap() == expected, "{format}");
@@ -115,14 +128,14 @@ async fn kill(format: Format, records: u64, rounds: usize) {
     let receipt = run(&export, &service.client).await.unwrap();
     assert!(fs::read(&path).unwrap() == expected, "{format}");
     assert_eq!(receipt.records, records);
-    assert_eq!(names(folder.path()), ["alone", "out"]);
+    assert_eq!(names(folder), ["out"]);
     assert!(resumed > 0, "{format}");
     println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
 }
 
 /// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
 /// sooner if the child ends.
-pub(super) fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
+fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
     let requests = || service.sandbox.stats().requests;
     let last = requests() + fastrand::u64(..pages);
     while requests() < last && child.try_wait().unwrap().is_none() {
