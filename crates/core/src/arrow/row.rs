@@ -130,11 +130,29 @@ fn displays_as(number: f64, text: &[u8]) -> bool {
     if plain && ends_well && text.len() <= 15 {
         return true;
     }
+    // Rust's text is as short as this one, though of two that are equally near it may be the other; and it has no
+    // exponent, however large or small the number.
     let mut buffer = zmij::Buffer::new();
     let shortest = buffer.format_finite(number);
-    match shortest.contains('e') {
-        // Rust displays even the largest and the smallest without an exponent.
-        true => number.to_string().as_bytes() == text,
-        false => shortest.strip_suffix(".0").unwrap_or(shortest).as_bytes() == text,
+    let length = shortest.strip_suffix(".0").unwrap_or(shortest).len();
+    let may_be = shortest.contains('e') || length == text.len();
+    may_be && number.to_string().as_bytes() == text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::displays_as;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_number_displays_as_what_rust_displays(bits: u64, text in "-?(0|[1-9][0-9]{0,19})(\\.[0-9]{1,19})?(e-?[0-9]{1,2})?") {
+            let number = f64::from_bits(bits);
+            if number.is_finite() {
+                prop_assert!(displays_as(number, number.to_string().as_bytes()), "{}", number);
+            }
+            let number: f64 = text.parse().unwrap();
+            prop_assert_eq!(displays_as(number, text.as_bytes()), number.to_string() == text, "{}", text);
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct Lock {
     trial: u32,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
-    sooner: Duration,
+    step: Duration,
     others: f64,
     /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
     edge: Edge,
@@ -81,7 +81,7 @@ impl Lock {
             window,
             since: count.received,
             trial: TRIAL,
-            sooner: caution.min(window / 4) / (TRIAL - 1),
+            step: caution.min(window / 4) / (TRIAL - 1),
             others: 0.0,
             edge: Edge {
                 earliest: edge.earliest.saturating_sub(DRIFT),
@@ -131,7 +131,7 @@ impl Lock {
     fn sooner(&self, trial: u32) -> Duration {
         match trial {
             0 => Duration::ZERO,
-            _ => self.sooner * TRIAL.saturating_sub(trial),
+            _ => self.step * TRIAL.saturating_sub(trial),
         }
     }
 
