@@ -54,6 +54,34 @@ pub(crate) struct Common {
     pub(crate) verbose: u8,
 }
 
+impl Common {
+    /// The first option given that names a service, or who asks it.
+    pub(crate) fn address(&self) -> Option<&'static str> {
+        let options = [
+            ("--base-url", self.base_url.is_some()),
+            ("--client-id", self.client_id.is_some()),
+            ("--client-secret-file", self.client_secret_file.is_some()),
+            ("--profile", self.profile.is_some()),
+        ];
+        first_given(&options)
+    }
+
+    /// The first option given that only matters where a service is asked.
+    fn connection(&self) -> Option<&'static str> {
+        let options = [
+            ("--share", self.share.is_some()),
+            ("--unpaced", self.unpaced),
+            ("--sandbox", self.sandbox),
+        ];
+        self.address().or_else(|| first_given(&options))
+    }
+}
+
+fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
+    let given = options.iter().find(|(_, given)| *given);
+    given.map(|(option, _)| *option)
+}
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -88,6 +116,15 @@ pub(crate) enum Command {
     Completions(completions::Verb),
 }
 
+impl Command {
+    fn asks_a_service(&self) -> bool {
+        !matches!(
+            self,
+            Command::Resources | Command::Sandbox(_) | Command::Completions(_)
+        )
+    }
+}
+
 /// Reads the arguments.
 ///
 /// # Errors
@@ -102,7 +139,14 @@ pub(crate) fn read(given: impl IntoIterator<Item = OsString>) -> Result<Argument
              TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here",
         ));
     }
-    Arguments::try_parse_from(given)
+    let arguments = Arguments::try_parse_from(given)?;
+    match arguments.common.connection() {
+        Some(option) if !arguments.command.asks_a_service() => Err(Arguments::command().error(
+            clap::error::ErrorKind::ArgumentConflict,
+            format!("this verb asks no service; leave out {option}"),
+        )),
+        _ => Ok(arguments),
+    }
 }
 
 /// Whether this is an attempt to pass the secret itself.

@@ -70,15 +70,9 @@ pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
 }
 
 fn refuse_address(common: &Common) -> Result<(), Error> {
-    let given = [
-        ("--base-url", common.base_url.is_some()),
-        ("--client-id", common.client_id.is_some()),
-        ("--client-secret-file", common.client_secret_file.is_some()),
-        ("--profile", common.profile.is_some()),
-    ];
-    match given.into_iter().find(|(_, given)| *given) {
+    match common.address() {
         None => Ok(()),
-        Some((flag, _)) => Err(Error::new(
+        Some(flag) => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!("--sandbox starts a service of its own; leave out either it or {flag}"),
         )),

@@ -68,6 +68,22 @@ fn wrong_answers_are_told_apart_and_leave_nothing() {
 }
 
 #[test]
+fn verbs_that_ask_no_service_take_no_connection() {
+    for (verb, option) in [
+        (&["sandbox"][..], "--base-url=http://127.0.0.1:1"),
+        (&["sandbox"], "--sandbox"),
+        (&["resources"], "--profile=staging"),
+        (&["resources"], "--share=0.5"),
+        (&["completions", "bash"], "--unpaced"),
+    ] {
+        let ended = run(&mut program(&[verb, &[option]].concat()));
+        let name = option.split('=').next().unwrap();
+        let leave_out = ended.stderr.contains(&format!("leave out {name}"));
+        assert!(ended.code == Some(2) && leave_out, "{ended:?}");
+    }
+}
+
+#[test]
 fn a_failure_in_the_middle_leaves_an_older_file_as_it_was() {
     let sandbox = sandbox(records(&[("contacts", 1000)]));
     let folder = tempfile::tempdir().unwrap();
