@@ -61,7 +61,7 @@ const WAYS: [Way; 7] = [
 /// Measures, and tells it as Markdown.
 pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     let interrupts = interrupts(tools, SIGNALS * size.rounds)?;
-    let used = rounds(tools, size.records, size.rounds, &WAYS)?;
+    let used = rounds(tools, size.records, size.rounds, &WAYS, &[])?;
     Ok(format!(
         "{} contacts from a service that counts nothing, by the wheel as `cargo build --release` makes it; medians of {} \
          rounds, in each of which every way had its turn. Processor time and memory are those of the whole process, the \

@@ -29,20 +29,20 @@ pub(super) enum Says {
     Anything,
 }
 
-/// What each way uses, in each round.
+/// What each way uses, in each round; the service is started with `options` besides.
 pub(super) fn rounds(
     tools: &Tools,
     records: u64,
     count: usize,
     ways: &[Way],
+    options: &[&str],
 ) -> Result<Vec<Vec<Usage>>, String> {
-    let sandbox = Sandbox::start(
-        &tools.talentdata,
-        &[
-            "--policy=unlimited".to_owned(),
-            format!("--records=contacts={records}"),
-        ],
-    )?;
+    let mut arguments = vec![
+        "--policy=unlimited".to_owned(),
+        format!("--records=contacts={records}"),
+    ];
+    arguments.extend(options.iter().map(|option| (*option).to_owned()));
+    let sandbox = Sandbox::start(&tools.talentdata, &arguments)?;
     let mut rounds = Vec::new();
     for round in 1..=count {
         let mut used = Vec::new();

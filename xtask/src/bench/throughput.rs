@@ -71,45 +71,68 @@ const WAYS: [Way; 10] = [
 
 /// Measures, and tells it as Markdown.
 pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
-    let few = rounds(tools, FEW, size.rounds, &WAYS)?;
-    let many = rounds(tools, size.records, size.rounds, &WAYS)?;
-    let mut table = Table::new([
-        "Way".to_owned(),
-        "Records per second".to_owned(),
-        "CPU µs per record".to_owned(),
-        "Floor's CPU / its CPU (least to most)".to_owned(),
+    let of = |records, options: &[&str]| rounds(tools, records, size.rounds, &WAYS, options);
+    let few = of(FEW, &[])?;
+    let many = of(size.records, &[])?;
+    let compressed = of(size.records, &["--gzip"])?;
+    let records = size.records as f64;
+    let mut plain = Table::new(titles(&[
         format!("Peak memory at {}", thousands(FEW as f64)),
-        format!("at {}", thousands(size.records as f64)),
+        format!("at {}", thousands(records)),
         "Growth".to_owned(),
-    ]);
+    ]));
+    let mut gzip = Table::new(titles(&[]));
     for (index, way) in WAYS.iter().enumerate() {
-        let of = |rounds: &[Vec<Usage>], figure: fn(&Usage) -> f64| {
-            median(rounds.iter().map(|round| figure(&round[index])))
-        };
-        let ratios = || many.iter().map(|round| round[0].cpu / round[index].cpu);
-        let records = size.records as f64;
-        let peaks = [&few, &many].map(|rounds| of(rounds, |used| used.peak));
-        table.row([
-            way.name.to_owned(),
-            thousands(records / of(&many, |used| used.wall)),
-            format!("{:.2}", of(&many, |used| used.cpu) * 1e6 / records),
-            format!(
-                "{:.2} ({:.2} to {:.2})",
-                median(ratios()),
-                ratios().fold(f64::INFINITY, f64::min),
-                ratios().fold(0.0, f64::max)
-            ),
-            format!("{:.1} MiB", peaks[0]),
-            format!("{:.1} MiB", peaks[1]),
-            format!("{:.2}", peaks[1] / peaks[0]),
-        ]);
+        let [least, most] = [&few, &many].map(|rounds| peak(rounds, index));
+        let memory = [
+            format!("{least:.1} MiB"),
+            format!("{most:.1} MiB"),
+            format!("{:.2}", most / least),
+        ];
+        plain.row(row(way, &many, index, records).into_iter().chain(memory));
+        gzip.row(row(way, &compressed, index, records));
     }
     Ok(format!(
         "{} contacts from a service that counts nothing, as fast as they come; medians of {} rounds, in each of which \
          every way had its turn. The floor fetches the same pages with the same HTTP library and as many requests at \
-         once. Memory is of the client alone; processor time, too.\n\n{}",
-        thousands(size.records as f64),
+         once. Memory is of the client alone; processor time, too.\n\n{}\n\
+         ### The same from a service that compresses its answers\n\n\
+         With gzip, which this client and the floor ask for; reading the bytes means to decompress them, too.\n\n{}",
+        thousands(records),
         size.rounds,
-        table.text()
+        plain.text(),
+        gzip.text()
     ))
+}
+
+fn titles(more: &[String]) -> Vec<String> {
+    let common = [
+        "Way",
+        "Records per second",
+        "CPU µs per record",
+        "Floor's CPU / its CPU (least to most)",
+    ];
+    let common = common.map(str::to_owned);
+    [&common, more].concat()
+}
+
+/// The way at `index` beside the floor.
+fn row(way: &Way, rounds: &[Vec<Usage>], index: usize, records: f64) -> Vec<String> {
+    let of = |figure: fn(&Usage) -> f64| median(rounds.iter().map(|round| figure(&round[index])));
+    let ratios = || rounds.iter().map(|round| round[0].cpu / round[index].cpu);
+    vec![
+        way.name.to_owned(),
+        thousands(records / of(|used| used.wall)),
+        format!("{:.2}", of(|used| used.cpu) * 1e6 / records),
+        format!(
+            "{:.2} ({:.2} to {:.2})",
+            median(ratios()),
+            ratios().fold(f64::INFINITY, f64::min),
+            ratios().fold(0.0, f64::max)
+        ),
+    ]
+}
+
+fn peak(rounds: &[Vec<Usage>], index: usize) -> f64 {
+    median(rounds.iter().map(|round| round[index].peak))
 }
