@@ -60,6 +60,6 @@ impl Extra {
         }
         self.text.extend_from_slice(&self.members);
         self.text.push(b'}');
-        std::str::from_utf8(&self.text).ok()
+        simdutf8::basic::from_utf8(&self.text).ok()
     }
 }

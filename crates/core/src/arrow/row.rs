@@ -6,6 +6,7 @@ use super::plan::{Plans, Source};
 use crate::fields::decoded;
 use crate::record::RawRecord;
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// A value in its column.
 #[derive(Default)]
@@ -136,7 +137,21 @@ fn displays_as(number: f64, text: &[u8]) -> bool {
     let shortest = buffer.format_finite(number);
     let length = shortest.strip_suffix(".0").unwrap_or(shortest).len();
     let may_be = shortest.contains('e') || length == text.len();
-    may_be && number.to_string().as_bytes() == text
+    let mut rest = Rest(text);
+    may_be && write!(rest, "{number}").is_ok() && rest.0.is_empty()
+}
+
+/// What is left of a text behind what is written, which must be the same.
+struct Rest<'a>(&'a [u8]);
+
+impl Write for Rest<'_> {
+    fn write_str(&mut self, written: &str) -> std::fmt::Result {
+        self.0 = self
+            .0
+            .strip_prefix(written.as_bytes())
+            .ok_or(std::fmt::Error)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
