@@ -53,6 +53,7 @@ impl PageText {
             };
             let id = ids.get(fields.layout as usize).copied().flatten();
             let id = id.and_then(|field| outline.values.get(fields.values as usize + field));
+            let id = id.filter(|id| names_something(id.of(&text)));
             records.push(Entry {
                 json: item.json,
                 fields,
@@ -146,6 +147,14 @@ impl PageText {
     }
 }
 
+/// Whether a raw value can tell a record from others: a number, or a string that is not empty.
+fn names_something(id: &[u8]) -> bool {
+    match id.first() {
+        Some(b'"') => id != b"\"\"",
+        first => matches!(first, Some(b'-' | b'0'..=b'9')),
+    }
+}
+
 /// The raw values of a record as text, which is checked once for all of them.
 #[cfg(feature = "arrow")]
 pub(crate) struct Texts<'a> {
@@ -178,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_record_is_told_by_its_id_else_by_all_of_it() {
-        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"}"#;
-        let pagination = r#"{"total":4,"limit":4,"offset":0,"hasMore":false}"#;
+        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":null,"x":1},{"id":""},{"id":{}}"#;
+        let pagination = r#"{"total":7,"limit":7,"offset":0,"hasMore":false}"#;
         let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
         let page = Page::read(&Answer::of_json(body), None, 0).unwrap();
         let found: Vec<_> = page
@@ -194,6 +203,9 @@ mod tests {
                 Identity::of(b"2", true),
                 Identity::of(br#"{"x":{"id":3}}"#, false),
                 Identity::of(b"\"b\"", true),
+                Identity::of(br#"{"id":null,"x":1}"#, false),
+                Identity::of(br#"{"id":""}"#, false),
+                Identity::of(br#"{"id":{}}"#, false),
             ]
         );
         assert_eq!(page.records[0].clone().into_bytes(), r#"{"id":"a","x":1}"#);

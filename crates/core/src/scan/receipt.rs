@@ -34,7 +34,7 @@ pub struct Receipt {
     pub seconds_waited_for_budget: f64,
     /// How long failed pages waited before they were sent again, summed over pages.
     pub seconds_backed_off: f64,
-    /// The part of the company's budget that was used, from 0 to 1.
+    /// The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.
     pub budget_used: f64,
     /// Records that came again and were dropped, beyond the overlap of one per page.
     pub duplicates_dropped: u64,
@@ -73,8 +73,12 @@ pub enum Doubt {
     NoOverlap,
     /// The service sent an empty page and said that more follow.
     EmptyPage,
-    /// So many records were removed or added at once that no page joined any more.
+    /// The service ended the list before the total that it names with the last page.
+    ShortOfTotal,
+    /// So many records were removed or added at once that no page joined any more; some may have come twice.
     MovedTooFar,
+    /// Two records of a page have the same `id`, which therefore tells none from others.
+    RepeatedId,
 }
 
 impl Doubt {
@@ -83,8 +87,12 @@ impl Doubt {
         match self {
             Self::NoOverlap => "the service sends pages of a single record, which cannot overlap",
             Self::EmptyPage => "the service sent an empty page and said that more follow",
+            Self::ShortOfTotal => "the service ended the list before the total that it names",
             Self::MovedTooFar => {
-                "so many records were removed or added at once that the pages no longer join"
+                "so many records were removed or added at once that the pages no longer join; some records may have come twice"
+            }
+            Self::RepeatedId => {
+                "two records of a page have the same id, so that one may be taken for the other"
             }
         }
     }

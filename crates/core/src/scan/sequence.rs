@@ -73,7 +73,9 @@ impl<P> Sequence<P> {
         if self.queue.is_empty() {
             self.next = self.stitcher.next_offset();
             self.push_back();
-        } else if self.queue.len() < self.ahead && self.next + self.overlap < self.total {
+        } else if self.queue.len() < self.ahead
+            && self.next.saturating_add(self.overlap) < self.total
+        {
             // Only the first page has told how many there are, so it is fetched alone.
             self.push_back();
         }

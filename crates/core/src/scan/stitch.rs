@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// front of the cursor can show the same page twice or thrice.
 const IDENTICAL: u32 = 6;
 /// Requests without a new record that are granted on top of two walks through the list.
-const PATIENCE: u64 = 64;
+const PATIENCE: u64 = 66;
 
 /// A page, as far as joining it is concerned.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub(crate) struct Stitcher {
     /// Offset of the last record that was joined; none before the first page.
     cursor: Option<u64>,
     last: Option<Identity>,
+    /// The total that the page joined last told.
+    total: u64,
     /// Most records that a page has held.
     granted: u64,
     /// How far back the next step goes, in records; grows while no page joins.
@@ -67,6 +69,7 @@ impl Stitcher {
             window: Window::default(),
             cursor: None,
             last: None,
+            total: 0,
             granted: 0,
             back: 0,
             stalled: 0,
@@ -91,10 +94,7 @@ impl Stitcher {
             .rev()
             .copied()
             .collect();
-        position
-            .recent
-            .iter()
-            .for_each(|id| self.window.insert(*id));
+        self.window.remember(position.recent.iter().copied());
         if position.forgotten {
             self.window.forget();
         }
@@ -118,7 +118,11 @@ impl Stitcher {
         let Some(cursor) = self.cursor else { return 0 };
         // A page of one record has no room for an overlap.
         let overlaps = self.consistency == Consistency::Complete && self.previous.len() > 1;
-        if overlaps { cursor } else { cursor + 1 }
+        if overlaps {
+            cursor
+        } else {
+            cursor.saturating_add(1)
+        }
     }
 
     /// Judges a page; `again` when it was shown before.
@@ -151,18 +155,40 @@ impl Stitcher {
     }
 
     fn joins(&mut self, page: &Slice, expected: u64) -> bool {
-        if page.offset == 0 {
-            // From the very beginning nothing can be missing.
+        let starts_known = page.ids.first().is_some_and(|id| self.window.contains(*id));
+        if self.reaches_beyond_memory(page, expected) && !starts_known {
+            // None of what was delivered is recognised. Going on from here loses the least; some may come again.
+            self.doubt(Doubt::MovedTooFar);
             return true;
         }
-        if page.ids.iter().any(|id| self.window.contains(*id)) {
+        // From the very beginning nothing can be missing.
+        if page.offset == 0 || page.ids.iter().any(|id| self.window.contains(*id)) {
             return true;
         }
-        let alone = page.offset == expected && self.previous.len() <= 1 && self.cursor.is_some();
+        let shrunk = page.ids.is_empty() && page.total < page.offset;
+        let behind_one = self.cursor.is_some() && self.previous.len() <= 1;
+        let alone = page.offset == expected && behind_one && !shrunk;
         if alone && !page.ids.is_empty() {
             self.doubt(Doubt::NoOverlap);
         }
         alone
+    }
+
+    /// Whether a page may hold records that were delivered and forgotten, because the scan stepped back so far.
+    fn reaches_beyond_memory(&self, page: &Slice, expected: u64) -> bool {
+        let farthest = self.farthest_back(page, expected);
+        let beyond = page.offset <= farthest.saturating_add(page.ids.len() as u64);
+        let stepped_back = page.offset < expected.min(page.total);
+        self.window.has_forgotten() && !page.ids.is_empty() && stepped_back && beyond
+    }
+
+    /// Where to step back to at most: what is remembered is not before it, unless the list has shrunk
+    /// by more than it tells.
+    fn farthest_back(&self, page: &Slice, expected: u64) -> u64 {
+        let shrunk = self.total.saturating_sub(page.total);
+        let by_total = expected.saturating_sub(shrunk.saturating_add(self.stride()));
+        let by_memory = expected.min(page.total);
+        by_total.min(by_memory.saturating_sub(self.window.len() as u64))
     }
 
     fn deliver(&mut self, page: &Slice, expected: u64) -> Verdict {
@@ -182,30 +208,35 @@ impl Stitcher {
             }
         }
         if self.consistency == Consistency::Complete {
-            fresh
-                .iter()
-                .for_each(|index| self.window.insert(page.ids[*index]));
+            let new = fresh.iter().map(|index| page.ids[*index]);
+            let distinct = self.window.remember(new);
+            let known = page.ids.len() - fresh.len();
+            if !distinct || known > usize::from(seam) && repeats_an_id(&page.ids) {
+                self.doubt(Doubt::RepeatedId);
+            }
         }
         if !fresh.is_empty() {
             self.stalled = 0;
         }
-        let end_of_page = page.offset + page.ids.len() as u64;
+        let end_of_page = page.offset.saturating_add(page.ids.len() as u64);
         let end = match (page.ids.is_empty(), page.has_more) {
-            (true, more) => {
-                if more && page.offset < page.total {
-                    self.doubt(Doubt::EmptyPage);
-                }
-                true
-            }
+            (true, _) => true,
             // The total is only a hint, so one more page is asked for before it is disbelieved.
             (false, false) => {
                 end_of_page >= page.total || (fresh.is_empty() && page.offset >= expected)
             }
             (false, true) => false,
         };
+        if end && end_of_page < page.total {
+            self.doubt(match page.has_more {
+                true => Doubt::EmptyPage,
+                false => Doubt::ShortOfTotal,
+            });
+        }
         if !page.ids.is_empty() {
             self.cursor = Some(end_of_page - 1);
             self.last = page.ids.last().copied();
+            self.total = page.total;
             self.previous.clone_from(&page.ids);
         }
         self.back = 0;
@@ -214,23 +245,28 @@ impl Stitcher {
 
     fn step_back(&mut self, page: &Slice, expected: u64) -> Verdict {
         self.repairs += u64::from(self.back == 0);
-        self.back = (self.back * 2).max(self.stride());
-        let offset = page.offset.min(expected).saturating_sub(self.back);
-        if self.window.has_forgotten() && self.back > self.window.len() as u64 {
-            // What is farther back is not remembered; a page there could not be recognised.
-            self.doubt(Doubt::MovedTooFar);
-            return self.deliver(page, expected);
+        self.back = match page.ids.is_empty() && page.total < page.offset {
+            // The list has become shorter than that: its new end is the place to begin at.
+            true => self.stride(),
+            false => (self.back * 2).max(self.stride()),
+        };
+        let from = page.offset.min(expected).min(page.total);
+        let mut offset = from.saturating_sub(self.back);
+        if self.window.has_forgotten() && !page.ids.is_empty() {
+            offset = offset.max(self.farthest_back(page, expected));
         }
         Verdict::First(offset)
     }
 
     fn refuse_standstill(&mut self, page: &Slice) -> Result<()> {
         self.stalled += 1;
-        let walk = self.farthest / self.stride() + 1;
+        let walk = self.farthest / self.stride();
         let same =
             !page.ids.is_empty() && page.ids == self.previous && Some(page.offset) != self.start();
         self.identical = if same { self.identical + 1 } else { 0 };
-        if self.identical < IDENTICAL && self.stalled <= 2 * walk + PATIENCE {
+        if self.identical < IDENTICAL
+            && self.stalled <= walk.saturating_mul(2).saturating_add(PATIENCE)
+        {
             return Ok(());
         }
         let message = format!(
@@ -242,7 +278,8 @@ impl Stitcher {
 
     /// The offset of the page joined last.
     fn start(&self) -> Option<u64> {
-        Some(self.cursor? + 1 - self.previous.len() as u64)
+        let end = self.cursor?.checked_add(1)?;
+        end.checked_sub(self.previous.len() as u64)
     }
 
     fn doubt(&mut self, doubt: Doubt) {
@@ -250,4 +287,9 @@ impl Stitcher {
             self.doubts.push(doubt);
         }
     }
+}
+
+fn repeats_an_id(page: &[Identity]) -> bool {
+    let mut seen = Window::default();
+    !seen.remember(page.iter().copied())
 }

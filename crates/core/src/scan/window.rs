@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many identities a generation holds: as many as fit a hash table of 16,384 places. Two generations
+/// How many identities a generation holds, unless a single page has more: as many as fit a hash table of 16,384 places. Two generations
 /// are remembered: at least 140 pages of 100, 300 kB at most.
 const GENERATION: usize = 14_336;
 
@@ -40,13 +40,18 @@ impl Window {
         self.young.contains(&id.hash) || self.old.contains(&id.hash)
     }
 
-    pub(crate) fn insert(&mut self, id: Identity) {
-        if self.young.len() == GENERATION {
+    /// Takes in the identities of a page; false when two of its records have the same `id`.
+    pub(crate) fn remember(&mut self, page: impl ExactSizeIterator<Item = Identity>) -> bool {
+        if !self.young.is_empty() && self.young.len() + page.len() > GENERATION {
             self.forgotten |= !self.old.is_empty();
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
         }
-        self.young.insert(id.hash);
+        let mut distinct = true;
+        for id in page {
+            distinct &= self.young.insert(id.hash) || !id.by_id;
+        }
+        distinct
     }
 
     /// From here on it knows that there is more than it remembers.
@@ -90,15 +95,24 @@ mod tests {
     fn the_latest_are_remembered_and_the_oldest_go() {
         let id = |number: usize| Identity::of(&number.to_le_bytes(), true);
         let mut window = Window::default();
+        let remember = |window: &mut Window, number| window.remember([id(number)].into_iter());
         for number in 0..2 * GENERATION {
-            window.insert(id(number));
+            assert!(remember(&mut window, number));
         }
         assert!(!window.has_forgotten() && window.contains(id(0)));
         for number in 2 * GENERATION..5 * GENERATION / 2 {
-            window.insert(id(number));
+            remember(&mut window, number);
             assert!(window.contains(id(number)) && window.contains(id(number - GENERATION)));
         }
         assert!(window.has_forgotten() && !window.contains(id(0)));
         assert!(window.len() <= 2 * GENERATION);
+    }
+
+    #[test]
+    fn two_records_of_a_page_with_one_id_are_noticed() {
+        let ids = |by_id| [b"a", b"b", b"a"].map(|bytes| Identity::of(bytes, by_id));
+        assert!(!Window::default().remember(ids(true).into_iter()));
+        // Without an id, records may well be equal.
+        assert!(Window::default().remember(ids(false).into_iter()));
     }
 }
