@@ -20,6 +20,8 @@ const LIFETIMES: (f64, f64) = (1.0, 86_400.0);
 const USUAL_LIFETIME: f64 = 300.0;
 /// Refused credentials are not tried again for so long; repeating them could lock the account.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
+/// While a token still lasts whose renewal failed, the next attempt waits so long: each holds up all calls.
+const RENEWED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// A longer token is surely something else.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
@@ -76,11 +78,17 @@ impl Auth {
         if let Some(token) = state.token.as_ref().filter(|token| token.is_fresh(now)) {
             return Ok(Arc::clone(token));
         }
+        let valid = state.token.as_ref().filter(|token| token.is_valid(now));
         if let Some((at, error)) = &state.failure {
+            // Whoever was already waiting when the fetch failed gets its outcome, not a fetch each.
+            let waited = *at >= asked;
             let refused = error.kind() == ErrorKind::Auth && now < *at + REFUSED_FOR;
-            // Whoever was already waiting when the fetch failed gets its error, not a fetch each.
-            if *at >= asked || refused {
-                return Err(error.clone());
+            match valid {
+                Some(token) if waited || refused || now < *at + RENEWED_AGAIN_AFTER => {
+                    return Ok(Arc::clone(token));
+                }
+                None if waited || refused => return Err(error.clone()),
+                _ => {}
             }
         }
         match fetch().await {
@@ -211,6 +219,33 @@ mod tests {
         let mut answer = Answer::of_json(body);
         answer.status = StatusCode::from_u16(status).unwrap();
         read_token(&answer, Time::ZERO)
+    }
+
+    /// A token in the last part of its life, which is renewed.
+    fn old_token() -> Token {
+        Token {
+            secret: Secret::new("old"),
+            header: HeaderValue::from_static("Bearer old"),
+            renew_at: Time::ZERO,
+            expires_at: clock::now() + Duration::from_secs(60),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
+        let auth = Auth::default();
+        let asked = clock::now();
+        auth.token(asked, None, async || Ok(old_token()))
+            .await
+            .unwrap();
+        let down = async || Err(Error::new(ErrorKind::Server, "down"));
+        // The one that tries to renew, one that waited for it, and one that comes after.
+        for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
+            let token = auth.token(asked, None, down).await.unwrap();
+            assert_eq!(token.secret.expose(), "old");
+        }
+        let rejected = auth.token(asked, None, down).await.unwrap();
+        assert!(auth.token(asked, Some(&rejected), down).await.is_err());
     }
 
     #[test]

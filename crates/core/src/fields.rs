@@ -6,7 +6,6 @@ use crate::json;
 use crate::record::RawRecord;
 use memchr::memchr;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 impl RawRecord {
@@ -82,8 +81,7 @@ fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
             // RFC 6901 knows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
             let index: usize = step.parse().ok().filter(|_| plain)?;
-            let items: Vec<&'a RawValue> = serde_json::from_slice(value).ok()?;
-            items.get(index).map(|item| item.get().as_bytes())
+            json::items(value).nth(index)
         }
         _ => None,
     }

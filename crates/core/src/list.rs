@@ -51,15 +51,7 @@ impl<T> List<T> {
     /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8); those of the
     /// call; `Schema`, naming record and field, for a record that is not as documented.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
-        let most = self.resource.shape().max_limit;
-        if limit == Some(0) || limit.zip(most).is_some_and(|(limit, most)| limit > most) {
-            let bound = most.map(|most| format!(" to {most}")).unwrap_or_default();
-            let message = format!(
-                "limit: {} is not possible; give 1{bound}",
-                limit.unwrap_or_default()
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
+        check_limit(self.resource, "limit", limit)?;
         let key = self.resource.shape().record_key;
         let page = self
             .client
@@ -71,6 +63,22 @@ impl<T> List<T> {
             pagination: page.pagination,
             key: page.key,
         })
+    }
+}
+
+/// Whether so many records may be asked for at a time (section 8); `name` is what the caller calls it.
+///
+/// # Errors
+/// `InvalidArgument`, naming it and what is possible.
+pub(crate) fn check_limit(resource: Resource, name: &str, limit: Option<u64>) -> Result<()> {
+    let most = resource.shape().max_limit;
+    match limit {
+        Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {
+            let bound = most.map(|most| format!(" to {most}")).unwrap_or_default();
+            let message = format!("{name}: {limit} is not possible; give 1{bound}");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        }
+        _ => Ok(()),
     }
 }
 

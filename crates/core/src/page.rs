@@ -76,7 +76,7 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
     }
     let (key, array) = match key {
         Some(key) => (key.to_owned(), members.require(key)?),
-        None => members.one_array_of_objects()?,
+        None => members.one_array_of_objects(pagination.limit)?,
     };
     let items = match &array.items {
         Some(items) => items.as_slice(),
@@ -149,15 +149,20 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The one member that is an array of objects. An empty array is one only where no other is.
-    fn one_array_of_objects(&self) -> Result<(String, &'a Member)> {
+    /// The one member that is an array of objects. Where others could be it as well, it is the one with
+    /// as many items as the service says it returned (section 2, `limit`).
+    fn one_array_of_objects(&self, returned: i64) -> Result<(String, &'a Member)> {
         let arrays = || self.members.iter().filter(|member| member.items.is_some());
         let full: Vec<_> = arrays().filter(|member| holds_objects(member)).collect();
-        let empty = arrays().find(|member| member.items.as_ref().is_some_and(Vec::is_empty));
+        let empty = arrays().find(|member| count(member) == 0);
+        let fits = |member: &&&Member| i64::try_from(count(member)) == Ok(returned);
+        let fitting: Vec<_> = full.iter().filter(fits).collect();
+        let found = |member: &'a Member| Ok((self.name(member).into_owned(), member));
         match (full.as_slice(), empty) {
-            ([one], _) => Ok((self.name(one).into_owned(), one)),
             // Of several empty arrays none holds a record, whichever is meant.
-            ([], Some(empty)) => Ok((self.name(empty).into_owned(), empty)),
+            (_, Some(empty)) if returned == 0 || full.is_empty() => found(empty),
+            ([one], _) => found(one),
+            _ if fitting.len() == 1 => found(fitting[0]),
             ([], None) => {
                 let names = self.names(self.members);
                 Err(schema(format!("no array of objects among: {names}")))
@@ -172,7 +177,47 @@ impl<'a> Members<'a> {
     }
 }
 
+fn count(member: &Member) -> usize {
+    member.items.as_ref().map_or(0, Vec::len)
+}
+
 fn holds_objects(member: &Member) -> bool {
     let items = member.items.as_deref().unwrap_or_default();
     !items.is_empty() && items.iter().all(|item| item.fields.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(members: &str, returned: i64) -> Result<String> {
+        let pagination =
+            format!(r#""pagination":{{"total":9,"limit":{returned},"offset":0,"hasMore":true}}"#);
+        let answer = Answer::of_json(format!("{{{members},{pagination}}}"));
+        Page::read(&answer, None, 0).map(|page| page.key)
+    }
+
+    #[test]
+    fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
+        let items = r#""items":[{"id":1},{"id":2}]"#;
+        let notes = r#""notes":[{"code":1}]"#;
+        let none = r#""items":[]"#;
+        for (members, returned, found) in [
+            (items.to_owned(), 2, Some("items")),
+            // A service may just as well say how many were asked for.
+            (items.to_owned(), 100, Some("items")),
+            (format!("{items},{notes}"), 2, Some("items")),
+            (format!("{items},{notes}"), 1, Some("notes")),
+            (format!("{items},{notes}"), 100, None),
+            (format!("{none},{notes}"), 0, Some("items")),
+            (format!("{none},{notes}"), 1, Some("notes")),
+            (none.to_owned(), 100, Some("items")),
+            (r#""items":[1,2]"#.to_owned(), 2, None),
+        ] {
+            let key = key(&members, returned);
+            let kind = key.as_ref().err().map(Error::kind);
+            assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
+            assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
+        }
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) use tally::Unknown;
 pub(crate) use window::Identity;
 
 use crate::client::Client;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
@@ -58,6 +58,8 @@ pub struct Scan<T = RawRecord> {
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
+    /// Whether it has ended, well or with an error that was handed out.
+    over: bool,
     read: fn(RawRecord) -> Result<T>,
     _driver: AbortOnDrop<()>,
 }
@@ -82,6 +84,7 @@ impl<T> Scan<T> {
             batches,
             current: VecDeque::new(),
             receipt,
+            over: false,
             read,
             _driver: AbortOnDrop(task),
         }
@@ -101,7 +104,21 @@ impl<T> Scan<T> {
     ///
     /// Use either this or [`next`](Self::next): records of a page that was begun there are not repeated here.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
-        self.batches.recv().await
+        std::future::poll_fn(|context| self.poll_batch(context)).await
+    }
+
+    fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
+        let mut batch = ready!(self.batches.poll_recv(context));
+        if batch.is_none() && !self.over && self.receipt().completeness == Completeness::Unfinished
+        {
+            // Its task is gone without a word, which must not be taken for the end of the list.
+            batch = Some(Err(Error::new(
+                ErrorKind::Internal,
+                "the scan broke off before the end of the list",
+            )));
+        }
+        self.over |= !matches!(batch, Some(Ok(_)));
+        Poll::Ready(batch)
     }
 
     /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
@@ -112,6 +129,7 @@ impl<T> Scan<T> {
             batches: self.batches,
             current: self.current,
             receipt: self.receipt,
+            over: self.over,
             read: Ok,
             _driver: self._driver,
         };
@@ -147,6 +165,7 @@ impl Scan {
             batches,
             current: VecDeque::new(),
             receipt: Arc::default(),
+            over: true,
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
         }
@@ -161,7 +180,7 @@ impl Scan {
         if !self.current.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.current))));
         }
-        let batch = ready!(self.batches.poll_recv(context));
+        let batch = ready!(self.poll_batch(context));
         Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
     }
 }
@@ -174,7 +193,7 @@ impl<T> Stream for Scan<T> {
             if let Some(record) = self.current.pop_front() {
                 return Poll::Ready(Some((self.read)(record)));
             }
-            match ready!(self.batches.poll_recv(context)) {
+            match ready!(self.poll_batch(context)) {
                 Some(Ok(batch)) => self.current = batch.records.into(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
@@ -189,5 +208,28 @@ pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_scan_whose_task_is_gone_has_not_ended() {
+        let (sender, batches) = mpsc::channel(1);
+        let mut scan: Scan = Scan {
+            resource: Resource::Contacts,
+            batches,
+            current: VecDeque::new(),
+            receipt: Arc::default(),
+            over: false,
+            read: Ok,
+            _driver: AbortOnDrop(tokio::spawn(async {})),
+        };
+        drop(sender);
+        let error = scan.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(scan.next().await.is_none());
     }
 }

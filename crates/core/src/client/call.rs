@@ -75,7 +75,7 @@ impl Client {
         progress: &mut Progress,
     ) -> Result<T> {
         let asked = clock::now();
-        let deadline = asked + self.0.config.timeouts.operation;
+        let deadline = asked.saturating_add(self.0.config.timeouts.operation);
         let mut rejected = None;
         loop {
             let (token, permit) = self.admit(call, asked, rejected.as_ref()).await?;

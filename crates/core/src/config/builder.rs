@@ -13,6 +13,8 @@ const CLIENT_SECRET: &str = "TALENTDATA_CLIENT_SECRET";
 
 /// Longer identifiers and secrets are surely something else, such as a file's content.
 const LONGEST_CREDENTIAL: usize = 16 * 1024;
+/// The longest deadline: a day, beyond any use, and far from where times overflow.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 /// Settings in the making. An explicit value wins over the environment, that over the profile file.
 #[derive(Clone, Debug)]
@@ -70,7 +72,7 @@ impl Builder {
         self
     }
 
-    /// The four deadlines of a call.
+    /// The four deadlines of a call, each above zero and at most a day.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
@@ -172,9 +174,11 @@ impl Builder {
             ("attempt", attempt),
             ("operation", operation),
         ] {
-            if value.is_zero() {
+            if value.is_zero() || value > LONGEST_TIMEOUT {
                 return Err(config(format!(
-                    "timeouts.{name}: it is zero; give a positive time"
+                    "timeouts.{name}: {} s is not possible; give more than 0 and at most {} s",
+                    value.as_secs_f64(),
+                    LONGEST_TIMEOUT.as_secs()
                 )));
             }
         }
@@ -266,6 +270,13 @@ mod tests {
                     ..Timeouts::default()
                 }),
                 "timeouts.idle: ",
+            ),
+            (
+                good().timeouts(Timeouts {
+                    operation: Duration::MAX,
+                    ..Timeouts::default()
+                }),
+                "timeouts.operation: ",
             ),
         ] {
             let error = resolve(builder, &[]).unwrap_err();

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::config::REQUESTS_PER_SECOND;
 use crate::error::{Error, ErrorKind, Result};
+use crate::list::check_limit;
 use crate::meter::Meter;
 use crate::page::Page;
 use crate::record::RawRecord;
@@ -60,6 +61,11 @@ impl Driver {
 
     /// Runs to the end of the list, to an error, or until nobody listens any more.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
+        if let Err(error) = check_limit(self.resource, "page_size", self.options.page_size) {
+            // Whoever stopped listening does not want the error either.
+            let _ = batches.send(Err(error)).await;
+            return;
+        }
         loop {
             match self.step().await {
                 Ok((batch, end)) => {
@@ -71,7 +77,6 @@ impl Driver {
                     }
                 }
                 Err(error) => {
-                    // Whoever stopped listening does not want the error either.
                     let _ = batches.send(Err(error)).await;
                     return;
                 }
@@ -91,6 +96,12 @@ impl Driver {
             }
             let (ticket, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
+                Some(Err(ended)) if ended.is_panic() => {
+                    return Err(Error::new(
+                        ErrorKind::Internal,
+                        "a page request has panicked",
+                    ));
+                }
                 Some(Err(_)) => {
                     return Err(Error::new(ErrorKind::Cancelled, "the scan was stopped"));
                 }

@@ -2,7 +2,8 @@
 
 use crate::start;
 use std::collections::HashSet;
-use talentdata_core::scan::Completeness;
+use talentdata_core::ErrorKind;
+use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_sandbox::{Options, limit::Policy};
 
@@ -46,4 +47,21 @@ async fn every_list_arrives_once_and_in_order() {
         );
     }
     assert_eq!(sandbox.stats().token_posts, 1);
+}
+
+#[tokio::test]
+async fn an_impossible_page_size_is_refused_before_anything_is_sent() {
+    let (sandbox, client) = start(Options::default());
+    for page_size in [0, 101] {
+        let options = ScanOptions {
+            page_size: Some(page_size),
+            ..ScanOptions::default()
+        };
+        let mut scan = client.contacts().scan(options);
+        let error = scan.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("page_size"), "{error}");
+        assert!(scan.next().await.is_none());
+    }
+    assert_eq!(sandbox.stats().token_posts, 0);
 }
