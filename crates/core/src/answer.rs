@@ -51,7 +51,8 @@ impl Answer {
             501 | 505 | 511 => {
                 Error::new(ErrorKind::Server, "the service cannot do this").with_again(Again::Never)
             }
-            500..=599 => Error::new(ErrorKind::Server, "the service failed"),
+            500..=599 => Error::new(ErrorKind::Server, "the service failed")
+                .with_retry_after(self.limits.retry_after),
             _ => Error::new(
                 ErrorKind::Server,
                 "the service answered with an unknown status",

@@ -48,7 +48,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// For one attempt, from sending to the last byte.
     pub attempt: Duration,
-    /// For the whole call: waiting for the budget, attempts and back-off together.
+    /// For the whole call: waiting for the budget, attempts and back-off together. A page of a scan
+    /// waits for the pages before it, which is not counted.
     pub operation: Duration,
 }
 

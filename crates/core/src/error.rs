@@ -153,8 +153,11 @@ impl Error {
         self
     }
 
+    /// Attempts of the operation that is named; one that failed on its way to another keeps its own.
     pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
-        self.0.attempts = attempts;
+        if self.0.attempts == 0 {
+            self.0.attempts = attempts;
+        }
         self
     }
 

@@ -11,6 +11,7 @@ use crate::turnstile::{Lane, Permit};
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use talentdata_types::{CREATE_TOKEN, Method, Operation};
 use tracing::Instrument;
 
@@ -49,19 +50,16 @@ impl Client {
         let span = tracing::debug_span!("call", operation = call.operation.id);
         let operation = self.0.config.timeouts.operation;
         let mut progress = Progress::default();
-        let outcome = tokio::time::timeout(operation, self.attempts(&call, read, &mut progress))
-            .instrument(span)
-            .await;
+        let attempts = self.attempts(&call, read, &mut progress).instrument(span);
+        let outcome = match call.lane {
+            Lane::Single => tokio::time::timeout(operation, attempts).await,
+            // It waits for the pages before it, which is no fault of the service: see `attempts`.
+            Lane::Scan => Ok(attempts.await),
+        };
+        let outcome = outcome.unwrap_or_else(|_| Err(progress.out_of_time(operation)));
         let error = match outcome {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(error)) => error,
-            Err(_) => progress.last.unwrap_or_else(|| {
-                let message = format!(
-                    "not done within the operation's deadline of {} s",
-                    operation.as_secs_f64()
-                );
-                Error::new(ErrorKind::Timeout, message)
-            }),
+            Ok(value) => return Ok(value),
+            Err(error) => error,
         };
         Err(error
             .with_operation(call.operation.id)
@@ -75,24 +73,39 @@ impl Client {
         progress: &mut Progress,
     ) -> Result<T> {
         let asked = clock::now();
-        let deadline = asked.saturating_add(self.0.config.timeouts.operation);
+        let operation = self.0.config.timeouts.operation;
+        let mut deadline = asked.saturating_add(operation);
         let mut rejected = None;
         loop {
+            let came = clock::now();
             let (token, permit) = self.admit(call, asked, rejected.as_ref()).await?;
+            if call.lane == Lane::Scan {
+                deadline = deadline.saturating_add(clock::now().saturating_sub(came));
+            }
             progress.attempts += 1;
             if let Some(meter) = &call.meter {
                 meter.sent(permit.waited(), progress.attempts);
             }
             let request = self.request(call, token.as_deref());
-            let answer = self.0.transport.send(request, permit, call.most).await;
+            let answer = self.0.transport.send(request, permit, call.most);
+            let left = deadline.saturating_sub(clock::now());
+            let Ok(answer) = tokio::time::timeout(left, answer).await else {
+                return Err(progress.out_of_time(operation));
+            };
             let outcome = answer.and_then(|answer| {
                 tracing::debug!(
                     status = answer.status.as_u16(),
                     bytes = answer.body.len(),
                     "answered"
                 );
-                self.judge(&answer, call.operation, &read)
-                    .map_err(|error| answer.describe(error, &self.scrubber(token.as_deref())))
+                self.judge(&answer, call.operation, &read).map_err(|error| {
+                    let error = answer.describe(error, &self.scrubber(token.as_deref()));
+                    match call.operation.id == CREATE_TOKEN.id {
+                        // Whatever its status, its body may hold a token.
+                        true => error.with_body(None),
+                        false => error,
+                    }
+                })
             });
             let error = match outcome {
                 Ok(value) => {
@@ -211,6 +224,19 @@ impl Client {
 struct Progress {
     attempts: u32,
     last: Option<Error>,
+}
+
+impl Progress {
+    /// The last failure, which is why there is no time left, or that there is none.
+    fn out_of_time(&mut self, operation: Duration) -> Error {
+        self.last.take().unwrap_or_else(|| {
+            let message = format!(
+                "not done within the operation's deadline of {} s",
+                operation.as_secs_f64()
+            );
+            Error::new(ErrorKind::Timeout, message)
+        })
+    }
 }
 
 /// A request body.

@@ -85,6 +85,12 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 /// # Errors
 /// `Config` when the file cannot be read or other users can read it.
 pub fn read_secret_file(path: &Path) -> Result<Secret> {
+    if path.try_exists().is_ok_and(|exists| !exists) {
+        return Err(config(
+            "there is no file for the secret; what was given is not shown, in case it is the secret itself"
+                .into(),
+        ));
+    }
     let text = read_private(path)?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }

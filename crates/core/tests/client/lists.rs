@@ -2,10 +2,12 @@
 
 use crate::start;
 use std::collections::HashSet;
-use talentdata_core::ErrorKind;
+use std::time::Duration;
+use talentdata_core::config::Timeouts;
 use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::Resource;
-use talentdata_sandbox::{Options, limit::Policy};
+use talentdata_core::{Client, ErrorKind};
+use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
 #[tokio::test]
 async fn every_list_arrives_once_and_in_order() {
@@ -64,4 +66,31 @@ async fn an_impossible_page_size_is_refused_before_anything_is_sent() {
         assert!(scan.next().await.is_none());
     }
     assert_eq!(sandbox.stats().token_posts, 0);
+}
+
+#[tokio::test]
+async fn pages_that_wait_for_their_turn_are_not_out_of_time() {
+    let sandbox = Sandbox::start(Options {
+        records: [("pools".to_owned(), 1500)].into(),
+        ..Options::default()
+    })
+    .unwrap();
+    // Eight pages a second, which are asked for at once: the last one waits for two seconds.
+    let timeouts = Timeouts {
+        operation: Duration::from_secs(1),
+        ..Timeouts::default()
+    };
+    let client = Client::builder()
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(sandbox.client_secret())
+        .share(0.2)
+        .timeouts(timeouts)
+        .build()
+        .unwrap();
+    let mut scan = client.pools().list();
+    while let Some(record) = scan.next().await {
+        record.unwrap();
+    }
+    assert_eq!(scan.receipt().records, 1500);
 }
