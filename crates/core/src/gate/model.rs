@@ -86,7 +86,10 @@ impl Model {
                 lock.roll(now);
                 lock.next(ledger, latency)
             }
-            None => self.universal.next(ledger, latency),
+            None => {
+                let windows = self.fixed.then_some(&self.windows);
+                self.universal.next(ledger, windows, latency)
+            }
         }
     }
 
@@ -110,9 +113,15 @@ impl Model {
     }
 
     pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, latency: &Latency) {
-        self.universal.seen(count, latency);
         self.refill.seen(count, self.window);
         let now = count.received;
+        let floor = Duration::from_secs_f64(latency.floor());
+        let sign = match self.lock {
+            Some(_) => Sign::None,
+            None => self.windows.seen(count, self.window, floor),
+        };
+        let windows = self.fixed.then_some(&self.windows);
+        self.universal.seen(count, windows, ledger, latency);
         if let Some(lock) = &mut self.lock {
             lock.roll(now);
             let right = lock.seen(count, ledger);
@@ -125,8 +134,6 @@ impl Model {
             }
             return;
         }
-        let floor = Duration::from_secs_f64(latency.floor());
-        let sign = self.windows.seen(count, self.window, floor);
         if !matches!(sign, Sign::None) && !self.fixed {
             self.fixed = true;
             self.universal.fixed_windows();

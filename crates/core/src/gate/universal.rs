@@ -10,6 +10,7 @@ use super::latency::Latency;
 use super::ledger::{Fate, Ledger};
 use super::neighbour::Neighbour;
 use super::slots::Slots;
+use super::windows::Windows;
 use super::{Count, Time};
 
 /// What timers and schedulers add to the spread of round trips, in seconds.
@@ -41,12 +42,20 @@ impl Universal {
         self.slots.slots()
     }
 
-    pub(super) fn seen(&mut self, count: &Count, latency: &Latency) {
+    /// Takes in a count; `windows` where they are known to be fixed.
+    pub(super) fn seen(
+        &mut self,
+        count: &Count,
+        windows: Option<&Windows>,
+        ledger: &Ledger,
+        latency: &Latency,
+    ) {
         if !self.begun {
             self.begun = true;
             self.slots.first(count.remaining);
         }
-        self.neighbour.seen(count);
+        let begun = windows.and_then(|windows| windows.begun(count.sent, self.window));
+        self.neighbour.seen(count, begun, ledger, self.window);
         self.slots.seen(count, self.window, latency.spread());
     }
 
@@ -60,10 +69,19 @@ impl Universal {
     }
 
     /// When the next request may go.
-    pub(super) fn next(&self, ledger: &Ledger, latency: &Latency) -> Time {
+    pub(super) fn next(
+        &self,
+        ledger: &Ledger,
+        windows: Option<&Windows>,
+        latency: &Latency,
+    ) -> Time {
         let gap = self.window.div_f64(self.slots.slots()).mul_f64(CATCH_UP);
         let even = ledger.last_sent().map_or(Time::ZERO, |sent| sent + gap);
-        let clear = self.neighbour.clear_at(ledger, self.window, latency.mean());
+        let begun =
+            windows.and_then(|windows| windows.begun(self.neighbour.newest_sent(), self.window));
+        let clear = self
+            .neighbour
+            .clear_at(ledger, begun, self.window, latency.mean());
         even.max(clear).max(self.slot_free(ledger, latency))
     }
 

@@ -9,7 +9,8 @@ use super::{Count, Time};
 const NEAR: f64 = 0.3;
 /// A jump is at least this part of the limit.
 const JUMP: f64 = 0.4;
-/// And ends this part of the limit above what a sliding window could show.
+/// And ends this part of the limit above what a sliding window could show. Where windows are known to be fixed, a rise
+/// by as much is an edge as well, however long it took.
 const BEYOND: f64 = 0.2;
 /// Edges this many windows apart are still compared: the next may go unseen during a pause.
 const COMPARED: u32 = 4;
@@ -35,10 +36,12 @@ impl Edge {
     }
 }
 
-/// The newest count, and what the edges so far have in common.
+/// The newest count, the newest edge, and what the edges so far have in common.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     newest: Option<(Time, f64)>,
+    /// Between which counts the remaining ones rose last: with fixed windows, an edge.
+    last: Option<Edge>,
     common: Option<Edge>,
     agreeing: u32,
 }
@@ -55,6 +58,11 @@ pub(super) enum Sign {
 }
 
 impl Windows {
+    /// When the window of a request that was sent at `sent` began, where that was seen; for fixed windows.
+    pub(super) fn begun(&self, sent: Time, window: Duration) -> Option<Edge> {
+        self.last.filter(|edge| sent < edge.latest + window)
+    }
+
     /// Compares a count with the one before; `floor` is the least round trip.
     pub(super) fn seen(&mut self, count: &Count, window: Duration, floor: Duration) -> Sign {
         let newest = self.newest;
@@ -65,16 +73,19 @@ impl Windows {
         let Some((before, remaining)) = newest else {
             return Sign::None;
         };
+        let edge = Edge {
+            earliest: before,
+            latest: count.received.saturating_sub(floor).max(before),
+        };
+        if count.remaining >= remaining + BEYOND * count.limit {
+            self.last = Some(edge);
+        }
         let jumped = count.sent <= before + window.mul_f64(NEAR)
             && count.remaining >= remaining + JUMP * count.limit
             && count.remaining >= count.limit - count.own + BEYOND * count.limit;
         if !jumped {
             return Sign::None;
         }
-        let edge = Edge {
-            earliest: before,
-            latest: count.received.saturating_sub(floor).max(before),
-        };
         let agreed = self
             .common
             .and_then(|older| edge.agreeing_with(older, window));

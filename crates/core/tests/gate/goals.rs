@@ -116,16 +116,16 @@ fn goals_beside_a_neighbour() {
     let steady = Others::Steady(10.0);
     let poisson = Others::Poisson(10.0);
     let cases = [
-        (Policy::ClockWindow, steady, 0.85, 0.005, 0.98),
-        (Policy::FirstRequestWindow, steady, 0.85, 0.005, 0.98),
+        (Policy::ClockWindow, steady, 0.9, 0.005, 0.98),
+        (Policy::FirstRequestWindow, steady, 0.9, 0.005, 0.98),
         (Policy::SlidingLog, steady, 0.80, 0.005, 0.98),
         (Policy::SlidingCounter, steady, 0.75, 0.005, 0.98),
         (Policy::TokenBucket, steady, 0.97, 0.005, 0.98),
         (Policy::Gcra, steady, 0.97, 0.005, 0.98),
-        (Policy::ClockWindow, poisson, 0.85, 0.005, 0.95),
-        (Policy::FirstRequestWindow, poisson, 0.6, 0.01, 0.95),
-        (Policy::SlidingLog, poisson, 0.6, 0.01, 0.95),
-        (Policy::SlidingCounter, poisson, 0.6, 0.01, 0.95),
+        (Policy::ClockWindow, poisson, 0.88, 0.005, 0.95),
+        (Policy::FirstRequestWindow, poisson, 0.78, 0.005, 0.95),
+        (Policy::SlidingLog, poisson, 0.7, 0.005, 0.95),
+        (Policy::SlidingCounter, poisson, 0.7, 0.005, 0.95),
         // A burst of up to 40 finds most of a budget spent, whoever spent it; nothing is asked for those.
         (Policy::ClockWindow, Others::Bursty, 0.6, 0.02, 0.0),
         (Policy::FirstRequestWindow, Others::Bursty, 0.5, 0.02, 0.0),
