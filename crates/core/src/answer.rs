@@ -1,18 +1,15 @@
 //! Judges an answer: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::{Again, Error, ErrorKind, Result, Scrubber, visible};
+use crate::error::{Again, Error, ErrorKind, Result, Scrubber};
 use crate::transport::Answer;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-/// The longest request id that is shown.
-const LONGEST_ID: usize = 128;
-
 impl Answer {
     /// The service's own name for the request, when it sent one.
-    pub(crate) fn request_id(&self) -> Option<String> {
+    fn request_id(&self) -> Option<String> {
         let text = self.headers.get("x-request-id")?.to_str().ok()?;
-        Some(visible(text).chars().take(LONGEST_ID).collect())
+        Some(text.to_owned())
     }
 
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
@@ -68,7 +65,7 @@ impl Answer {
             .get("location")
             .and_then(|value| value.to_str().ok());
         let url = location.and_then(|text| url::Url::parse(text).ok());
-        url.and_then(|url| url.host_str().map(|host| format!(" to {}", visible(host))))
+        url.and_then(|url| url.host_str().map(|host| format!(" to {host}")))
             .unwrap_or_default()
     }
 
@@ -105,19 +102,16 @@ impl Answer {
         }
     }
 
-    fn foreign_charset(&self) -> Option<String> {
-        let kind = self
-            .headers
-            .get("content-type")?
-            .to_str()
-            .ok()?
-            .to_ascii_lowercase();
-        let charset = kind
-            .split_once("charset=")?
-            .1
-            .trim_matches(['"', ' '])
-            .to_owned();
-        (!["utf-8", "utf8", "us-ascii"].contains(&charset.as_str())).then(|| visible(&charset))
+    /// The encoding that the answer says it has, where that is none we read.
+    fn foreign_charset(&self) -> Option<&str> {
+        let kind = self.headers.get("content-type")?.to_str().ok()?;
+        let charset = kind.split(';').find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let is_it = name.trim().eq_ignore_ascii_case("charset");
+            is_it.then(|| value.trim_matches(['"', ' ']))
+        })?;
+        let ours = |name: &&str| charset.eq_ignore_ascii_case(name);
+        (!["utf-8", "utf8", "us-ascii"].iter().any(ours)).then_some(charset)
     }
 
     /// The body as `T`.
@@ -125,7 +119,7 @@ impl Answer {
         from_json(self.object_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
     }
 
-    /// Adds to an error what this answer tells of itself.
+    /// Adds to an error what this answer tells of itself, and makes all of it fit to be shown.
     pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber) -> Error {
         let body = if error.kind() == ErrorKind::TokenResponse {
             None
@@ -133,8 +127,9 @@ impl Answer {
             scrubber.snippet(&self.body)
         };
         error
-            .with_request_id(self.request_id().map(|id| scrubber.scrub(&id)))
+            .with_request_id(self.request_id())
             .with_body(body)
+            .fit(scrubber)
     }
 }
 
@@ -190,11 +185,11 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
 fn without_value(text: &str) -> String {
     let text = text.split(" at line ").next().unwrap_or(text);
     let Some((what, expected)) = text.split_once(", expected ") else {
-        return visible(text);
+        return text.to_owned();
     };
     let kind = what.split_once(": ").map_or(what, |(_, kind)| kind);
     let kind = kind.split(['`', '"']).next().unwrap_or(kind).trim();
-    format!("found {kind}, expected {}", visible(expected))
+    format!("found {kind}, expected {expected}")
 }
 
 #[cfg(test)]

@@ -85,15 +85,20 @@ impl Client {
             }
             let request = self.request(call, token.as_deref());
             let answer = self.0.transport.send(request, permit, call.most).await;
-            let outcome = answer.and_then(|answer| {
-                tracing::debug!(
-                    status = answer.status.as_u16(),
-                    bytes = answer.body.len(),
-                    "answered"
-                );
-                self.judge(&answer, call.operation, &read)
-                    .map_err(|error| answer.describe(error, &self.scrubber(token.as_deref())))
-            });
+            let scrubber = || self.scrubber(token.as_deref());
+            let outcome = match answer {
+                Ok(answer) => {
+                    tracing::debug!(
+                        status = answer.status.as_u16(),
+                        bytes = answer.body.len(),
+                        "answered"
+                    );
+                    self.judge(&answer, call.operation, &read)
+                        .map_err(|error| answer.describe(error, &scrubber()))
+                }
+                // What the library says of a connection may quote the other end.
+                Err(error) => Err(error.fit(&scrubber())),
+            };
             let error = match outcome {
                 Ok(value) => {
                     self.retry().succeeded(progress.attempts);
