@@ -157,10 +157,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
         format!("{place}: ")
     };
     match error.classify() {
-        Category::Data => Error::new(
-            ErrorKind::Schema,
-            format!("{at}{}", without_value(&error.to_string())),
-        ),
+        Category::Data => Error::new(ErrorKind::Schema, format!("{at}{}", without_value(error))),
         Category::Eof => Error::new(
             ErrorKind::Decode,
             format!(
@@ -181,15 +178,28 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     }
 }
 
-/// `invalid type: integer `5`, expected a string at line 1 column 2` as `an integer, expected a string`.
-fn without_value(text: &str) -> String {
-    let text = text.split(" at line ").next().unwrap_or(text);
-    let Some((what, expected)) = text.split_once(", expected ") else {
+/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
+///
+/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
+/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
+fn without_value(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    // These quote nothing but the names that our own types give.
+    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
         return text.to_owned();
-    };
-    let kind = what.split_once(": ").map_or(what, |(_, kind)| kind);
-    let kind = kind.split(['`', '"']).next().unwrap_or(kind).trim();
-    format!("found {kind}, expected {expected}")
+    }
+    let said = text
+        .strip_prefix("invalid type: ")
+        .or_else(|| text.strip_prefix("invalid value: "));
+    match said.and_then(|said| said.rsplit_once(", expected ")) {
+        Some((found, expected)) => {
+            let found = found.split(['`', '"']).next().unwrap_or_default();
+            format!("found {}, expected {expected}", found.trim())
+        }
+        None => "this is not of the expected form".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -209,6 +219,40 @@ mod tests {
         let error =
             from_json::<Contact>(r#"{"id":{"CANARY":1},"email":"CANARY"}"#, "").unwrap_err();
         assert!(!error.message().contains("CANARY"), "{error}");
+    }
+
+    #[test]
+    fn a_value_that_imitates_the_message_is_not_shown() {
+        for value in [
+            "\"x, expected CANARY\"",
+            "\"CANARY at line 9\"",
+            "\"CANARY at line 1 column 9\"",
+            "\"CANARY: x`, expected `CANARY\"",
+            "\"\\\", expected CANARY\"",
+        ] {
+            let error = from_json::<u64>(value, "total").unwrap_err();
+            assert_eq!(error.message(), "total: found string, expected u64");
+        }
+    }
+
+    #[test]
+    fn of_words_that_are_not_known_none_is_shown() {
+        #[derive(Debug, serde::Deserialize)]
+        enum None {}
+        #[derive(Debug, serde::Deserialize)]
+        enum One {
+            #[serde(rename = "one")]
+            _One,
+        }
+        let wrong = r#""a: CANARY, expected CANARY""#;
+        let unheard_of = [
+            from_json::<None>(wrong, "").unwrap_err(),
+            from_json::<One>(wrong, "").unwrap_err(),
+            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
+        ];
+        for error in unheard_of {
+            assert_eq!(error.message(), "this is not of the expected form");
+        }
     }
 
     #[test]
