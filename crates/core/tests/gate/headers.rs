@@ -77,12 +77,13 @@ fn remaining_counts() {
 }
 
 /// Waits in seconds, as a reset and as a `Retry-After` alike.
-const WAITS: [(&str, Option<f64>); 24] = [
+const WAITS: [(&str, Option<f64>); 33] = [
     ("1", Some(1.0)),
     ("0", Some(0.0)),
     ("0.5", Some(0.5)),
     ("86400", Some(86_400.0)),
-    ("86401", None),
+    ("86401", Some(86_400.0)),
+    ("999999999", Some(86_400.0)),
     ("1e3", None),
     ("-1", None),
     ("-10", None),
@@ -90,16 +91,24 @@ const WAITS: [(&str, Option<f64>); 24] = [
     ("nan", None),
     ("inf", None),
     ("", None),
-    ("2, 5", None),
+    ("2, 5", Some(5.0)),
+    ("5, 5", Some(5.0)),
+    ("5,", Some(5.0)),
+    ("x, 5", Some(5.0)),
+    ("-1, x", None),
+    ("2, 1767323050", Some(5.0)),
     ("1000000000", None),
     ("1000000000000", None),
     ("99999999999999999999999999999999999", None),
     ("1767323050", Some(5.0)),
     ("1767323040", Some(0.0)),
     ("1767323050000", Some(5.0)),
+    ("1767496000", None),
     ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0)),
     ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0)),
     ("Wed, 01 Jan 2020 00:00:00 GMT", None),
+    ("Sun, 04 Jan 2026 03:04:15 GMT", Some(86_400.0)),
+    ("Friday, 02-Jan-26 03:04:15 GMT", Some(10.0)),
     ("Fri, 01 Jan 100000 00:00:00 GMT", None),
     ("Zun, 99 Foo 2026 03:04:15 GMT", None),
 ];
@@ -139,7 +148,14 @@ fn the_longest_of_several_waits_counts() {
 
 #[test]
 fn a_whole_reset_is_told_from_a_fractional_one() {
-    for (text, integer) in [("1", true), ("0", true), ("0.000", false), ("x", false)] {
+    for (text, integer) in [
+        ("1", true),
+        ("0", true),
+        ("0.000", false),
+        ("0.5, 1", true),
+        ("1, 1.5", false),
+        ("x", false),
+    ] {
         let read = read(&[("x-ratelimit-reset", text.as_bytes())]);
         assert_eq!(read.reset_is_integer, integer, "{text:?}");
     }
