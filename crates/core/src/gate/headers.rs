@@ -12,10 +12,10 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 /// Service document, section 8: seconds until the window resets.
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The longest wait and the longest window, in seconds: one day. A longer wait is taken as this one.
+/// The longest wait, in seconds: one day. A longer one is taken as this.
 const LONGEST: f64 = 86_400.0;
-/// From here on a number is a Unix time: nobody means a delay of thirty years.
-const UNIX_TIMES: f64 = 1e9;
+/// From here on a number of seconds is a Unix time: nobody means a wait or a window of thirty years.
+const THIRTY_YEARS: f64 = 1e9;
 
 /// What one response says about the rate limit (service document, section 8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
         }
     }
     let limit = head.or(quota).filter(|limit| *limit >= 0.0)?;
-    let window = window.filter(|seconds| (0.001..=LONGEST).contains(seconds));
+    let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
     Some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
@@ -122,7 +122,7 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
 /// ago says nothing, and neither does a Unix time that far ahead: it is more likely a fault than meant.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     let seconds = match number(text) {
-        Some(delay) if delay < UNIX_TIMES => delay,
+        Some(delay) if delay < THIRTY_YEARS => delay,
         Some(moment) => {
             let near = |wait: &f64| wait.abs() <= LONGEST;
             let waits = [moment - now, moment / 1000.0 - now];

@@ -21,7 +21,7 @@ fn read(headers: &[(&'static str, &[u8])]) -> RateHeaders {
 #[test]
 fn limits() {
     let second = Some(Duration::from_secs(1));
-    let cases: [(&str, Option<u32>, Option<Duration>); 19] = [
+    let cases: [(&str, Option<u32>, Option<Duration>); 21] = [
         ("40", Some(40), None),
         (" 40 ", Some(40), None),
         ("40.0", Some(40), None),
@@ -32,6 +32,12 @@ fn limits() {
         ("10, 10;w=1, 1000;w=3600", Some(10), second),
         ("10, 1000;w=3600", Some(10), None),
         ("\"default\";q=40;w=1", Some(40), second),
+        (
+            "1000;w=604800",
+            Some(1000),
+            Some(Duration::from_secs(604_800)),
+        ),
+        ("1000;w=1000000000", Some(1000), None),
         ("40;w=", Some(40), None),
         ("40;w=0", Some(40), None),
         ("40;w=-1", Some(40), None),
