@@ -222,6 +222,24 @@ mod tests {
     }
 
     #[test]
+    fn another_encoding_is_named_and_other_parameters_are_no_part_of_it() {
+        for (kind, charset) in [
+            ("application/json", None),
+            ("application/json; charset=UTF-8", None),
+            ("application/json; Charset=\"utf-8\"; profile=x", None),
+            (
+                "text/plain;format=flowed; charset=ISO-8859-1",
+                Some("ISO-8859-1"),
+            ),
+        ] {
+            let mut answer = Answer::of_json("{}");
+            let header = (http::header::CONTENT_TYPE, kind.parse().unwrap());
+            answer.headers = std::sync::Arc::new([header].into_iter().collect());
+            assert_eq!(answer.foreign_charset(), charset, "{kind}");
+        }
+    }
+
+    #[test]
     fn a_value_that_imitates_the_message_is_not_shown() {
         for value in [
             "\"x, expected CANARY\"",
