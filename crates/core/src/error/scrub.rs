@@ -79,12 +79,10 @@ impl Scrubber {
     fn secret_at(&self, text: &str) -> Option<usize> {
         self.needles.iter().find_map(|needle| {
             let length = needle.len().min(text.len());
-            let (needle_head, head) = (
-                needle.as_bytes().get(..length)?,
-                text.as_bytes().get(..length)?,
-            );
             let enough = length == needle.len() || length >= SHORTEST_PIECE;
-            (enough && needle_head.eq_ignore_ascii_case(head)).then_some(length)
+            let mut pairs = needle.bytes().zip(text.bytes());
+            let same = enough && pairs.all(|(one, other)| one.eq_ignore_ascii_case(&other));
+            same.then_some(length)
         })
     }
 }
