@@ -1,18 +1,15 @@
 //! Judges an answer: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::{Again, Error, ErrorKind, Result, Scrubber, visible};
+use crate::error::{Again, Error, ErrorKind, Result, Scrubber};
 use crate::transport::Answer;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-/// The longest request id that is shown.
-const LONGEST_ID: usize = 128;
-
 impl Answer {
     /// The service's own name for the request, when it sent one.
-    pub(crate) fn request_id(&self) -> Option<String> {
+    fn request_id(&self) -> Option<String> {
         let text = self.headers.get("x-request-id")?.to_str().ok()?;
-        Some(visible(text).chars().take(LONGEST_ID).collect())
+        Some(text.to_owned())
     }
 
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
@@ -69,7 +66,7 @@ impl Answer {
             .get("location")
             .and_then(|value| value.to_str().ok());
         let url = location.and_then(|text| url::Url::parse(text).ok());
-        url.and_then(|url| url.host_str().map(|host| format!(" to {}", visible(host))))
+        url.and_then(|url| url.host_str().map(|host| format!(" to {host}")))
             .unwrap_or_default()
     }
 
@@ -106,19 +103,16 @@ impl Answer {
         }
     }
 
-    fn foreign_charset(&self) -> Option<String> {
-        let kind = self
-            .headers
-            .get("content-type")?
-            .to_str()
-            .ok()?
-            .to_ascii_lowercase();
-        let charset = kind
-            .split_once("charset=")?
-            .1
-            .trim_matches(['"', ' '])
-            .to_owned();
-        (!["utf-8", "utf8", "us-ascii"].contains(&charset.as_str())).then(|| visible(&charset))
+    /// The encoding that the answer says it has, where that is none we read.
+    fn foreign_charset(&self) -> Option<&str> {
+        let kind = self.headers.get("content-type")?.to_str().ok()?;
+        let charset = kind.split(';').find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let is_it = name.trim().eq_ignore_ascii_case("charset");
+            is_it.then(|| value.trim_matches(['"', ' ']))
+        })?;
+        let ours = |name: &&str| charset.eq_ignore_ascii_case(name);
+        (!["utf-8", "utf8", "us-ascii"].iter().any(ours)).then_some(charset)
     }
 
     /// The body as `T`.
@@ -126,7 +120,7 @@ impl Answer {
         from_json(self.object_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
     }
 
-    /// Adds to an error what this answer tells of itself.
+    /// Adds to an error what this answer tells of itself, and makes all of it fit to be shown.
     pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber) -> Error {
         let body = if error.kind() == ErrorKind::TokenResponse {
             None
@@ -134,8 +128,9 @@ impl Answer {
             scrubber.snippet(&self.body)
         };
         error
-            .with_request_id(self.request_id().map(|id| scrubber.scrub(&id)))
+            .with_request_id(self.request_id())
             .with_body(body)
+            .fit(scrubber)
     }
 }
 
@@ -163,10 +158,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
         format!("{place}: ")
     };
     match error.classify() {
-        Category::Data => Error::new(
-            ErrorKind::Schema,
-            format!("{at}{}", without_value(&error.to_string())),
-        ),
+        Category::Data => Error::new(ErrorKind::Schema, format!("{at}{}", without_value(error))),
         Category::Eof => Error::new(
             ErrorKind::Decode,
             format!(
@@ -187,15 +179,28 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     }
 }
 
-/// `invalid type: integer `5`, expected a string at line 1 column 2` as `an integer, expected a string`.
-fn without_value(text: &str) -> String {
-    let text = text.split(" at line ").next().unwrap_or(text);
-    let Some((what, expected)) = text.split_once(", expected ") else {
-        return visible(text);
-    };
-    let kind = what.split_once(": ").map_or(what, |(_, kind)| kind);
-    let kind = kind.split(['`', '"']).next().unwrap_or(kind).trim();
-    format!("found {kind}, expected {}", visible(expected))
+/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
+///
+/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
+/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
+fn without_value(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    // These quote nothing but the names that our own types give.
+    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
+        return text.to_owned();
+    }
+    let said = text
+        .strip_prefix("invalid type: ")
+        .or_else(|| text.strip_prefix("invalid value: "));
+    match said.and_then(|said| said.rsplit_once(", expected ")) {
+        Some((found, expected)) => {
+            let found = found.split(['`', '"']).next().unwrap_or_default();
+            format!("found {}, expected {expected}", found.trim())
+        }
+        None => "this is not of the expected form".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -215,6 +220,58 @@ mod tests {
         let error =
             from_json::<Contact>(r#"{"id":{"CANARY":1},"email":"CANARY"}"#, "").unwrap_err();
         assert!(!error.message().contains("CANARY"), "{error}");
+    }
+
+    #[test]
+    fn another_encoding_is_named_and_other_parameters_are_no_part_of_it() {
+        for (kind, charset) in [
+            ("application/json", None),
+            ("application/json; charset=UTF-8", None),
+            ("application/json; Charset=\"utf-8\"; profile=x", None),
+            (
+                "text/plain;format=flowed; charset=ISO-8859-1",
+                Some("ISO-8859-1"),
+            ),
+        ] {
+            let mut answer = Answer::of_json("{}");
+            let header = (http::header::CONTENT_TYPE, kind.parse().unwrap());
+            answer.headers = std::sync::Arc::new([header].into_iter().collect());
+            assert_eq!(answer.foreign_charset(), charset, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_imitates_the_message_is_not_shown() {
+        for value in [
+            "\"x, expected CANARY\"",
+            "\"CANARY at line 9\"",
+            "\"CANARY at line 1 column 9\"",
+            "\"CANARY: x`, expected `CANARY\"",
+            "\"\\\", expected CANARY\"",
+        ] {
+            let error = from_json::<u64>(value, "total").unwrap_err();
+            assert_eq!(error.message(), "total: found string, expected u64");
+        }
+    }
+
+    #[test]
+    fn of_words_that_are_not_known_none_is_shown() {
+        #[derive(Debug, serde::Deserialize)]
+        enum None {}
+        #[derive(Debug, serde::Deserialize)]
+        enum One {
+            #[serde(rename = "one")]
+            _One,
+        }
+        let wrong = r#""a: CANARY, expected CANARY""#;
+        let unheard_of = [
+            from_json::<None>(wrong, "").unwrap_err(),
+            from_json::<One>(wrong, "").unwrap_err(),
+            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
+        ];
+        for error in unheard_of {
+            assert_eq!(error.message(), "this is not of the expected form");
+        }
     }
 
     #[test]

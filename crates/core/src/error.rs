@@ -4,11 +4,15 @@ mod kind;
 mod scrub;
 
 pub use kind::ErrorKind;
+use scrub::KEPT;
+pub(crate) use scrub::Scrubber;
 pub use scrub::drives_terminal;
-pub(crate) use scrub::{Scrubber, visible};
 
 use std::fmt;
 use std::time::Duration;
+
+/// The longest request id that is shown, in bytes.
+const LONGEST_ID: usize = 128;
 
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -16,7 +20,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What went wrong, and where.
 ///
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever holds a secret, a
-/// token or a query string; of a response body at most 512 scrubbed bytes are kept.
+/// token or a query string; of a response body at most 512 scrubbed bytes are kept, and of a message
+/// that names what the service sent no more either.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -168,6 +173,19 @@ impl Error {
 
     pub(crate) fn with_body(mut self, body: Option<String>) -> Self {
         self.0.body = body;
+        self
+    }
+
+    /// The same error with a message and a request id that are fit to be shown, whatever the service put into them.
+    ///
+    /// Every error of a call or of a record leaves through here. Whoever makes one need not care, and must not cut:
+    /// only in a whole text are secrets found.
+    pub(crate) fn fit(mut self, scrubber: &Scrubber) -> Self {
+        let inner = &mut *self.0;
+        inner.message = scrubber.show(&inner.message, KEPT);
+        if let Some(id) = &mut inner.request_id {
+            *id = scrubber.show(id, LONGEST_ID);
+        }
         self
     }
 

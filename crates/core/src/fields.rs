@@ -54,7 +54,7 @@ impl RawRecord {
 
     fn read<T: DeserializeOwned>(&self, name: &str, raw: &str) -> Result<T> {
         let place = format!("record {} of the page: {name}", self.index());
-        from_json(raw, &place).map_err(|error| error.with_offset(self.page().offset))
+        from_json(raw, &place).map_err(|error| self.fault(error))
     }
 
     /// The error for a documented field that every record should carry and this one does not.
@@ -155,5 +155,24 @@ mod tests {
             (ErrorKind::Schema, Some(200))
         );
         assert!(error.message().contains("record 3") && error.message().contains("number"));
+    }
+
+    #[test]
+    fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
+        type Counts = std::collections::BTreeMap<String, u64>;
+        for name in ["\\u001b[2Jevil", "\\u202eevil", &"evil".repeat(100_000)] {
+            let record = record(&format!(r#"{{"counts":{{"{name}":"x"}}}}"#));
+            let whole = record.to::<std::collections::BTreeMap<String, Counts>>();
+            let errors = [
+                record.typed_field::<Counts>("counts").unwrap_err(),
+                whole.unwrap_err(),
+            ];
+            for error in errors {
+                let shown = format!("{error} {error:?}");
+                assert!(error.message().contains("evil"), "{shown}");
+                let drives = |letter| letter != '\n' && crate::drives_terminal(letter);
+                assert!(shown.len() < 1500 && !shown.contains(drives), "{shown:?}");
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ pub(crate) use text::PageText;
 pub(crate) use text::Texts;
 
 use crate::answer::{from_json, json_error};
-use crate::error::{Again, Error, ErrorKind, Result, visible};
+use crate::error::{Again, Error, ErrorKind, Result};
 use crate::json::{self, Member, Span};
 use crate::record::RawRecord;
 use crate::transport::Answer;
@@ -133,8 +133,11 @@ impl<'a> Members<'a> {
     }
 
     fn names<'m>(&self, members: impl IntoIterator<Item = &'m Member>) -> String {
-        let name = |member| visible(&self.name(member));
-        members.into_iter().map(name).collect::<Vec<_>>().join(", ")
+        let names: Vec<_> = members
+            .into_iter()
+            .map(|member| self.name(member))
+            .collect();
+        names.join(", ")
     }
 
     /// `success: false` is a failure, whatever the status (section 2).
@@ -170,7 +173,7 @@ impl<'a> Members<'a> {
             (several, _) => {
                 let names = self.names(several.iter().copied());
                 Err(schema(format!(
-                    "several arrays of objects: {names}; which holds the records is not known"
+                    "which array holds the records is not known; there are: {names}"
                 )))
             }
         }

@@ -1,7 +1,7 @@
 //! A record as the service sent it: a place in a page's text, shared and not copied.
 
 use crate::answer::from_json;
-use crate::error::Result;
+use crate::error::{Error, Result, Scrubber};
 use crate::page::PageText;
 #[cfg(feature = "arrow")]
 use crate::page::Texts;
@@ -66,7 +66,14 @@ impl RawRecord {
     /// `Schema`, naming the field, when a documented field is missing or of another type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
         let place = format!("record {} of the page", self.index);
-        from_json(self.as_str(), &place).map_err(|error| error.with_offset(self.page.offset))
+        from_json(self.as_str(), &place).map_err(|error| self.fault(error))
+    }
+
+    /// An error in reading this record, whose own names may be part of it.
+    pub(crate) fn fault(&self, error: Error) -> Error {
+        error
+            .with_offset(self.page.offset)
+            .fit(&Scrubber::default())
     }
 
     /// The page that it came in.

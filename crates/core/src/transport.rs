@@ -242,7 +242,7 @@ fn deepest_cause(error: &reqwest::Error) -> String {
         text = one.to_string();
         cause = one.source();
     }
-    crate::error::visible(&text)
+    text
 }
 
 /// Whether an error while reading a body is a lost connection, which the library calls "decode".

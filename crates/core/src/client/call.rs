@@ -92,21 +92,27 @@ impl Client {
             let Ok(answer) = tokio::time::timeout(left, answer).await else {
                 return Err(progress.out_of_time(operation));
             };
-            let outcome = answer.and_then(|answer| {
-                tracing::debug!(
-                    status = answer.status.as_u16(),
-                    bytes = answer.body.len(),
-                    "answered"
-                );
-                self.judge(&answer, call.operation, &read).map_err(|error| {
-                    let error = answer.describe(error, &self.scrubber(token.as_deref()));
-                    match call.operation.id == CREATE_TOKEN.id {
-                        // Whatever its status, its body may hold a token.
-                        true => error.with_body(None),
-                        false => error,
-                    }
-                })
-            });
+            let scrubber = || self.scrubber(token.as_deref());
+            let outcome = match answer {
+                Ok(answer) => {
+                    tracing::debug!(
+                        status = answer.status.as_u16(),
+                        bytes = answer.body.len(),
+                        "answered"
+                    );
+                    let judged = self.judge(&answer, call.operation, &read);
+                    judged.map_err(|error| {
+                        let error = answer.describe(error, &scrubber());
+                        match call.operation.id == CREATE_TOKEN.id {
+                            // Whatever its status, its body may hold a token.
+                            true => error.with_body(None),
+                            false => error,
+                        }
+                    })
+                }
+                // What the library says of a connection may quote the other end.
+                Err(error) => Err(error.fit(&scrubber())),
+            };
             let error = match outcome {
                 Ok(value) => {
                     self.retry().succeeded(progress.attempts);

@@ -4,15 +4,19 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use talentdata_types::Secret;
 
-/// How much of a body an error keeps, in bytes.
-const KEPT: usize = 512;
+/// How much foreign text an error keeps in one place, in bytes.
+pub(super) const KEPT: usize = 512;
 
 /// What stands where a secret stood.
 const REDACTED: &str = "[redacted]";
 
+/// Shorter pieces of a secret are too much like ordinary text.
+const SHORTEST_PIECE: usize = 8;
+
 /// Knows the forms in which a secret may come back in an answer.
 #[derive(Clone, Default)]
 pub(crate) struct Scrubber {
+    /// The longest first, which is the one meant where one form begins with another.
     needles: Vec<String>,
 }
 
@@ -27,8 +31,7 @@ impl Scrubber {
             }
             let json = serde_json::Value::from(plain).to_string();
             let url: String = url::form_urlencoded::byte_serialize(plain.as_bytes()).collect();
-            let spaced = url.replace('+', "%20");
-            needles.extend([lower_escapes(&url), lower_escapes(&spaced), spaced, url]);
+            needles.extend([url.replace('+', "%20"), url]);
             needles.push(json.trim_matches('"').to_owned());
             needles.push(json.trim_matches('"').replace('/', "\\/"));
             needles.extend(base64_forms(plain.as_bytes()));
@@ -39,41 +42,58 @@ impl Scrubber {
         Scrubber { needles }
     }
 
-    /// The text without the secrets.
-    pub(crate) fn scrub(&self, text: &str) -> String {
-        self.needles.iter().fold(text.to_owned(), |text, needle| {
-            text.replace(needle, REDACTED)
-        })
+    /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
+    ///
+    /// It is cut last, for half a secret is not known as one. Text behind the cut is not looked at.
+    pub(crate) fn show(&self, text: &str, most: usize) -> String {
+        let mut shown = String::new();
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let whole = shown.len();
+            let read = match self.secret_at(rest) {
+                Some(length) => {
+                    shown.push_str(REDACTED);
+                    length
+                }
+                None => {
+                    push_visible(&mut shown, letter);
+                    letter.len_utf8()
+                }
+            };
+            if shown.len() > most {
+                shown.truncate(whole);
+                break;
+            }
+            rest = rest.get(read..).unwrap_or_default();
+        }
+        shown
     }
 
     /// The beginning of a body, fit for an error; none when the body is empty.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
-        if body.is_empty() {
-            return None;
-        }
-        // A secret that straddles the cut is hidden too, so the scrubbing comes first.
-        let longest = self.needles.first().map_or(0, String::len);
-        let head = &body[..body.len().min(KEPT + longest)];
-        let text = visible(&self.scrub(&String::from_utf8_lossy(head)));
-        let mut end = text.len().min(KEPT);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        Some(text[..end].to_owned())
+        (!body.is_empty()).then(|| self.show(&String::from_utf8_lossy(body), KEPT))
+    }
+
+    /// The length of the secret that the text begins with. Large and small letters are the same here: a host's name
+    /// and percent escapes come in either. Where the text ends, a piece counts: it may have been cut before it came.
+    fn secret_at(&self, text: &str) -> Option<usize> {
+        self.needles.iter().find_map(|needle| {
+            let length = needle.len().min(text.len());
+            let enough = length == needle.len() || length >= SHORTEST_PIECE;
+            let mut pairs = needle.bytes().zip(text.bytes());
+            let same = enough && pairs.all(|(one, other)| one.eq_ignore_ascii_case(&other));
+            same.then_some(length)
+        })
     }
 }
 
-/// The text with control and direction-changing characters escaped, for terminals and logs.
-pub(crate) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\t' => out.push(' '),
-            _ if drives_terminal(letter) => out.extend(letter.escape_unicode()),
-            _ => out.push(letter),
-        }
+/// Adds a letter so that it can do nothing but be seen.
+fn push_visible(shown: &mut String, letter: char) {
+    match letter {
+        '\n' | '\t' => shown.push(' '),
+        _ if drives_terminal(letter) => shown.extend(letter.escape_unicode()),
+        _ => shown.push(letter),
     }
-    out
 }
 
 /// Whether a terminal that is shown this character may do something else than show it: a control
@@ -81,16 +101,6 @@ pub(crate) fn visible(text: &str) -> String {
 pub fn drives_terminal(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || turns
-}
-
-/// Percent escapes with small hexadecimal letters, as some encoders write them.
-fn lower_escapes(text: &str) -> String {
-    let mut pieces = text.split('%');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |done, piece| {
-        let (digits, rest) = piece.split_at_checked(2).unwrap_or((piece, ""));
-        format!("{done}%{}{rest}", digits.to_lowercase())
-    })
 }
 
 /// Base64 of the bytes at each of the three alignments, without the letters that neighbours share.
@@ -103,8 +113,7 @@ fn base64_forms(bytes: &[u8]) -> Vec<String> {
         let own = letters
             .get((shift * 8).div_ceil(6)..shifted.len() * 8 / 6)
             .unwrap_or_default();
-        // A shorter form would hide ordinary text.
-        if own.len() >= 8 {
+        if own.len() >= SHORTEST_PIECE {
             forms.push(own.replace('+', "-").replace('/', "_"));
             forms.push(own.to_owned());
         }
@@ -145,17 +154,48 @@ mod tests {
         let long = "\u{1b}[31mred \u{202e}".repeat(100);
         let shown = Scrubber::default().snippet(long.as_bytes()).unwrap();
         assert!(shown.len() <= KEPT && !shown.contains('\u{1b}') && !shown.contains('\u{202e}'));
+        assert_eq!(Scrubber::default().show("a\u{1b}b", 8), "a\\u{1b}b");
+        assert_eq!(Scrubber::default().show("a\u{1b}b", 6), "a");
+    }
+
+    /// A text of which each piece of eight letters holds a K, which is nowhere else.
+    fn secret(length: usize) -> String {
+        let text: String = (0..length.div_ceil(8))
+            .map(|n| format!("tK{n:06X}"))
+            .collect();
+        text[..length].to_owned()
     }
 
     #[test]
-    fn a_secret_across_the_cut_is_hidden() {
-        let scrubber = Scrubber::new([&Secret::new("CANARYCANARY")]);
-        let body = format!("{}CANARYCANARY tail", "x".repeat(KEPT - 6));
-        assert!(
-            !scrubber
-                .snippet(body.as_bytes())
-                .unwrap()
-                .contains("CANARY")
-        );
+    fn a_secret_that_comes_several_times_is_hidden_wherever_the_cut_is() {
+        for length in [12, 40, 1200, 16_000] {
+            let secret = secret(length);
+            let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);
+            for before in (0..KEPT).step_by(7) {
+                for times in [1, 2, 9] {
+                    let echo = format!("{} {secret} and", "x".repeat(before)).repeat(times);
+                    let shown = scrubber.snippet(echo.as_bytes()).unwrap();
+                    assert!(shown.len() <= KEPT, "{shown}");
+                    assert!(!shown.contains('K'), "{shown}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_in_a_text_that_was_cut_before_is_hidden() {
+        let secret = secret(1200);
+        let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);
+        let shown = scrubber.show(&format!("{secret} {}", &secret[..700]), KEPT);
+        assert_eq!(shown, format!("{REDACTED} {REDACTED}"));
+        assert_eq!(scrubber.show("a cat", KEPT), "a cat");
+    }
+
+    #[test]
+    fn a_secret_in_other_letters_is_hidden() {
+        let scrubber = Scrubber::new([&Secret::new("CANARY/Secret")]);
+        for text in ["canary/secret", "CANARY%2fSecret", "CANARY%2FSecret"] {
+            assert_eq!(scrubber.show(text, KEPT), REDACTED);
+        }
     }
 }

@@ -12,8 +12,10 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 /// Service document, section 8: seconds until the window resets.
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The longest wait, in seconds, that a server is believed to mean: one day.
+/// The longest wait, in seconds: one day. A longer one is taken as this.
 const LONGEST: f64 = 86_400.0;
+/// From here on a number of seconds is a Unix time: nobody means a wait or a window of thirty years.
+const THIRTY_YEARS: f64 = 1e9;
 
 /// What one response says about the rate limit (service document, section 8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +30,8 @@ pub struct RateHeaders {
     pub reset: Option<Duration>,
     /// Whether the reset was given in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
-    /// Time from receipt until a retry is welcome; goes before the reset (RFC 9110, section 10.2.3).
+    /// Time from receipt until a retry is welcome; the longest, where several are given. It goes before the reset
+    /// (RFC 9110, section 10.2.3).
     pub retry_after: Option<Duration>,
 }
 
@@ -40,8 +43,8 @@ impl RateHeaders {
         let date = lines(headers, &DATE).find_map(|line| httpdate::parse_http_date(line).ok());
         let now = seconds_since_epoch(date.unwrap_or(wall_now));
         let (limit, window) = limit(headers);
-        let reset = lines(headers, &RESET)
-            .filter_map(|line| Some((wait(line, now)?, !line.contains('.'))))
+        let reset = waits(headers, &RESET)
+            .filter_map(|item| Some((wait(item, now)?, !item.contains('.'))))
             .max_by_key(|(wait, _)| *wait);
         Self {
             limit,
@@ -54,8 +57,8 @@ impl RateHeaders {
                 .min(),
             reset: reset.map(|(wait, _)| wait),
             reset_is_integer: reset.is_some_and(|(_, integer)| integer),
-            retry_after: lines(headers, &RETRY_AFTER)
-                .filter_map(|line| wait(line, now))
+            retry_after: waits(headers, &RETRY_AFTER)
+                .filter_map(|item| wait(item, now))
                 .max(),
         }
     }
@@ -65,6 +68,14 @@ impl RateHeaders {
 fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).into_iter();
     values.filter_map(|value| value.to_str().ok().map(str::trim))
+}
+
+/// The waits that one header gives. Proxies join the lines of a header by commas, and an HTTP date has one of its own.
+fn waits<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    lines(headers, name).flat_map(|line| {
+        let date = httpdate::parse_http_date(line).is_ok();
+        line.split(move |letter| letter == ',' && !date)
+    })
 }
 
 /// A plain decimal number. Exponents, signs of plus, `inf` and `nan` have no place in these headers.
@@ -101,27 +112,30 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
         }
     }
     let limit = head.or(quota).filter(|limit| *limit >= 0.0)?;
-    let window = window.filter(|seconds| (0.001..=LONGEST).contains(seconds));
+    let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
     Some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
-/// A wait given in seconds, or as a moment (Unix seconds, Unix milliseconds or an HTTP date) within a day of `now`.
+/// A wait given in seconds, or as a moment: an HTTP date, or Unix seconds or milliseconds within a day of `now`.
+///
+/// A longer wait than a day counts as a day, and none where the moment has passed. A moment that passed more than a day
+/// ago says nothing, and neither does a Unix time that far ahead: it is more likely a fault than meant.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     let seconds = match number(text) {
-        Some(seconds) if (0.0..=LONGEST).contains(&seconds) => seconds,
-        Some(moment) => until(moment, now).or_else(|| until(moment / 1000.0, now))?,
-        None => until(
-            seconds_since_epoch(httpdate::parse_http_date(text).ok()?),
-            now,
-        )?,
+        Some(delay) if delay < THIRTY_YEARS => delay,
+        Some(moment) => {
+            let near = |wait: &f64| wait.abs() <= LONGEST;
+            let waits = [moment - now, moment / 1000.0 - now];
+            waits.into_iter().find(near)?.max(0.0)
+        }
+        None => {
+            let date = httpdate::parse_http_date(text).ok()?;
+            let wait = seconds_since_epoch(date) - now;
+            Some(wait).filter(|wait| *wait >= -LONGEST)?.max(0.0)
+        }
     };
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// Seconds until a moment that is at most a day away on either side; a moment that has passed is no wait.
-fn until(moment: f64, now: f64) -> Option<f64> {
-    let wait = moment - now;
-    (wait.abs() <= LONGEST).then_some(wait.max(0.0))
+    // A delay below 0 is no duration, and so counts as absent.
+    Duration::try_from_secs_f64(seconds.min(LONGEST)).ok()
 }
 
 fn seconds_since_epoch(time: SystemTime) -> f64 {

@@ -88,12 +88,12 @@ impl Default for GateSettings {
 }
 
 impl GateSettings {
-    /// What is believed at first about a server that counts to `limit` a window.
-    fn model(&self, limit: u32) -> Model {
+    /// What is believed at first about a server that counts to `limit` a `window`.
+    fn model(&self, limit: u32, window: Duration) -> Model {
         let limit = limit.max(1);
         // A cast from a float saturates, and so keeps a senseless share within the limit.
         let budget = ((f64::from(limit) * self.share) as u32).clamp(1, limit);
-        Model::new(limit, budget, self.window)
+        Model::new(limit, budget, window)
     }
 }
 
@@ -123,6 +123,8 @@ pub struct Ticket {
 #[derive(Debug)]
 pub struct Gate {
     settings: GateSettings,
+    /// The window that is paced by: that of the settings, or a longer one for less than one request in it.
+    window: Duration,
     ledger: Ledger,
     latency: Latency,
     rule: Rule,
@@ -139,10 +141,11 @@ impl Gate {
     pub fn new(settings: GateSettings) -> Self {
         Self {
             settings,
+            window: settings.window,
             ledger: Ledger::default(),
             latency: Latency::default(),
             rule: Rule::new(settings.seed),
-            model: settings.model(settings.limit),
+            model: settings.model(settings.limit, settings.window),
             sends: 0,
             responses: 0,
             lost: 0,
@@ -183,7 +186,7 @@ impl Gate {
             };
         }
         self.model.sent(now);
-        let id = self.ledger.send(now, self.settings.window);
+        let id = self.ledger.send(now, self.window);
         Ticket { id, sent: now }
     }
 
@@ -207,14 +210,15 @@ impl Gate {
         let sent = ticket.sent;
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
-        let window = self.settings.window;
-        let told_to_wait = self.rule.response(now, sent, status, headers, window);
+        let nought = self.settings.window;
+        let told_to_wait = self.rule.response(now, sent, status, headers, nought);
         if !self.settings.paced {
             return;
         }
         self.latency.add(now, now.saturating_sub(sent));
         self.adopt_limit(headers);
-        let own = self.ledger.sent_between(sent.saturating_sub(window), sent) as f64;
+        let from = sent.saturating_sub(self.window);
+        let own = self.ledger.sent_between(from, sent) as f64;
         if told_to_wait {
             self.model.shortage(now, sent, own, &self.latency);
         }
@@ -245,27 +249,32 @@ impl Gate {
             paused_exhausted,
             paused_refused,
             mode: self.model.mode(),
-            target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
+            target_rate: self.model.aim() / self.window.as_secs_f64(),
         }
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.
     fn rolling(&self) -> Time {
         let oldest = self.ledger.nth_last_sent(self.model.budget() as usize);
-        oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
+        oldest.map_or(Time::ZERO, |sent| sent + self.window)
     }
 
-    /// Takes on the limit that the server names, in requests per our window, where it is lower than the configured one.
-    /// What was learned under another limit is forgotten.
+    /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
+    /// window has of it, or where that is less than one, a window as long as one request takes. Parts of requests are
+    /// left unused. What was learned under another limit is forgotten.
     fn adopt_limit(&mut self, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
-        let window = self.settings.window.as_secs_f64();
-        let theirs = headers.window.map_or(window, |theirs| theirs.as_secs_f64());
+        // To keep a limit of none we could never ask again, not even whether it is still none.
+        let named = named.max(1);
+        let ours = self.settings.window;
+        let theirs = headers.window.unwrap_or(ours);
         // A cast from a float saturates.
-        let named = (f64::from(named) * window / theirs) as u32;
-        let limit = named.min(self.settings.limit).max(1);
-        if limit != self.model.limit() {
-            self.model = self.settings.model(limit);
+        let limit = (f64::from(named) * ours.as_secs_f64() / theirs.as_secs_f64()) as u32;
+        let limit = limit.min(self.settings.limit).max(1);
+        let window = ours.max(theirs / named);
+        if (limit, window) != (self.model.limit(), self.window) {
+            self.model = self.settings.model(limit, window);
+            self.window = window;
         }
     }
 }

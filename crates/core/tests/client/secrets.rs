@@ -1,8 +1,10 @@
-//! No log line, at any level of any library, holds the secret or the token.
+//! No log line, at any level of any library, and no error holds the secret or the token, whatever the service sends back.
 
-use crate::start;
+use crate::{fault, start};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
+use talentdata_core::Error;
 use talentdata_core::types::Resource;
 use talentdata_sandbox::{Options, limit::Policy};
 
@@ -60,4 +62,75 @@ async fn the_most_talkative_log_holds_no_secret() {
         "{text}"
     );
     assert!(!format!("{client:?}").contains(sandbox.client_secret()));
+}
+
+/// The error of a list, where the service has issued this token and answers so.
+async fn error_of(token: &str, reply: &Value) -> Error {
+    let (sandbox, client) = start(Options {
+        policy: Policy::Unlimited,
+        faults: true,
+        ..Options::default()
+    });
+    let issued = json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600});
+    let rules = [
+        json!({"match": {"path": "/v1/oauth/token"}, "reply": {"status": 200, "body": issued}}),
+        json!({"match": {"path": "/v1/contacts"}, "reply": reply}),
+    ];
+    fault::post_rules(sandbox.base_url(), &rules);
+    let contacts = client.resource(Resource::Contacts);
+    contacts.page(None, 0).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn an_error_shows_no_piece_of_a_token_that_the_service_sends_back() {
+    // Each piece of eight letters is another.
+    let token: String = (0..150).map(|n| format!("tK{n:06X}")).collect();
+    let page = |members: String| {
+        let pagination = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        json!({"status": 200, "body": format!("{{{members},{pagination}}}")})
+    };
+    let replies = [
+        json!({"status": 400, "body": format!("you sent {token} and {token}")}),
+        json!({"status": 400, "body": format!("you sent {token}").repeat(60)}),
+        json!({"status": 400, "headers": {"x-request-id": token}}),
+        json!({"status": 400, "headers": {"x-request-id": format!("{} {token}", "x".repeat(100))}}),
+        json!({"status": 302, "headers": {"location": format!("https://{token}.example/")}}),
+        json!({"status": 200, "headers": {"content-type": format!("text/plain;charset={token}")}}),
+        json!({"status": 200, "body": {token.as_str(): 1}}),
+        page(format!(r#""{token}":1,"{token}2":2"#)),
+        page(format!(r#""{token}":[{{}}],"{token}2":[{{}}]"#)),
+    ];
+    for reply in &replies {
+        let error = error_of(&token, reply).await;
+        let shown = format!("{error} {error:?}").to_lowercase();
+        for piece in token.to_lowercase().as_bytes().windows(8) {
+            let piece = std::str::from_utf8(piece).unwrap();
+            assert!(!shown.contains(piece), "{reply}: {shown}");
+        }
+        assert!(shown.contains("[redacted]"), "{reply}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_short_and_harmless_whatever_the_service_sends() {
+    let evil = "\u{1b}[2Jevil\u{202e}";
+    for reply in [
+        json!({"status": 200, "body": {evil: 1}}),
+        json!({"status": 200, "body": {"evil".repeat(500_000): 1}}),
+        json!({"status": 200, "body": {"pagination": {"total": evil}}}),
+        json!({"status": 400, "body": evil.repeat(1000)}),
+        json!({"status": 400, "headers": {"x-request-id": "evil".repeat(1000)}}),
+        json!({"status": 302, "headers": {"location": format!("https://{}/", "evil".repeat(1000))}}),
+        json!({"status": 200, "headers": {"content-type": format!("a/b;charset={}", "evil".repeat(1000))}}),
+    ] {
+        let error = error_of("token", &reply).await;
+        let line = error.to_string();
+        assert!(line.len() < 1000, "{line}");
+        let shown = format!("{line}{error:?}").replace('\n', "");
+        assert!(shown.len() < 2500, "{shown}");
+        assert!(
+            !shown.contains(talentdata_core::drives_terminal),
+            "{shown:?}"
+        );
+    }
 }

@@ -21,7 +21,7 @@ fn read(headers: &[(&'static str, &[u8])]) -> RateHeaders {
 #[test]
 fn limits() {
     let second = Some(Duration::from_secs(1));
-    let cases: [(&str, Option<u32>, Option<Duration>); 19] = [
+    let cases: [(&str, Option<u32>, Option<Duration>); 21] = [
         ("40", Some(40), None),
         (" 40 ", Some(40), None),
         ("40.0", Some(40), None),
@@ -32,6 +32,12 @@ fn limits() {
         ("10, 10;w=1, 1000;w=3600", Some(10), second),
         ("10, 1000;w=3600", Some(10), None),
         ("\"default\";q=40;w=1", Some(40), second),
+        (
+            "1000;w=604800",
+            Some(1000),
+            Some(Duration::from_secs(604_800)),
+        ),
+        ("1000;w=1000000000", Some(1000), None),
         ("40;w=", Some(40), None),
         ("40;w=0", Some(40), None),
         ("40;w=-1", Some(40), None),
@@ -77,12 +83,13 @@ fn remaining_counts() {
 }
 
 /// Waits in seconds, as a reset and as a `Retry-After` alike.
-const WAITS: [(&str, Option<f64>); 24] = [
+const WAITS: [(&str, Option<f64>); 33] = [
     ("1", Some(1.0)),
     ("0", Some(0.0)),
     ("0.5", Some(0.5)),
     ("86400", Some(86_400.0)),
-    ("86401", None),
+    ("86401", Some(86_400.0)),
+    ("999999999", Some(86_400.0)),
     ("1e3", None),
     ("-1", None),
     ("-10", None),
@@ -90,16 +97,24 @@ const WAITS: [(&str, Option<f64>); 24] = [
     ("nan", None),
     ("inf", None),
     ("", None),
-    ("2, 5", None),
+    ("2, 5", Some(5.0)),
+    ("5, 5", Some(5.0)),
+    ("5,", Some(5.0)),
+    ("x, 5", Some(5.0)),
+    ("-1, x", None),
+    ("2, 1767323050", Some(5.0)),
     ("1000000000", None),
     ("1000000000000", None),
     ("99999999999999999999999999999999999", None),
     ("1767323050", Some(5.0)),
     ("1767323040", Some(0.0)),
     ("1767323050000", Some(5.0)),
+    ("1767496000", None),
     ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0)),
     ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0)),
     ("Wed, 01 Jan 2020 00:00:00 GMT", None),
+    ("Sun, 04 Jan 2026 03:04:15 GMT", Some(86_400.0)),
+    ("Friday, 02-Jan-26 03:04:15 GMT", Some(10.0)),
     ("Fri, 01 Jan 100000 00:00:00 GMT", None),
     ("Zun, 99 Foo 2026 03:04:15 GMT", None),
 ];
@@ -139,7 +154,14 @@ fn the_longest_of_several_waits_counts() {
 
 #[test]
 fn a_whole_reset_is_told_from_a_fractional_one() {
-    for (text, integer) in [("1", true), ("0", true), ("0.000", false), ("x", false)] {
+    for (text, integer) in [
+        ("1", true),
+        ("0", true),
+        ("0.000", false),
+        ("0.5, 1", true),
+        ("1, 1.5", false),
+        ("x", false),
+    ] {
         let read = read(&[("x-ratelimit-reset", text.as_bytes())]);
         assert_eq!(read.reset_is_integer, integer, "{text:?}");
     }
