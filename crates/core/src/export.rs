@@ -64,7 +64,7 @@ impl Export {
     ///
     /// # Errors
     /// Those of the scan; `Io`, naming the file, also when another export is writing to it;
-    /// `InvalidArgument` when the checkpoint is of another export, naming what differs; `Cancelled`
+    /// `InvalidArgument` when the checkpoint is of another export, such as that of another client, naming what differs; `Cancelled`
     /// when stopped. The message says what is left to resume from.
     pub async fn run(
         &self,
@@ -76,7 +76,7 @@ impl Export {
             let message = "scan.resume: an export goes on from its checkpoint; leave it out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let mut output = Output::open(self, client.config().base_url())?;
+        let mut output = Output::open(self, client.config())?;
         let options = ScanOptions {
             resume: output.position(),
             ..self.scan.clone()

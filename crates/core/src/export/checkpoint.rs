@@ -5,7 +5,7 @@ use super::piece::Piece;
 use super::place::{Place, failed};
 use super::unfinished::Unfinished;
 use super::{Export, Format};
-use crate::config::BaseUrl;
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Consistency, Position, Receipt};
 use serde::{Deserialize, Serialize};
@@ -13,24 +13,27 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 
 /// Changes whenever a checkpoint of before can no longer be resumed from.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What an export asks for; only the same one can be resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Question {
     resource: String,
     base_url: String,
+    /// Whose list it is: at one address every client has its own. It is no secret.
+    client_id: Option<String>,
     format: Format,
     page_size: Option<u64>,
     consistency: Consistency,
 }
 
 impl Question {
-    pub(super) fn new(export: &Export, base_url: &BaseUrl) -> Self {
+    pub(super) fn new(export: &Export, config: &Config) -> Self {
         let most = export.resource.shape().max_limit;
         Question {
             resource: export.resource.name().to_owned(),
-            base_url: base_url.to_string(),
+            base_url: config.base_url().to_string(),
+            client_id: config.client_id().map(str::to_owned),
             format: export.format,
             page_size: export.scan.page_size.or(most),
             consistency: export.scan.consistency,
@@ -38,11 +41,13 @@ impl Question {
     }
 
     /// The names and values, for messages.
-    fn fields(&self) -> [(&'static str, String); 5] {
+    fn fields(&self) -> [(&'static str, String); 6] {
         let page_size = self.page_size.map(|size| size.to_string());
+        let client_id = self.client_id.clone();
         [
             ("resource", self.resource.clone()),
             ("base_url", self.base_url.clone()),
+            ("client_id", client_id.unwrap_or_else(|| "nobody".into())),
             ("format", self.format.to_string()),
             (
                 "page_size",
