@@ -6,6 +6,10 @@
 //! resumed one goes on from there; if the list has not changed, the file is byte for byte the same
 //! as if nothing had happened.
 //!
+//! The names of these files (`PATH.checkpoint.new` is one more) belong to an export from its beginning
+//! to its end. Where nothing is unfinished they have to be free, and no link at one of them is followed:
+//! files of somebody else are neither removed nor written to.
+//!
 //! A symbolic link stays one: what it points at is written. A pipe or a device is written to
 //! directly, like standard output, and without a checkpoint.
 
@@ -17,6 +21,7 @@ mod output;
 mod part;
 mod piece;
 mod place;
+mod strangers;
 mod unfinished;
 
 pub use format::Format;
@@ -63,9 +68,10 @@ impl Export {
     /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
     ///
     /// # Errors
-    /// Those of the scan; `Io`, naming the file, also when another export is writing to it;
-    /// `InvalidArgument` when the checkpoint is of another export, such as that of another client, naming what differs; `Cancelled`
-    /// when stopped. The message says what is left to resume from.
+    /// Those of the scan; `Io`, naming the file, also when another export is writing to it or the name
+    /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
+    /// that of another client, naming what differs; `Cancelled` when stopped. The message says what
+    /// is left to resume from.
     pub async fn run(
         &self,
         client: &Client,

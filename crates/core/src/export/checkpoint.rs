@@ -2,15 +2,15 @@
 
 use super::encoder::Columns;
 use super::piece::Piece;
-use super::place::{Place, failed};
+use super::place::{Place, create, failed, open};
 use super::unfinished::Unfinished;
 use super::{Export, Format};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Consistency, Position, Receipt};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Read, Write};
 
 /// Changes whenever a checkpoint of before can no longer be resumed from.
 const VERSION: u32 = 2;
@@ -98,11 +98,12 @@ impl Checkpoint {
             version: u32,
         }
         let path = place.checkpoint();
-        let text = match fs::read(&path) {
-            Ok(text) => text,
+        let mut text = Vec::new();
+        match open(&path).and_then(|mut file| file.read_to_end(&mut text)) {
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed("read", &path, &error)),
-        };
+        }
         let refuse = |why: String| {
             let message = format!("{} {why}; {}", path.display(), place.way_out());
             Error::new(ErrorKind::Io, message)
@@ -140,7 +141,7 @@ impl Checkpoint {
         let (path, next) = (place.checkpoint(), place.next_checkpoint());
         let text = serde_json::to_vec(self).map_err(io::Error::from);
         let written = text.and_then(|text| {
-            let mut file = File::create(&next)?;
+            let mut file = create(&next)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&next, &path)

@@ -108,11 +108,27 @@ async fn groups_of_an_earlier_export_do_not_stay() {
     let service = Service::start(30);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.jsonl");
-    for ending in [".part.1", ".part.2"] {
+    // With a gap, as a removal that was interrupted leaves.
+    for ending in [".part", ".part.1", ".part.2", ".part.11"] {
         fs::write(beside(&path, ending), "earlier").unwrap();
     }
     run(&export(&path), &service.client).await.unwrap();
     assert_eq!(names(folder.path()), ["out.jsonl"]);
+}
+
+#[tokio::test]
+async fn groups_that_the_end_of_an_export_has_left_do_not_stay() {
+    let service = Service::start(20_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let export = in_format(Format::Parquet, &path, 1000);
+    run_pages(&export, &service.client, 19).await.unwrap_err();
+    // It had its final name, and groups were being removed.
+    fs::remove_file(beside(&path, ".part")).unwrap();
+    fs::remove_file(beside(&path, ".part.1")).unwrap();
+    assert!(beside(&path, ".part.2").exists());
+    run(&export, &service.client).await.unwrap();
+    assert_eq!(names(folder.path()), ["out.parquet"]);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod kills;
 mod places;
 mod refusals;
 mod service;
+mod strangers;
 mod two_at_once;
 
 use service::Service;
