@@ -10,6 +10,9 @@
 //! to its end. Where nothing is unfinished they have to be free, and no link at one of them is followed:
 //! files of somebody else are neither removed nor written to.
 //!
+//! A file that is replaced hands on its mode, and until then no work file is open to more people. A new
+//! file has the mode that the umask gives.
+//!
 //! A symbolic link stays one: what it points at is written. A pipe or a device is written to
 //! directly, like standard output, and without a checkpoint.
 
@@ -17,6 +20,7 @@ mod checkpoint;
 mod encoder;
 mod format;
 mod groups;
+mod mode;
 mod output;
 mod part;
 mod piece;

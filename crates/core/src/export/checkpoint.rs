@@ -2,7 +2,7 @@
 
 use super::encoder::Columns;
 use super::piece::Piece;
-use super::place::{Place, create, failed, open};
+use super::place::{Place, failed, open};
 use super::unfinished::Unfinished;
 use super::{Export, Format};
 use crate::config::Config;
@@ -141,7 +141,7 @@ impl Checkpoint {
         let (path, next) = (place.checkpoint(), place.next_checkpoint());
         let text = serde_json::to_vec(self).map_err(io::Error::from);
         let written = text.and_then(|text| {
-            let mut file = create(&next)?;
+            let mut file = place.create(&next)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&next, &path)

@@ -1,6 +1,6 @@
 //! The file of an unfinished export: locked, cut back and synced.
 
-use super::place::{Place, create, failed};
+use super::place::{Place, failed};
 use crate::error::{Error, ErrorKind, Result};
 use same_file::Handle;
 use std::fs::{self, File, TryLockError};
@@ -33,7 +33,7 @@ impl Part {
             };
             let opened = match found {
                 true => File::options().read(true).write(true).open(&path),
-                false => create(&path),
+                false => place.create(&path),
             };
             let file = match opened {
                 // It went or came in between.

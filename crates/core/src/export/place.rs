@@ -1,5 +1,6 @@
 //! Where an export goes: the names of its files, and what is done to them as files.
 
+use super::mode::restrict;
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -81,6 +82,15 @@ impl Place {
         (self.group(number).file_name()? == name).then_some(number)
     }
 
+    /// Makes one of these, to write to and to read what was written. What is at its name is left
+    /// alone, above all a link, which may lead to somebody else's file.
+    pub(super) fn create(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        restrict(&mut options, &self.path);
+        options.open(path)
+    }
+
     /// How to be rid of an unfinished export that cannot be resumed.
     pub(super) fn way_out(&self) -> String {
         format!(
@@ -121,13 +131,6 @@ fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
-}
-
-/// Makes a work file, to write to and to read what was written. What is at its name is left alone,
-/// above all a link, which may lead to somebody else's file.
-pub(super) fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).open(path)
 }
 
 /// Opens a work file to read it; that is never a link, for the same reason.

@@ -7,9 +7,10 @@ use super::checkpoint::{Checkpoint, Question};
 use super::encoder::Encoder;
 use super::format::Layout;
 use super::groups::{join_groups, remove_groups, remove_groups_behind};
+use super::mode::take_over;
 use super::part::Part;
 use super::piece::Piece;
-use super::place::{Place, create, failed, remove};
+use super::place::{Place, failed, remove};
 use super::strangers::refuse_strangers;
 use crate::error::{Error, Result};
 use crate::scan::{Batch, Position, Receipt, Unknown};
@@ -83,7 +84,10 @@ impl Unfinished {
         }
         let path = self.written();
         let file = match self.layout {
-            Layout::Groups => create(&path).and_then(|file| self.group.insert(file).try_clone()),
+            Layout::Groups => {
+                let created = self.place.create(&path);
+                created.and_then(|file| self.group.insert(file).try_clone())
+            }
             Layout::Growing | Layout::Whole => self.part.file.try_clone(),
         };
         let file = file.map_err(|error| failed("create", &path, &error))?;
@@ -191,9 +195,9 @@ impl Unfinished {
                 join_groups(&self.place, self.kept_groups(), &self.part)?;
             }
         }
-        let synced = self.part.file.sync_all();
-        synced.map_err(|error| failed("write", &self.part.path, &error))?;
-        let path = &self.place.path;
+        let (file, path) = (&self.part.file, &self.place.path);
+        let ready = take_over(file, path).and_then(|()| file.sync_all());
+        ready.map_err(|error| failed("write", &self.part.path, &error))?;
         fs::rename(&self.part.path, path).map_err(|error| failed("create", path, &error))?;
         self.finished = true;
         self.place.sync_folder()?;

@@ -8,6 +8,7 @@ mod drift;
 mod formats;
 mod interruptions;
 mod kills;
+mod modes;
 mod places;
 mod refusals;
 mod service;
