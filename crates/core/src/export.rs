@@ -34,7 +34,8 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Completeness, Receipt, Scan, ScanOptions};
 use output::Output;
-use std::path::PathBuf;
+use place::Place;
+use std::path::{Path, PathBuf};
 use talentdata_types::Resource;
 
 /// Where the records go.
@@ -63,6 +64,15 @@ pub struct Export {
 }
 
 impl Export {
+    /// Whether a file at `path` would be one that this export writes, replaces or works with, by
+    /// whatever links and detours. Something else must not be written there.
+    pub fn uses(&self, path: &Path) -> bool {
+        match &self.target {
+            Target::File(target) => strangers::would_meet(&Place::at(target), path),
+            Target::Stdout => false,
+        }
+    }
+
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
     /// `progress` is told after each page; the receipt covers the runs that are resumed, too, but what

@@ -42,6 +42,11 @@ impl Place {
             }
             _ => {}
         }
+        Ok(Destination::File(Place::at(path)))
+    }
+
+    /// Where a name leads, be there a file or nothing.
+    pub(super) fn at(path: &Path) -> Self {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
             let Ok(target) = fs::read_link(&path) else {
@@ -49,7 +54,7 @@ impl Place {
             };
             path = folder_of(&path).join(target);
         }
-        Ok(Destination::File(Place { path }))
+        Place { path }
     }
 
     /// The unfinished data.
@@ -70,6 +75,13 @@ impl Place {
     /// The unfinished data of a format that is written in groups, from 1.
     pub(super) fn group(&self, number: usize) -> PathBuf {
         self.with(&format!(".part.{number}"))
+    }
+
+    /// Whether this, in the same folder, is the final name or that of a work file.
+    pub(super) fn takes(&self, name: &OsStr) -> bool {
+        let own = [self.part(), self.checkpoint(), self.next_checkpoint()];
+        let mut own = own.iter().chain([&self.path]);
+        own.any(|path| path.file_name() == Some(name)) || self.group_number(name).is_some()
     }
 
     /// Which group a name in the folder is that of.
