@@ -1,7 +1,8 @@
-//! Writes receipts of exports to a file, all at once or not at all.
+//! Writes receipts of exports to a file, all at once or not at all; a pipe or a device is written to as it is.
 
 use crate::ending::Ending;
 use crate::{names, output};
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use talentdata_core::export::Export;
@@ -59,6 +60,11 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn save(path: &Path, text: &str) -> std::io::Result<()> {
+    // A device that is replaced is no device any more, and root may do that.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut stream = OpenOptions::new().write(true).open(path)?;
+        return writeln!(stream, "{text}");
+    }
     let mut file = tempfile::Builder::new()
         .prefix(".talentdata-")
         .tempfile_in(folder(path))?;

@@ -1,7 +1,8 @@
-//! Where a receipt cannot be written, because an export writes there.
+//! Where a receipt can be written, and where not, because an export writes there.
 
 use crate::support::{Ended, against, names, records, run, sandbox};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use talentdata_core::ErrorKind;
@@ -97,4 +98,24 @@ fn a_receipt_may_lie_beside_what_an_export_writes() {
         let receipt = fs::read(folder.path().join(receipt)).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&receipt).is_ok());
     }
+}
+
+#[test]
+fn a_pipe_gets_the_receipt_and_stays_one() {
+    let sandbox = sandbox(records(&[("pools", 5)]));
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Open on both sides, so that neither waits for the other.
+    let both = fs::File::options().read(true).write(true).open(&pipe);
+    let mut reader = both.unwrap();
+    let ended = export(&sandbox, folder.path(), &["pools"], "new.jsonl", "pipe");
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert_eq!(names(folder.path()), ["new.jsonl", "pipe"]);
+    assert!(!fs::metadata(&pipe).unwrap().is_file());
+    let mut receipt = [0; 4096];
+    let length = reader.read(&mut receipt).unwrap();
+    let receipt: serde_json::Value = serde_json::from_slice(&receipt[..length]).unwrap();
+    assert_eq!(receipt["records"], 5);
 }
