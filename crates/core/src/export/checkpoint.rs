@@ -15,6 +15,9 @@ use std::io::{self, Read, Write};
 /// Changes whenever a checkpoint of before can no longer be resumed from.
 const VERSION: u32 = 2;
 
+/// A file that is larger is no checkpoint, which has some hundred kilobytes, and need not fill the memory.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// What an export asks for; only the same one can be resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Question {
@@ -99,7 +102,7 @@ impl Checkpoint {
         }
         let path = place.checkpoint();
         let mut text = Vec::new();
-        match open(&path).and_then(|mut file| file.read_to_end(&mut text)) {
+        match open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed("read", &path, &error)),

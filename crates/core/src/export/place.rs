@@ -145,7 +145,7 @@ fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Opens a work file to read it; that is never a link, for the same reason.
+/// Opens a work file to read it; a link is none, because it may lead anywhere.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     match fs::symlink_metadata(path)?.is_file() {
         true => File::open(path),
