@@ -48,7 +48,7 @@ pub(crate) struct Verb {
     #[arg(long)]
     resume: bool,
     /// Write what was done, and whether completeness is proven, to this file as JSON; of several
-    /// lists an array
+    /// lists an array. No export may write to the same file
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
     /// Whether pages overlap, so that records are complete even while the list changes
@@ -70,7 +70,7 @@ enum Consistency {
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let exports = verb.exports()?;
     let connection = connect(common)?;
-    verb.prepare()?;
+    verb.prepare(&exports)?;
     let to_stdout = verb.out == Path::new("-");
     let signals = Signals::take(to_stdout.then_some(PATIENCE))?;
     let progress = Rc::new(Progress::start(to_stdout, common.verbose > 0));
@@ -131,8 +131,9 @@ impl Verb {
             .collect())
     }
 
-    /// Makes the folder for several lists, and sees that the receipt has one, before hours are spent.
-    fn prepare(&self) -> Result<(), Error> {
+    /// Makes the folder for several lists, and sees that the receipt has a place of its own, before
+    /// hours are spent.
+    fn prepare(&self, exports: &[Export]) -> Result<(), Error> {
         if self.resources.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {
                 let shown = self.out.display();
@@ -142,7 +143,9 @@ impl Verb {
                 )
             })?;
         }
-        self.receipt.as_deref().map_or(Ok(()), receipts::check)
+        self.receipt
+            .as_deref()
+            .map_or(Ok(()), |path| receipts::check(path, exports))
     }
 
     /// The format asked for, in so many words or by the name of the one file.

@@ -38,14 +38,14 @@ impl Counts {
         }
     }
 
-    /// Lists that were read side by side, as one.
+    /// Lists that were read side by side, as one. Their totals are what a service claims, and may be anything.
     fn together(lists: impl IntoIterator<Item = Counts>) -> Self {
         lists
             .into_iter()
             .fold(Counts::default(), |all, list| Counts {
-                records: all.records + list.records,
-                total: all.total + list.total,
-                requests: all.requests + list.requests,
+                records: all.records.saturating_add(list.records),
+                total: all.total.saturating_add(list.total),
+                requests: all.requests.saturating_add(list.requests),
                 seconds: all.seconds.max(list.seconds),
             })
     }

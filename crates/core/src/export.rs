@@ -6,6 +6,13 @@
 //! resumed one goes on from there; if the list has not changed, the file is byte for byte the same
 //! as if nothing had happened.
 //!
+//! The names of these files (`PATH.checkpoint.new` is one more) belong to an export from its beginning
+//! to its end. Where nothing is unfinished they have to be free, and no link at one of them is followed:
+//! files of somebody else are neither removed nor written to.
+//!
+//! A file that is replaced hands on its mode, and until then no work file is open to more people. A new
+//! file has the mode that the umask gives.
+//!
 //! A symbolic link stays one: what it points at is written. A pipe or a device is written to
 //! directly, like standard output, and without a checkpoint.
 
@@ -13,10 +20,12 @@ mod checkpoint;
 mod encoder;
 mod format;
 mod groups;
+mod mode;
 mod output;
 mod part;
 mod piece;
 mod place;
+mod strangers;
 mod unfinished;
 
 pub use format::Format;
@@ -25,7 +34,8 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Receipt, Scan, ScanOptions};
 use output::Output;
-use std::path::PathBuf;
+use place::Place;
+use std::path::{Path, PathBuf};
 use talentdata_types::Resource;
 
 /// Where the records go.
@@ -54,6 +64,15 @@ pub struct Export {
 }
 
 impl Export {
+    /// Whether a file at `path` would be one that this export writes, replaces or works with, by
+    /// whatever links and detours. Something else must not be written there.
+    pub fn uses(&self, path: &Path) -> bool {
+        match &self.target {
+            Target::File(target) => strangers::would_meet(&Place::at(target), path),
+            Target::Stdout => false,
+        }
+    }
+
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
     /// `progress` is told after each page; the receipt covers the runs that are resumed, too, but what
@@ -63,9 +82,10 @@ impl Export {
     /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
     ///
     /// # Errors
-    /// Those of the scan; `Io`, naming the file, also when another export is writing to it;
-    /// `InvalidArgument` when the checkpoint is of another export, naming what differs; `Cancelled`
-    /// when stopped. The message says what is left to resume from.
+    /// Those of the scan; `Io`, naming the file, also when another export is writing to it or the name
+    /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
+    /// that of another client, naming what differs; `Cancelled` when stopped. The message says what
+    /// is left to resume from.
     pub async fn run(
         &self,
         client: &Client,
@@ -76,7 +96,7 @@ impl Export {
             let message = "scan.resume: an export goes on from its checkpoint; leave it out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let mut output = Output::open(self, client.config().base_url())?;
+        let mut output = Output::open(self, client.config())?;
         let options = ScanOptions {
             resume: output.position(),
             ..self.scan.clone()

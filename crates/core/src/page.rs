@@ -17,7 +17,7 @@ use talentdata_types::Pagination;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
 pub fn current_page(offset: u64, limit: u64) -> Option<u64> {
-    Some(offset.checked_div(limit)? + 1)
+    Some(offset.checked_div(limit)?.saturating_add(1))
 }
 
 /// How many pages `total` records make; none when `limit` is 0.
@@ -222,5 +222,15 @@ mod tests {
             assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
             assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
         }
+    }
+
+    #[test]
+    fn the_largest_numbers_are_counted_with() {
+        const MOST: u64 = u64::MAX;
+        assert_eq!(current_page(MOST, 1), Some(MOST));
+        assert_eq!(total_pages(MOST, 1), Some(MOST));
+        assert_eq!(next_offset(MOST, 1), MOST);
+        assert_eq!(previous_offset(0, MOST), 0);
+        assert_eq!((current_page(1, 0), total_pages(1, 0)), (None, None));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::{against, fault, program, records, requests, run, sandbox};
 use serde_json::json;
+use talentdata_core::ErrorKind;
 use talentdata_core::types::{CategoryName, Resource};
 use talentdata_sandbox::Options;
 
@@ -118,4 +119,36 @@ fn plan_counts_the_pages_that_an_export_takes() {
             serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         assert_eq!(receipt["pages"], pages, "{size} records, {most} a page");
     }
+}
+
+#[test]
+fn totals_without_bounds_are_added_up_without_an_overflow() {
+    let sandbox = sandbox(Options::default());
+    let lists = ["contacts", "vacancies", "pools"];
+    let total = i64::MAX;
+    let rules = lists.map(|list| {
+        let body = format!(
+            r#"{{"{list}":[{{"id":"a"}}],"pagination":{{"total":{total},"limit":1,"offset":0,"hasMore":false}}}}"#
+        );
+        json!({"match": {"path": format!("/v1/{list}")}, "reply": {"body": body}})
+    });
+    let script = json!({"rules": rules}).to_string();
+    crate::support::request(&sandbox, "POST", "/__faults", &script);
+    let plan = run(&mut against(&sandbox, &[&["plan"][..], &lists].concat()));
+    let sum = plan.stdout.lines().last().unwrap_or_default();
+    let shown = sum.contains(&u64::MAX.to_string());
+    assert!(plan.code == Some(0) && shown, "{plan:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = ["--out", folder.path().to_str().unwrap()];
+    let verb = [&["export"][..], &lists, &out].concat();
+    let export = run(&mut against(&sandbox, &verb));
+    // Each was read, and asked in vain for what it claims to have.
+    let code = ErrorKind::Paging.exit_code().into();
+    assert_eq!(export.code, Some(code), "{export:?}");
+    assert_eq!(
+        export.stderr.matches("asked for offset 1").count(),
+        3,
+        "{export:?}"
+    );
 }

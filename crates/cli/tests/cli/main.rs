@@ -7,6 +7,8 @@ mod export;
 mod failures;
 mod help;
 #[cfg(unix)]
+mod receipts;
+#[cfg(unix)]
 mod resume;
 mod sandbox;
 mod secrets;

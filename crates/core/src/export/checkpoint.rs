@@ -2,35 +2,41 @@
 
 use super::encoder::Columns;
 use super::piece::Piece;
-use super::place::{Place, failed};
+use super::place::{Place, failed, open};
 use super::unfinished::Unfinished;
 use super::{Export, Format};
-use crate::config::BaseUrl;
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Consistency, Position, Receipt};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Read, Write};
 
 /// Changes whenever a checkpoint of before can no longer be resumed from.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// A file that is larger is no checkpoint, which has some hundred kilobytes, and need not fill the memory.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// What an export asks for; only the same one can be resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Question {
     resource: String,
     base_url: String,
+    /// Whose list it is: at one address every client has its own. It is no secret.
+    client_id: Option<String>,
     format: Format,
     page_size: Option<u64>,
     consistency: Consistency,
 }
 
 impl Question {
-    pub(super) fn new(export: &Export, base_url: &BaseUrl) -> Self {
+    pub(super) fn new(export: &Export, config: &Config) -> Self {
         let most = export.resource.shape().max_limit;
         Question {
             resource: export.resource.name().to_owned(),
-            base_url: base_url.to_string(),
+            base_url: config.base_url().to_string(),
+            client_id: config.client_id().map(str::to_owned),
             format: export.format,
             page_size: export.scan.page_size.or(most),
             consistency: export.scan.consistency,
@@ -38,11 +44,13 @@ impl Question {
     }
 
     /// The names and values, for messages.
-    fn fields(&self) -> [(&'static str, String); 5] {
+    fn fields(&self) -> [(&'static str, String); 6] {
         let page_size = self.page_size.map(|size| size.to_string());
+        let client_id = self.client_id.clone();
         [
             ("resource", self.resource.clone()),
             ("base_url", self.base_url.clone()),
+            ("client_id", client_id.unwrap_or_else(|| "nobody".into())),
             ("format", self.format.to_string()),
             (
                 "page_size",
@@ -93,11 +101,12 @@ impl Checkpoint {
             version: u32,
         }
         let path = place.checkpoint();
-        let text = match fs::read(&path) {
-            Ok(text) => text,
+        let mut text = Vec::new();
+        match open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)) {
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed("read", &path, &error)),
-        };
+        }
         let refuse = |why: String| {
             let message = format!("{} {why}; {}", path.display(), place.way_out());
             Error::new(ErrorKind::Io, message)
@@ -135,7 +144,7 @@ impl Checkpoint {
         let (path, next) = (place.checkpoint(), place.next_checkpoint());
         let text = serde_json::to_vec(self).map_err(io::Error::from);
         let written = text.and_then(|text| {
-            let mut file = File::create(&next)?;
+            let mut file = place.create(&next)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&next, &path)

@@ -5,7 +5,7 @@ use super::encoder::Encoder;
 use super::place::{Destination, Place, failed};
 use super::unfinished::Unfinished;
 use super::{Export, Target};
-use crate::config::BaseUrl;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::scan::{Batch, Position, Receipt};
 use std::fs::OpenOptions;
@@ -34,7 +34,7 @@ enum To {
 impl Output {
     /// Finds the place and keeps others away from it. What an earlier export has left there stays
     /// until there is something to write.
-    pub(super) fn open(export: &Export, base_url: &BaseUrl) -> Result<Self> {
+    pub(super) fn open(export: &Export, config: &Config) -> Result<Self> {
         let shape = export.resource.shape();
         let mut encoder = Encoder::new(export.format, shape)?;
         let to = match &export.target {
@@ -49,7 +49,7 @@ impl Output {
                     To::Stream(Some(Box::new(stream)), path.display().to_string())
                 }
                 Destination::File(place) => {
-                    let question = Question::new(export, base_url);
+                    let question = Question::new(export, config);
                     let mut unfinished = Unfinished::open(place, question, export.format)?;
                     unfinished.begin(export.resume, &mut encoder)?;
                     To::File(Box::new(unfinished))

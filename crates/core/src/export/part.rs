@@ -3,7 +3,7 @@
 use super::place::{Place, failed};
 use crate::error::{Error, ErrorKind, Result};
 use same_file::Handle;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -31,11 +31,9 @@ impl Part {
                 }
                 found => found.is_ok(),
             };
-            let mut options = OpenOptions::new();
-            options.read(true).write(true);
             let opened = match found {
-                true => options.open(&path),
-                false => options.create_new(true).open(&path),
+                true => File::options().read(true).write(true).open(&path),
+                false => place.create(&path),
             };
             let file = match opened {
                 // It went or came in between.

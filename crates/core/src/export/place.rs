@@ -1,8 +1,9 @@
 //! Where an export goes: the names of its files, and what is done to them as files.
 
+use super::mode::restrict;
 use crate::error::{Error, ErrorKind, Result};
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,14 +42,19 @@ impl Place {
             }
             _ => {}
         }
+        Ok(Destination::File(Place::at(path)))
+    }
+
+    /// Where a name leads, be there a file or nothing.
+    pub(super) fn at(path: &Path) -> Self {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
             let Ok(target) = fs::read_link(&path) else {
                 break;
             };
-            path = folder(&path).join(target);
+            path = folder_of(&path).join(target);
         }
-        Ok(Destination::File(Place { path }))
+        Place { path }
     }
 
     /// The unfinished data.
@@ -71,6 +77,32 @@ impl Place {
         self.with(&format!(".part.{number}"))
     }
 
+    /// Whether this, in the same folder, is the final name or that of a work file.
+    pub(super) fn takes(&self, name: &OsStr) -> bool {
+        let own = [self.part(), self.checkpoint(), self.next_checkpoint()];
+        let mut own = own.iter().chain([&self.path]);
+        own.any(|path| path.file_name() == Some(name)) || self.group_number(name).is_some()
+    }
+
+    /// Which group a name in the folder is that of.
+    pub(super) fn group_number(&self, name: &OsStr) -> Option<usize> {
+        let stem = self.path.file_name()?.as_encoded_bytes();
+        let ending = name.as_encoded_bytes().strip_prefix(stem)?;
+        let number = ending.strip_prefix(b".part.")?;
+        let number: usize = std::str::from_utf8(number).ok()?.parse().ok()?;
+        // A number can be written in several ways, of which one is ours.
+        (self.group(number).file_name()? == name).then_some(number)
+    }
+
+    /// Makes one of these, to write to and to read what was written. What is at its name is left
+    /// alone, above all a link, which may lead to somebody else's file.
+    pub(super) fn create(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        restrict(&mut options, &self.path);
+        options.open(path)
+    }
+
     /// How to be rid of an unfinished export that cannot be resumed.
     pub(super) fn way_out(&self) -> String {
         format!(
@@ -86,13 +118,18 @@ impl Place {
         if !cfg!(unix) {
             return Ok(());
         }
-        let folder = folder(&self.path);
-        match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+        let folder = self.folder();
+        match File::open(folder).and_then(|folder| folder.sync_all()) {
             // Some file systems know no such thing for folders.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             Err(error) => Err(failed("sync", folder, &error)),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// The folder of all these.
+    pub(super) fn folder(&self) -> &Path {
+        folder_of(&self.path)
     }
 
     fn with(&self, ending: &str) -> PathBuf {
@@ -102,13 +139,21 @@ impl Place {
     }
 }
 
-fn folder(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
 }
 
-/// Removes a file; that it is gone already is as good.
+/// Opens a work file to read it; a link is none, because it may lead anywhere.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    match fs::symlink_metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+/// Removes a file, or a link itself; that it is gone already is as good.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

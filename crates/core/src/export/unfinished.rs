@@ -6,15 +6,16 @@ use super::Format;
 use super::checkpoint::{Checkpoint, Question};
 use super::encoder::Encoder;
 use super::format::Layout;
-use super::groups::{join_groups, remove_groups};
+use super::groups::{join_groups, remove_groups, remove_groups_behind};
+use super::mode::take_over;
 use super::part::Part;
 use super::piece::Piece;
 use super::place::{Place, failed, remove};
+use super::strangers::refuse_strangers;
 use crate::error::{Error, Result};
 use crate::scan::{Batch, Position, Receipt, Unknown};
 use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often a checkpoint is written: the work that a crash may cost.
@@ -52,7 +53,12 @@ struct Saved {
 
 impl Unfinished {
     /// Keeps others away from the file, and changes nothing yet.
+    ///
+    /// # Errors
+    /// `Io` when another export is writing to it, when the names of work files are taken by
+    /// something else, or when the system refuses.
     pub(super) fn open(place: Place, question: Question, format: Format) -> Result<Self> {
+        refuse_strangers(&place)?;
         Ok(Unfinished {
             part: Part::open(&place)?,
             place,
@@ -78,10 +84,10 @@ impl Unfinished {
         }
         let path = self.written();
         let file = match self.layout {
-            Layout::Groups => create(&path).and_then(|file| {
-                self.group = Some(file.try_clone()?);
-                Ok(file)
-            }),
+            Layout::Groups => {
+                let created = self.place.create(&path);
+                created.and_then(|file| self.group.insert(file).try_clone())
+            }
             Layout::Growing | Layout::Whole => self.part.file.try_clone(),
         };
         let file = file.map_err(|error| failed("create", &path, &error))?;
@@ -98,8 +104,8 @@ impl Unfinished {
             // First of all, because it speaks of data that are going to be overwritten.
             remove(&self.place.checkpoint())?;
             self.place.sync_folder()?;
-            remove_groups(&self.place)?;
         }
+        remove_groups_behind(&self.place, self.kept_groups())?;
         remove(&self.place.next_checkpoint())?;
         self.part.cut(self.kept_bytes())?;
         self.cleared = true;
@@ -136,13 +142,14 @@ impl Unfinished {
     fn end_group(&mut self, encoder: &mut Encoder) -> Result<()> {
         let path = self.written();
         encoder.finish().map_err(|error| self.named(error))?;
-        let Some(group) = self.group.take() else {
+        let Some(group) = &self.group else {
             return Ok(());
         };
         let length = group.sync_all().and_then(|()| group.metadata());
-        let piece = length.and_then(|metadata| Piece::of(&group, metadata.len()));
+        let piece = length.and_then(|metadata| Piece::of(group, metadata.len()));
         self.pieces
             .push(piece.map_err(|error| failed("write", &path, &error))?);
+        self.group = None;
         Ok(())
     }
 
@@ -185,16 +192,17 @@ impl Unfinished {
                     self.end_group(encoder)?;
                 }
                 self.clear()?;
-                join_groups(&self.place, self.pieces.len(), &self.part)?;
+                join_groups(&self.place, self.kept_groups(), &self.part)?;
             }
         }
-        let synced = self.part.file.sync_all();
-        synced.map_err(|error| failed("write", &self.part.path, &error))?;
-        let path = &self.place.path;
+        let (file, path) = (&self.part.file, &self.place.path);
+        let ready = take_over(file, path).and_then(|()| file.sync_all());
+        ready.map_err(|error| failed("write", &self.part.path, &error))?;
         fs::rename(&self.part.path, path).map_err(|error| failed("create", path, &error))?;
         self.finished = true;
         self.place.sync_folder()?;
-        remove_groups(&self.place)?;
+        // The checkpoint goes last, because it tells that the groups are ours.
+        remove_groups(&self.place, self.kept_groups())?;
         remove(&self.place.checkpoint())
     }
 
@@ -216,7 +224,8 @@ impl Unfinished {
         if self.part.found && !self.cleared {
             return format!("{part}, left by an earlier export, is as it was");
         }
-        let removed = remove_groups(&self.place).and_then(|()| remove(&self.part.path));
+        let removed = remove_groups(&self.place, self.kept_groups());
+        let removed = removed.and_then(|()| remove(&self.part.path));
         match removed {
             Ok(()) => format!("nothing is left behind{trouble}"),
             Err(error) => format!("nothing can be resumed, and {}", error.message()),
@@ -236,8 +245,7 @@ impl Unfinished {
         };
         // What is buffered may reach the file only before it is cut.
         encoder.close();
-        self.group = None;
-        if self.layout == Layout::Groups {
+        if self.group.take().is_some() {
             remove(&self.written())?;
         }
         outcome.and(self.part.cut(self.kept_bytes()))
@@ -248,6 +256,14 @@ impl Unfinished {
         match self.layout {
             Layout::Growing => self.pieces.first().map_or(0, |piece| piece.bytes),
             Layout::Groups | Layout::Whole => 0,
+        }
+    }
+
+    /// How many groups are kept.
+    fn kept_groups(&self) -> usize {
+        match self.layout {
+            Layout::Groups => self.pieces.len(),
+            Layout::Growing | Layout::Whole => 0,
         }
     }
 
@@ -264,11 +280,4 @@ impl Unfinished {
         let message = format!("{}: {}", self.written().display(), error.message());
         error.with_message(message)
     }
-}
-
-/// An empty file to write to, and to read what was written.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    let options = options.read(true).write(true).create(true).truncate(true);
-    options.open(path)
 }

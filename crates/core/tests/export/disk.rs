@@ -116,7 +116,7 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
 async fn a_disk_that_cannot_sync_is_an_error_and_then_resumed() {
     act_as_child().await;
     let service = Service::start(100);
-    let expected = service.lines().await;
+    let expected = service.lines();
     for failing in 0.. {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());

@@ -8,10 +8,10 @@ use talentdata_core::ErrorKind;
 use talentdata_core::export::{Export, Format};
 
 /// Large pages, so that large lists are soon through.
-fn in_format(format: Format, path: &Path, page_size: u64) -> Export {
+fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
-    export.scan.page_size = Some(page_size);
+    export.scan.page_size = Some(100);
     export
 }
 
@@ -29,7 +29,7 @@ fn ids_of_csv(text: &[u8]) -> Vec<String> {
 }
 
 async fn ids(service: &Service) -> Vec<String> {
-    let lines = service.lines().await;
+    let lines = service.lines();
     let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
     lines
         .lines()
@@ -42,20 +42,20 @@ async fn csv_goes_on_once_its_columns_are_decided() {
     let service = Service::start(2000);
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("alone.csv");
-    run(&in_format(Format::Csv, &alone, 150), &service.client)
+    run(&in_format(Format::Csv, &alone), &service.client)
         .await
         .unwrap();
     let expected = fs::read(&alone).unwrap();
     assert_eq!(ids_of_csv(&expected), ids(&service).await);
-    for pages in [1, 6, 7, 12, 14] {
+    for pages in [1, 10, 11, 18, 20] {
         let path = folder.path().join("out.csv");
-        let export = in_format(Format::Csv, &path, 150);
+        let export = in_format(Format::Csv, &path);
         let error = run_pages(&export, &service.client, pages)
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         // Before, it is not known what a line looks like.
-        let kept = pages >= 7;
+        let kept = pages >= 11;
         assert_eq!(beside(&path, ".part").exists(), kept, "{error}");
         let receipt = run(&export, &service.client).await.unwrap();
         assert_eq!(receipt.resumed, u64::from(kept));
@@ -71,11 +71,11 @@ async fn parquet_goes_on_behind_the_last_group() {
     let service = Service::start(8_700);
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("alone.parquet");
-    let export = in_format(Format::Parquet, &alone, 750);
+    let export = in_format(Format::Parquet, &alone);
     let receipt = run(&export, &service.client).await.unwrap();
     let path = folder.path().join("out.parquet");
-    let export = in_format(Format::Parquet, &path, 750);
-    let error = run_pages(&export, &service.client, 11).await.unwrap_err();
+    let export = in_format(Format::Parquet, &path);
+    let error = run_pages(&export, &service.client, 83).await.unwrap_err();
     assert!(error.message().contains("8192 records are kept"), "{error}");
     let left = [
         "alone.parquet",
@@ -108,7 +108,8 @@ async fn groups_of_an_earlier_export_do_not_stay() {
     let service = Service::start(30);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.jsonl");
-    for ending in [".part.1", ".part.2"] {
+    // With a gap, as a removal that was interrupted leaves.
+    for ending in [".part", ".part.1", ".part.2", ".part.11"] {
         fs::write(beside(&path, ending), "earlier").unwrap();
     }
     run(&export(&path), &service.client).await.unwrap();
@@ -116,12 +117,27 @@ async fn groups_of_an_earlier_export_do_not_stay() {
 }
 
 #[tokio::test]
+async fn groups_that_the_end_of_an_export_has_left_do_not_stay() {
+    let service = Service::start(20_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let export = in_format(Format::Parquet, &path);
+    run_pages(&export, &service.client, 191).await.unwrap_err();
+    // It had its final name, and groups were being removed.
+    fs::remove_file(beside(&path, ".part")).unwrap();
+    fs::remove_file(beside(&path, ".part.1")).unwrap();
+    assert!(beside(&path, ".part.2").exists());
+    run(&export, &service.client).await.unwrap();
+    assert_eq!(names(folder.path()), ["out.parquet"]);
+}
+
+#[tokio::test]
 async fn arrow_begins_afresh_and_leaves_nothing() {
     let service = Service::start(2000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.arrow");
-    let export = in_format(Format::Arrow, &path, 150);
-    for pages in [2, 9] {
+    let export = in_format(Format::Arrow, &path);
+    for pages in [2, 12] {
         let error = run_pages(&export, &service.client, pages)
             .await
             .unwrap_err();
@@ -145,7 +161,7 @@ async fn an_empty_list_is_a_table_without_rows() {
     let folder = tempfile::tempdir().unwrap();
     for format in Format::ALL {
         let path = folder.path().join(format!("out.{format}"));
-        run(&in_format(format, &path, 100), &service.client)
+        run(&in_format(format, &path), &service.client)
             .await
             .unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -166,7 +182,7 @@ async fn a_stream_gets_the_bytes_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     for format in Format::ALL {
         let path = folder.path().join("file");
-        run(&in_format(format, &path, 300), &service.client)
+        run(&in_format(format, &path), &service.client)
             .await
             .unwrap();
         let pipe = folder.path().join("pipe");
@@ -176,7 +192,7 @@ async fn a_stream_gets_the_bytes_of_the_file() {
             let pipe = pipe.clone();
             move || fs::read(pipe).unwrap()
         });
-        run(&in_format(format, &pipe, 300), &service.client)
+        run(&in_format(format, &pipe), &service.client)
             .await
             .unwrap();
         assert!(

@@ -9,7 +9,7 @@ use talentdata_core::scan::Completeness;
 #[tokio::test]
 async fn stopped_after_any_page_it_goes_on_to_the_same_bytes() {
     let service = Service::start(95);
-    let expected = service.lines().await;
+    let expected = service.lines();
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("alone.jsonl");
     let receipt = run(&export(&alone), &service.client).await.unwrap();
@@ -52,7 +52,7 @@ async fn stopped_after_every_page_it_comes_to_its_end() {
     assert!(runs >= 6, "{runs}");
     assert_eq!(receipt.resumed, runs);
     assert_eq!(receipt.records, 60);
-    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     );
     service.ask("DELETE", "/__faults", &json!(null));
     run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn what_was_begun_behind_the_checkpoint_is_dropped() {
     fs::write(&part, data).unwrap();
     fs::write(beside(&path, ".checkpoint.new"), "{\"version").unwrap();
     run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
     assert_eq!(names(folder.path()), ["out.jsonl"]);
 }
 

@@ -41,10 +41,8 @@ pub(super) async fn act_as_child() {
 pub(super) fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
-    match format {
-        Format::Jsonl => {}
-        Format::Parquet => export.scan.page_size = Some(250),
-        _ => export.scan.page_size = Some(1000),
+    if format != Format::Jsonl {
+        export.scan.page_size = Some(100);
     }
     export
 }
@@ -150,7 +148,7 @@ fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
 async fn a_full_disk_is_an_error_and_then_resumed() {
     act_as_child().await;
     let service = Service::start(400);
-    let expected = service.lines().await;
+    let expected = service.lines();
     let mut resumed = 0;
     for blocks in [0, 1, 2, 10, 11, 80, 160] {
         let folder = tempfile::tempdir().unwrap();

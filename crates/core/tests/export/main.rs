@@ -8,9 +8,11 @@ mod drift;
 mod formats;
 mod interruptions;
 mod kills;
+mod modes;
 mod places;
 mod refusals;
 mod service;
+mod strangers;
 mod two_at_once;
 
 use service::Service;

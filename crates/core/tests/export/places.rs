@@ -77,7 +77,7 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
     assert!(beside(&data, ".part").exists() && !data.exists());
     run(&export(&link), &service.client).await.unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert_eq!(fs::read_to_string(&data).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&data).unwrap(), service.lines());
     assert_eq!(names(folder.path()), ["data", "link", "second"]);
 }
 
@@ -92,7 +92,7 @@ async fn an_older_export_stays_until_the_new_one_is_whole() {
         .unwrap_err();
     assert_eq!(fs::read_to_string(&path).unwrap(), "older");
     run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
 }
 
 #[cfg(target_os = "linux")]
@@ -128,6 +128,6 @@ async fn a_pipe_is_written_to() {
         move || fs::read_to_string(pipe).unwrap()
     });
     run(&export(&pipe), &service.client).await.unwrap();
-    assert_eq!(reader.join().unwrap(), service.lines().await);
+    assert_eq!(reader.join().unwrap(), service.lines());
     assert_eq!(names(folder.path()), ["pipe"]);
 }

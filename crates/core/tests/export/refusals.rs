@@ -1,13 +1,14 @@
 //! Only an unfinished export of the same question, left as it was, is resumed.
 
+use super::service::client;
 use super::{Service, beside, export, run, run_pages};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use talentdata_core::ErrorKind;
 use talentdata_core::export::Export;
 use talentdata_core::scan::Consistency;
 use talentdata_core::types::Resource;
+use talentdata_core::{Client, ErrorKind};
 
 /// A service, and an export of it that was stopped.
 struct Stopped {
@@ -35,8 +36,14 @@ impl Stopped {
 
     /// Resuming is refused with this kind and in words that hold these, and changes nothing.
     async fn refuses(&self, export: &Export, kind: ErrorKind, words: &[&str]) {
+        let client = &self.service.client;
+        self.refuses_to(client, export, kind, words).await;
+    }
+
+    /// The same for another client.
+    async fn refuses_to(&self, client: &Client, export: &Export, kind: ErrorKind, words: &[&str]) {
         let before = contents(self.folder.path());
-        let error = run(export, &self.service.client).await.unwrap_err();
+        let error = run(export, client).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "without resume"];
         for word in words.iter().chain(&way_out) {
@@ -54,7 +61,7 @@ impl Stopped {
         assert_eq!(receipt.resumed, 0);
         assert_eq!(
             fs::read_to_string(self.path()).unwrap(),
-            self.service.lines().await
+            self.service.lines()
         );
         assert_eq!(contents(self.folder.path()).len(), 1);
     }
@@ -99,8 +106,18 @@ async fn another_question_is_refused_and_says_what_differs() {
     stopped
         .refuses(&other, invalid, &["consistency: ", "complete", "fast"])
         .await;
+    let sandbox = &stopped.service.sandbox;
+    let (here, id) = (sandbox.base_url(), sandbox.client_id());
+    let stranger = client(here, "another-company", sandbox.client_secret());
+    stopped
+        .refuses_to(
+            &stranger,
+            &stopped.export,
+            invalid,
+            &["client_id: ", id, "another-company"],
+        )
+        .await;
     stopped.edit(|checkpoint| checkpoint["export"]["base_url"] = "https://a.example".into());
-    let here = stopped.service.sandbox.base_url();
     let words = ["base_url: ", "https://a.example", here];
     stopped.refuses(&stopped.export, invalid, &words).await;
     stopped.starts_afresh(&stopped.export).await;
@@ -127,7 +144,7 @@ async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
             .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
             .await;
     }
-    for foreign in ["[]", "{\"version\":1}", "\0\u{fffd}"] {
+    for foreign in ["[]", "{\"version\":2}", "\0\u{fffd}"] {
         fs::write(&path, foreign).unwrap();
         stopped
             .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
@@ -156,7 +173,7 @@ async fn a_part_file_that_was_changed_is_refused() {
     run(&stopped.export, &stopped.service.client).await.unwrap();
     assert_eq!(
         fs::read_to_string(stopped.path()).unwrap(),
-        stopped.service.lines().await
+        stopped.service.lines()
     );
 }
 
@@ -168,7 +185,7 @@ async fn without_a_part_file_there_is_nothing_to_resume() {
     assert_eq!(receipt.resumed, 0);
     assert_eq!(
         fs::read_to_string(stopped.path()).unwrap(),
-        stopped.service.lines().await
+        stopped.service.lines()
     );
     assert_eq!(contents(stopped.folder.path()).len(), 1);
 }

@@ -31,6 +31,6 @@ async fn the_second_is_refused_while_the_first_runs() {
     };
     let (outcome, ()) = tokio::join!(running, refused);
     assert_eq!(outcome.unwrap().resumed, 0);
-    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
+    assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
     run(&second, &service.client).await.unwrap();
 }

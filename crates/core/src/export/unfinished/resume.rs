@@ -5,8 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::export::checkpoint::Checkpoint;
 use crate::export::encoder::Encoder;
 use crate::export::format::Layout;
-use crate::export::place::failed;
-use std::fs::File;
+use crate::export::place::{failed, open};
 use std::path::Path;
 use std::time::Instant;
 
@@ -51,7 +50,7 @@ impl Unfinished {
             let (path, missed) = match self.layout {
                 Layout::Groups => {
                     let path = self.place.group(number);
-                    let missed = File::open(&path).and_then(|file| piece.misses(&file));
+                    let missed = open(&path).and_then(|file| piece.misses(&file));
                     (path, missed)
                 }
                 Layout::Growing | Layout::Whole => {
