@@ -34,7 +34,7 @@ pub use headers::RateHeaders;
 use latency::Latency;
 use ledger::{Fate, Ledger};
 use model::Model;
-use rule::Rule;
+use rule::{Refusal, Rule};
 pub use stats::{GateStats, Mode};
 
 type Time = Duration;
@@ -211,7 +211,8 @@ impl Gate {
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
         let nought = self.settings.window;
-        let told_to_wait = self.rule.response(now, sent, status, headers, nought);
+        let refusal = Refusal::of(status, headers);
+        let told_to_wait = self.rule.response(now, sent, refusal, headers, nought);
         if !self.settings.paced {
             return;
         }
@@ -234,6 +235,8 @@ impl Gate {
                 refused: status == TOO_MANY_REQUESTS,
             };
             self.model.seen(&count, &self.ledger, &self.latency);
+        } else if refusal.is_none() {
+            self.model.served(now);
         }
     }
 

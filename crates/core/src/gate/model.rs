@@ -112,6 +112,11 @@ impl Model {
         }
     }
 
+    /// A request was served, and nothing said about what is left.
+    pub(super) fn served(&mut self, now: Time) {
+        self.universal.served(now);
+    }
+
     pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, latency: &Latency) {
         self.refill.seen(count, self.window);
         let now = count.received;

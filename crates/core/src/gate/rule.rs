@@ -9,12 +9,14 @@ use super::headers::RateHeaders;
 
 /// Base of the back-off when a refusal names no time: the window of the documented limit.
 const BLIND_BASE: f64 = 1.0;
-/// Base of the back-off on top of a time that was named: small, for the server knows better.
-const TOLD_BASE: f64 = 0.1;
+/// Base of the back-off on top of a time that was named, for the server knows better, and after a 503.
+const SHORT_BASE: f64 = 0.1;
 /// No back-off of our own is longer, in seconds.
 const LONGEST_BACKOFF: f64 = 16.0;
 /// The service is at ease again after this long without a refusal.
 const CALM: Duration = Duration::from_secs(2);
+/// The status of a service that cannot answer now (RFC 9110, section 15.6.4).
+const UNAVAILABLE: u16 = 503;
 /// Steps after which the back-off has reached its longest anyway.
 const MOST_STEPS: i32 = 10;
 
@@ -25,6 +27,26 @@ enum Cause {
     Exhausted,
     /// The server refused a request.
     Refused,
+}
+
+/// With what the server refused a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The status that the service document names.
+    TooMany,
+    /// Some gateways answer 503 in its place, then without the service's headers. It may as well be a fault that
+    /// passes at once.
+    Unavailable,
+}
+
+impl Refusal {
+    pub(super) fn of(status: u16, headers: &RateHeaders) -> Option<Self> {
+        match status {
+            super::TOO_MANY_REQUESTS => Some(Self::TooMany),
+            UNAVAILABLE if headers.remaining.is_none() => Some(Self::Unavailable),
+            _ => None,
+        }
+    }
 }
 
 /// When the documented rule lets the next request go.
@@ -66,17 +88,16 @@ impl Rule {
         &mut self,
         now: Time,
         sent: Time,
-        status: u16,
+        refusal: Option<Refusal>,
         headers: &RateHeaders,
         nought: Duration,
     ) -> bool {
         let told = headers.retry_after.or(headers.reset);
-        let refused = status == super::TOO_MANY_REQUESTS;
-        if !refused && sent > self.last_refusal + CALM {
+        if refusal.is_none() && sent > self.last_refusal + CALM {
             self.refusals_in_a_row = 0;
         }
         let cause = match headers.remaining {
-            _ if refused => Cause::Refused,
+            _ if refusal.is_some() => Cause::Refused,
             Some(0) => Cause::Exhausted,
             _ => return false,
         };
@@ -84,23 +105,27 @@ impl Rule {
         let wait = match told {
             Some(wait) if wait.is_zero() && vague => nought,
             Some(wait) => wait,
+            None if refusal == Some(Refusal::Unavailable) => Duration::ZERO,
             None => nought,
         };
         let wait = match cause {
             Cause::Exhausted => wait,
-            Cause::Refused => wait.max(self.back_off(now, sent, told.is_some())),
+            Cause::Refused => {
+                let short = told.is_some() || refusal == Some(Refusal::Unavailable);
+                wait.max(self.back_off(now, sent, short))
+            }
         };
         self.pause(now, wait, cause);
         true
     }
 
     /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(&mut self, now: Time, sent: Time, told: bool) -> Duration {
+    fn back_off(&mut self, now: Time, sent: Time, short: bool) -> Duration {
         if self.refusals_in_a_row == 0 || sent > self.last_refusal {
             self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
             self.last_refusal = now;
         }
-        let base = if told { TOLD_BASE } else { BLIND_BASE };
+        let base = if short { SHORT_BASE } else { BLIND_BASE };
         let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
         let jitter = 0.5 + 0.5 * self.rng.f64();
         Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)

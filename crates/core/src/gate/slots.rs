@@ -19,6 +19,16 @@ const FEWEST: f64 = 2.0;
 const FEWEST_FIRST: f64 = 4.0;
 /// Counts for less than this part of the slots say nothing about the rest.
 const TELLING: f64 = 0.1;
+/// Where no counts are shown, slots that come back each window without a refusal.
+const UNSHOWN_GROWTH: f64 = 0.5;
+/// Or this part of those that the last refusal cost, if that is more.
+const UNSHOWN_RETURN: f64 = 0.15;
+/// But not as many as were too much then, by this many,
+const UNSHOWN_MARGIN: f64 = 2.0;
+/// until so long has passed, doubled each time that it was too much again.
+const UNSHOWN_HOLD: Duration = Duration::from_secs(8);
+/// Doublings of that, at most.
+const MOST_TRIES: u32 = 3;
 /// Windows that must agree before slots grow.
 const AGREEING: usize = 3;
 /// The part of the room seen that is taken at a time.
@@ -43,6 +53,10 @@ pub(super) struct Slots {
     guard: Guard,
     last_shortage: Time,
     failed_at: f64,
+    /// The slots there were at the last shortage.
+    before: f64,
+    /// How often in a row more was tried without success.
+    tries: u32,
     failures: u32,
     held_until: Time,
     current: Span,
@@ -70,6 +84,8 @@ impl Slots {
             guard: Guard::default(),
             last_shortage: Time::ZERO,
             failed_at: f64::INFINITY,
+            before: most,
+            tries: 0,
             failures: 0,
             held_until: Time::ZERO,
             current: Span::default(),
@@ -101,7 +117,11 @@ impl Slots {
         if sent <= self.last_shortage {
             return; // seen before, by a request that was under way together with this one
         }
+        if now >= self.tried_again_at() {
+            self.tries += 1;
+        }
         self.last_shortage = now;
+        self.before = self.slots;
         let own = own - LEFT_ALONE;
         let alone = OWN_PART * self.limit;
         if own >= alone {
@@ -137,6 +157,32 @@ impl Slots {
             self.current.counts += 1;
             self.current.least = self.current.least.min(count.remaining);
         }
+    }
+
+    /// A request was served that says nothing of what is left. Once a window's length some slots come back: up to what
+    /// was too much the last time, and only after a while beyond it.
+    pub(super) fn served(&mut self, now: Time, window: Duration) {
+        if now < self.current.begun + window || now < self.last_shortage + window {
+            return;
+        }
+        self.current.begun = now;
+        // The caution of the beginning stays, for nothing would show that it was not needed.
+        let most = (self.most - CAUTION).max(FEWEST);
+        let most = if now < self.tried_again_at() {
+            most.min(self.before - UNSHOWN_MARGIN)
+        } else {
+            most
+        };
+        if self.slots > self.before + UNSHOWN_MARGIN {
+            self.tries = 0;
+        }
+        let growth = UNSHOWN_GROWTH.max(UNSHOWN_RETURN * (self.before - self.slots));
+        self.slots = (self.slots + growth).min(most).max(self.slots);
+    }
+
+    /// When more slots are tried than were too much the last time, where no counts are shown.
+    fn tried_again_at(&self) -> Time {
+        self.last_shortage + UNSHOWN_HOLD * (1 << self.tries.min(MOST_TRIES))
     }
 
     fn grow(&mut self, now: Time, spread: f64, window: Duration) {

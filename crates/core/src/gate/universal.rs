@@ -59,6 +59,11 @@ impl Universal {
         self.slots.seen(count, self.window, latency.spread());
     }
 
+    /// A request was served, and nothing said about what is left.
+    pub(super) fn served(&mut self, now: Time) {
+        self.slots.served(now, self.window);
+    }
+
     /// The server counts in fixed windows.
     pub(super) fn fixed_windows(&mut self) {
         self.slots.take_all();

@@ -169,6 +169,7 @@ fn goals_with_gateways_of_their_own_mind() {
         (Policy::SlidingLog, Quirk::Nodes(3), none, 0.97, 0.0),
         (Policy::SlidingLog, Quirk::CountsRefused, none, 0.92, 0.0),
         (Policy::SlidingLog, Quirk::Silent, none, 0.9, 0.0),
+        (Policy::SlidingLog, Quirk::Unavailable, none, 0.9, 0.0),
         (Policy::TokenBucket, Quirk::OnlyRetryAfter, none, 0.9, 0.0),
     ];
     for (policy, quirk, processing, goal, most_refused) in cases {
@@ -182,5 +183,26 @@ fn goals_with_gateways_of_their_own_mind() {
         let rest = format!("{:.2} % refused", 100.0 * refused);
         reach(&row, mean(&runs, Outcome::share), goal, &rest);
         assert!(refused <= most_refused, "{row}: {refused:.4} refused");
+    }
+}
+
+/// Where a refusal is all that is ever shown, by whatever status, what others have left is found out by trying.
+#[test]
+fn goals_where_no_counts_are_shown() {
+    for quirk in [Quirk::Silent, Quirk::OnlyRetryAfter, Quirk::Unavailable] {
+        let mut scenario = Scenario::new(Policy::SlidingLog, ResetRounding::Up, 20);
+        scenario.quirk = quirk;
+        scenario.until = Duration::from_secs(60);
+        scenario.others = Others::Steady(10.0);
+        let beside = runs(&scenario);
+        let refused = total(&beside, |run| run.refused) / total(&beside, |run| run.stats.sends);
+        let share = mean(&beside, |run| run.share_between(20, 60)) / 0.75;
+        let rest = format!("{:.2} % refused", 100.0 * refused);
+        reach(&format!("of what is left, {quirk:?}"), share, 0.85, &rest);
+        assert!(refused <= 0.005, "{quirk:?}: {refused:.4} refused");
+        scenario.others = Others::Poisson(10.0);
+        scenario.others_during.1 = Duration::from_secs(8);
+        let share = mean(&runs(&scenario), |run| run.share_between(40, 60));
+        reach(&format!("once others are gone, {quirk:?}"), share, 0.9, "");
     }
 }

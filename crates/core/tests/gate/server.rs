@@ -24,6 +24,8 @@ pub(crate) enum Quirk {
     OnlyRetryAfter,
     /// No rate headers at all.
     Silent,
+    /// None, and 503 for a refusal.
+    Unavailable,
     /// Headers that have nothing to do with the truth.
     Lies,
     /// Headers that are not numbers.
@@ -111,7 +113,7 @@ impl Server {
                 decision.reset = probe.reset;
             }
             Quirk::CountsLate if decision.admitted => self.counted.push(now),
-            Quirk::Silent => return HeaderMap::new(),
+            Quirk::Silent | Quirk::Unavailable => return HeaderMap::new(),
             Quirk::OnlyRetryAfter => {
                 let refused = (!decision.admitted).then_some(("retry-after", "1".to_owned()));
                 return map(refused);

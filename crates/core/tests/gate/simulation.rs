@@ -10,7 +10,7 @@ use talentdata_core::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
 
 use crate::referee::Referee;
 use crate::scenario::{LIMIT, Others, Outcome, Scenario};
-use crate::server::{Server, Verdict};
+use crate::server::{Quirk, Server, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -219,7 +219,11 @@ impl World {
             .expect("decided on before")
             .decision
             .admitted;
-        let status = if admitted { 200 } else { 429 };
+        let status = match self.scenario.quirk {
+            _ if admitted => 200,
+            Quirk::Unavailable => 503,
+            _ => 429,
+        };
         let wall = SystemTime::UNIX_EPOCH + self.epoch + self.now;
         let headers = RateHeaders::read(&request.headers, wall);
         self.referee.receives(self.now, !admitted, &headers);
