@@ -42,11 +42,17 @@ impl<'a> Object<'a> {
         self.value(key, |out| integer(out, number));
     }
 
-    /// `0.` and 17 digits, more than a double tells apart.
+    /// A number below 1: mostly of four digits, now and then of 17, more than a double tells apart.
     pub(crate) fn fraction(&mut self, key: &str, dice: &mut Dice) {
         self.value(key, |out| {
             out.extend_from_slice(b"0.");
-            padded(out, dice.below(100_000_000_000_000_000), 17);
+            let digits = dice.below(100_000_000_000_000_000);
+            if digits.is_multiple_of(50) {
+                padded(out, digits, 17);
+            } else {
+                padded(out, digits / 9 % 1000, 3);
+                integer(out, 1 + digits % 9);
+            }
         });
     }
 
