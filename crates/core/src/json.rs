@@ -4,7 +4,9 @@ mod joints;
 mod outline;
 mod reader;
 
-pub(crate) use outline::{Fields, Item, Layout, Member, Outline, Span, outline};
+pub(crate) use outline::{
+    Fields, Item, Layout, MOST_FIELDS, MOST_ITEMS, Member, Outline, Span, outline,
+};
 
 use reader::Text;
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ pub(crate) use text::Texts;
 
 use crate::answer::{from_json, json_error};
 use crate::error::{Again, Error, ErrorKind, Result};
-use crate::json::{self, Member, Span};
+use crate::json::{self, MOST_FIELDS, MOST_ITEMS, Member, Span};
 use crate::record::RawRecord;
 use crate::transport::Answer;
 use serde::de::IgnoredAny;
@@ -101,7 +101,12 @@ fn schema(message: String) -> Error {
 fn fault(text: &str) -> Error {
     match serde_json::from_str::<IgnoredAny>(text) {
         Err(error) => json_error(&error, ""),
-        Ok(_) => Error::new(ErrorKind::Decode, "the JSON is nested too deeply"),
+        Ok(_) => Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the JSON is nested too deeply, or has more than {MOST_ITEMS} records or {MOST_FIELDS} fields in one"
+            ),
+        ),
     }
 }
 

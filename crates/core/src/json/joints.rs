@@ -39,6 +39,11 @@ struct Step<'a> {
 }
 
 impl<'a> Joints<'a> {
+    /// Whether so many joints are known that names must be data.
+    pub(super) fn is_full(&self) -> bool {
+        self.steps.len() > MOST
+    }
+
     /// A place where objects begin.
     pub(super) fn begin(&mut self) -> u32 {
         self.push(b"", Span::default(), NONE, NONE)
@@ -47,7 +52,7 @@ impl<'a> Joints<'a> {
     /// Where the records of an array begin, which may so far have begun at `begin`.
     #[inline]
     pub(super) fn again(&mut self, begin: u32) -> u32 {
-        if self.steps.len() <= MOST {
+        if !self.is_full() {
             return begin;
         }
         self.steps.clear();

@@ -12,6 +12,11 @@ use memchr::memchr2;
 /// Room is made for so many items at most before they are seen.
 const MOST_EXPECTED: usize = 1000;
 
+/// More records in an answer than this are refused: a page was asked for, and what is noted of each takes memory.
+pub(crate) const MOST_ITEMS: usize = 100_000;
+/// So are more fields in a record, for the same reason.
+pub(crate) const MOST_FIELDS: usize = 10_000;
+
 /// A piece of a text of at most 4 GiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -74,7 +79,7 @@ pub(crate) struct Fields {
     pub(crate) values: u32,
 }
 
-/// Outlines a text that is a JSON object; `None` when it is anything else.
+/// Outlines a text that is a JSON object; `None` when it is anything else, or has more than may be.
 pub(crate) fn outline(text: &str) -> Option<Outline> {
     u32::try_from(text.len()).ok()?;
     let text = Text(text.as_bytes());
@@ -134,6 +139,9 @@ impl<'a> Pass<'a> {
                 self.expect(&mut items, end - at, fields);
             }
             let json = span(at, end);
+            if items.len() == MOST_ITEMS {
+                return None;
+            }
             items.push(Item { json, fields });
             (at, more) = text.more(end, b']')?;
         }
@@ -166,6 +174,7 @@ impl<'a> Pass<'a> {
         depth: usize,
     ) -> Option<(usize, u32)> {
         let text = self.text;
+        let first = self.outline.values.len();
         let mut step = begin;
         loop {
             let (next, value) = match self.joints.follow(text, step, at) {
@@ -189,6 +198,9 @@ impl<'a> Pass<'a> {
             step = next;
             at = self.value(value, step, depth + 1)?;
             if RECORD {
+                if self.outline.values.len() - first == MOST_FIELDS {
+                    return None;
+                }
                 self.outline.values.push(span(value, at));
             }
         }
@@ -210,6 +222,10 @@ impl<'a> Pass<'a> {
             return None;
         }
         if self.text.byte(at)? == b'{' {
+            if self.joints.is_full() {
+                // Names used as data: to remember them would be of no use, and take more memory than they do.
+                return self.text.value(at, depth);
+            }
             let begin = self.joints.inside(step);
             let (end, _) = self.object::<false>(at, begin, depth)?;
             return Some(end);

@@ -264,3 +264,23 @@ proptest! {
         prop_assert_eq!(accepts(&damaged), library_accepts(&damaged), "{}", damaged);
     }
 }
+
+#[test]
+fn what_would_take_much_more_memory_than_its_text_is_refused() {
+    let fields = |count| -> String {
+        let fields = (0..count).map(|name| format!("\"{name}\":1"));
+        fields.collect::<Vec<_>>().join(",")
+    };
+    let record = |fields: String| format!("{{\"rows\":[{{{fields}}}]}}");
+    assert!(accepts(&record(fields(MOST_FIELDS))));
+    assert!(!accepts(&record(fields(MOST_FIELDS + 1))));
+    let rows = |count| format!("{{\"rows\":[{}]}}", vec!["{}"; count].join(","));
+    assert!(accepts(&rows(MOST_ITEMS)));
+    assert!(!accepts(&rows(MOST_ITEMS + 1)));
+    // Within a value they may be many; from some thousands on they are merely passed over.
+    let inside = format!("\"x\":{{{}}},\"y\":{{\"a\":1}}", fields(100_000));
+    assert!(accepts(&record(inside.clone())));
+    assert!(!accepts(&record(
+        inside.replace("\"99999\":1", "\"99999\":")
+    )));
+}
