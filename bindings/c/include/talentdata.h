@@ -898,7 +898,7 @@ talentdata_text talentdata_library_version(void);
  * For a connection to be made, in milliseconds; 5000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0
+ * @param milliseconds the deadline, above 0 and at most a day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
@@ -909,7 +909,7 @@ talentdata_error *talentdata_config_set_connect_timeout_ms(talentdata_config *co
  * Between two pieces of an answer, in milliseconds; 20000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0
+ * @param milliseconds the deadline, above 0 and at most a day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
@@ -920,7 +920,7 @@ talentdata_error *talentdata_config_set_idle_timeout_ms(talentdata_config *confi
  * For one attempt, from sending to the last byte, in milliseconds; 60000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0
+ * @param milliseconds the deadline, above 0 and at most a day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
@@ -931,7 +931,7 @@ talentdata_error *talentdata_config_set_attempt_timeout_ms(talentdata_config *co
  * For a whole call: waiting for the budget, attempts and back-off together, in milliseconds; 300000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0
+ * @param milliseconds the deadline, above 0 and at most a day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
@@ -961,7 +961,7 @@ talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
                                                     uint64_t milliseconds);
 
 /**
- * The part of the company's budget of requests that a client may use, above 0 up to 1; 1 by default.
+ * The part of the company's budget of requests that a client may use, from 0.025 (one request a second) up to 1; 1 by default.
  *
  * @param config the settings to change
  * @param share the part
@@ -1037,7 +1037,7 @@ talentdata_error *talentdata_scan_options_set_consistency(talentdata_scan_option
  * How many records a page is asked to hold; the most that the service grants by default.
  *
  * @param options the options to change
- * @param records the page size in records, above 0
+ * @param records the page size in records, from 1 to the list's maximum (100 in the service document); more fails with the first record
  * Threads: one at a time per options.
  * Errors: INVALID_ARGUMENT for NULL or 0.
  */

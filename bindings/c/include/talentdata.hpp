@@ -132,18 +132,18 @@ class client {
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
-  version_response version() const { return log_->take(try_version()); }
+  version_response version() const { return detail::log::take(log_, try_version()); }
   version_check_response check_version(std::string_view version, const std::vector<std::string_view> &categories) const {
-    return log_->take(try_check_version(version, categories));
+    return detail::log::take(log_, try_check_version(version, categories));
   }
-  token_permissions permissions() const { return log_->take(try_permissions()); }
+  token_permissions permissions() const { return detail::log::take(log_, try_permissions()); }
   template <class Record>
   talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset) const {
-    return log_->take(try_page(list, limit, offset));
+    return detail::log::take(log_, try_page(list, limit, offset));
   }
   template <class Record>
   scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
-    return log_->take(try_list(list, options));
+    return detail::log::take(log_, try_list(list, options));
   }
 #endif
 

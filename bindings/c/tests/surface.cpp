@@ -6,6 +6,10 @@
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#if __cplusplus >= 202002L
+#include <ranges>
+static_assert(std::ranges::input_range<talentdata::scan<talentdata::contact>>);
+#endif
 
 static int checks, failures;
 static void check(bool holds, const char *what) {
@@ -88,7 +92,21 @@ static void errors(const talentdata::client &client) {
   CHECK(throws<talentdata::cancelled_error>([&] { (void)scan.next(); }));
   const auto moved = std::move(scan);
   CHECK(throws<talentdata::invalid_argument_error>([&] { scan.cancel(); }));
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)scan.next(); }));
+  talentdata::client first{talentdata::config()};
+  const auto second = std::move(first);
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)first.version(); }));
+  CHECK(!second.version().version().empty());
 }
+
+#if __cplusplus >= 202002L
+static void ranges(const talentdata::client &client) {
+  auto scan = client.list(talentdata::contacts);
+  std::size_t count = 0;
+  for (const auto &contact : scan | std::views::take(3)) count += !contact.id().empty();
+  CHECK(count == 3);
+}
+#endif
 
 static void a_log_that_throws() {
   struct witness {
@@ -97,6 +115,8 @@ static void a_log_that_throws() {
   };
   int ends = 0;
   talentdata::config settings;
+  settings.log(TALENTDATA_LOG_LEVEL_TRACE, {});
+  (void)talentdata::client(settings).version();
   settings.log(TALENTDATA_LOG_LEVEL_TRACE, [&ends](talentdata_log_level, std::string_view) {
     const witness seen{&ends};
     throw std::runtime_error("from the log");
@@ -114,6 +134,9 @@ int main() {
   models(client);
   errors(client);
   a_log_that_throws();
+#if __cplusplus >= 202002L
+  ranges(client);
+#endif
   std::printf("%d checks, %d failed\n", checks, failures);
   return failures || !checks;
 }

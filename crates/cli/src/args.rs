@@ -39,7 +39,7 @@ pub(crate) struct Common {
     /// The section of the profile file to use
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// The part of the company's request budget to use, above 0 up to 1
+    /// The part of the company's request budget to use, from 0.025 up to 1
     #[arg(long, global = true, value_name = "PART")]
     pub(crate) share: Option<f64>,
     /// Do not keep to 40 requests per second: for a service that counts nothing; the documented

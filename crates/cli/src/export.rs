@@ -44,7 +44,8 @@ pub(crate) struct Verb {
     /// The form of the records; by default what the name of the file ends with, and else jsonl
     #[arg(long, value_parser = names::one_of(Format::ALL))]
     format: Option<Format>,
-    /// Go on where an interrupted export to this file stopped, or begin where there was none
+    /// Go on where an interrupted export to this file stopped, or begin where there was none; not
+    /// for arrow
     #[arg(long)]
     resume: bool,
     /// Write what was done, and whether completeness is proven, to this file as JSON; of several
@@ -121,6 +122,12 @@ impl Verb {
             return refuse("--receipt and --out name the same file".into());
         }
         let one = self.resources.len() == 1;
+        if self.resume && self.format(one) == Format::Arrow {
+            return refuse(
+                "--resume: an Arrow file has no place to go on from; take parquet, csv or jsonl"
+                    .into(),
+            );
+        }
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; name a folder".into());
         }

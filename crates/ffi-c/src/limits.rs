@@ -8,7 +8,7 @@ use std::time::Duration;
 /// For a connection to be made, in milliseconds; 5000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0
+/// @param milliseconds the deadline, above 0 and at most a day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
 #[unsafe(no_mangle)]
@@ -27,7 +27,7 @@ pub extern "C" fn talentdata_config_set_connect_timeout_ms(
 /// Between two pieces of an answer, in milliseconds; 20000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0
+/// @param milliseconds the deadline, above 0 and at most a day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
 #[unsafe(no_mangle)]
@@ -46,7 +46,7 @@ pub extern "C" fn talentdata_config_set_idle_timeout_ms(
 /// For one attempt, from sending to the last byte, in milliseconds; 60000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0
+/// @param milliseconds the deadline, above 0 and at most a day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
 #[unsafe(no_mangle)]
@@ -65,7 +65,7 @@ pub extern "C" fn talentdata_config_set_attempt_timeout_ms(
 /// For a whole call: waiting for the budget, attempts and back-off together, in milliseconds; 300000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0
+/// @param milliseconds the deadline, above 0 and at most a day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
 #[unsafe(no_mangle)]
@@ -117,7 +117,7 @@ pub extern "C" fn talentdata_config_set_max_wait_ms(
     })
 }
 
-/// The part of the company's budget of requests that a client may use, above 0 up to 1; 1 by default.
+/// The part of the company's budget of requests that a client may use, from 0.025 (one request a second) up to 1; 1 by default.
 ///
 /// @param config the settings to change
 /// @param share the part

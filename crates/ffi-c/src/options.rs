@@ -73,7 +73,7 @@ pub extern "C" fn talentdata_scan_options_set_consistency(
 /// How many records a page is asked to hold; the most that the service grants by default.
 ///
 /// @param options the options to change
-/// @param records the page size in records, above 0
+/// @param records the page size in records, from 1 to the list's maximum (100 in the service document); more fails with the first record
 /// Threads: one at a time per options.
 /// Errors: INVALID_ARGUMENT for NULL or 0.
 #[unsafe(no_mangle)]

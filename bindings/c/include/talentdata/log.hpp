@@ -26,21 +26,28 @@ class log {
   }
 
 #if defined(__cpp_exceptions)
-  /// The value or an exception: first the one that the log function threw.
+  /// The value or an exception: first the one that the log function threw. What was moved from has no log.
   template <class T>
-  T take(result<T> from) {
+  static T take(const std::shared_ptr<log> &self, result<T> from) {
+    if (self) self->rethrow();
+    return detail::take(std::move(from));
+  }
+#endif
+
+ private:
+#if defined(__cpp_exceptions)
+  void rethrow() {
     std::exception_ptr thrown;
     {
       const std::lock_guard<std::mutex> guard(mutex_);
       std::swap(thrown, thrown_);
     }
     if (thrown) std::rethrow_exception(thrown);
-    return detail::take(std::move(from));
   }
 #endif
 
- private:
   void tell(talentdata_log_level level, std::string_view message) noexcept {
+    if (!function_) return;
 #if defined(__cpp_exceptions)
     try {
       function_(level, message);

@@ -82,24 +82,25 @@ class scan {
   }
 
 #if defined(__cpp_exceptions)
-  std::optional<Record> next() { return log_->take(try_next()); }
-  arrived poll() { return log_->take(try_poll()); }
-  int descriptor() { return log_->take(try_descriptor()); }
-  talentdata::receipt receipt() const { return log_->take(try_receipt()); }
-  void arrow_stream(ArrowArrayStream *stream) { log_->take(try_arrow_stream(stream)); }
+  std::optional<Record> next() { return detail::log::take(log_, try_next()); }
+  arrived poll() { return detail::log::take(log_, try_poll()); }
+  int descriptor() { return detail::log::take(log_, try_descriptor()); }
+  talentdata::receipt receipt() const { return detail::log::take(log_, try_receipt()); }
+  void arrow_stream(ArrowArrayStream *stream) { detail::log::take(log_, try_arrow_stream(stream)); }
 
   struct sentinel {};
   class iterator {
    public:
     using iterator_category = std::input_iterator_tag;
+    using iterator_concept = std::input_iterator_tag;
     using value_type = Record;
     using difference_type = std::ptrdiff_t;
     using pointer = Record *;
     using reference = Record &;
 
     explicit iterator(scan *from) : from_(from), current_(from->next()) {}
-    Record &operator*() { return *current_; }
-    Record *operator->() { return &*current_; }
+    Record &operator*() const { return *current_; }
+    Record *operator->() const { return &*current_; }
     iterator &operator++() {
       current_ = from_->next();
       return *this;
@@ -110,7 +111,8 @@ class scan {
 
    private:
     scan *from_;
-    std::optional<Record> current_;
+    // An iterator that is const still gives what it points at.
+    mutable std::optional<Record> current_;
   };
   iterator begin() { return iterator(this); }
   sentinel end() noexcept { return {}; }

@@ -160,6 +160,17 @@ fn settings_are_checked_before_anything_is_sent() {
         &["one list", "folder"],
     );
     usage(
+        &[
+            "export",
+            "pools",
+            "--sandbox",
+            "--resume",
+            "--out",
+            "x.arrow",
+        ],
+        &["--resume", "Arrow", "parquet"],
+    );
+    usage(
         &["export", "pools", "pools", "--sandbox", "--out", "x"],
         &["pools", "twice"],
     );

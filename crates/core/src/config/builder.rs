@@ -91,7 +91,7 @@ impl Builder {
         self
     }
 
-    /// The part of the company's budget that this client may use, above 0 up to 1.
+    /// The part of the company's budget that this client may use, from one request a second (0.025) up to 1.
     pub fn share(mut self, share: f64) -> Self {
         self.share = share;
         self
