@@ -3,7 +3,7 @@
 use super::numbers::Numbers;
 use super::of_answer::answer;
 use super::of_record::record;
-use super::shapes::{Model, Shape, enums, models};
+use super::shapes::{Model, enums, models};
 use crate::normalise::OpenEnum;
 use crate::rust::print;
 use crate::spec::Spec;
@@ -115,49 +115,25 @@ fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
 
 /// The types of optional numbers and truth values, where the spec has such fields.
 fn optionals(models: &[Model]) -> TokenStream {
-    let wanted = |wanted: fn(&Shape) -> bool| {
-        let mut fields = models.iter().flat_map(|model| &model.fields);
-        fields.any(|field| !field.required && wanted(&field.shape))
-    };
-    let kinds = [
-        (
-            wanted(|shape| matches!(shape, Shape::Integer)),
-            "OptionalInteger",
-            quote!(i64),
-        ),
-        (
-            wanted(|shape| matches!(shape, Shape::Number)),
-            "OptionalNumber",
-            quote!(f64),
-        ),
-        (
-            wanted(|shape| matches!(shape, Shape::Boolean)),
-            "OptionalBoolean",
-            quote!(bool),
-        ),
-    ];
-    let types = kinds
-        .into_iter()
-        .filter(|(used, ..)| *used)
-        .map(|(_, name, kind)| {
-            let name = format_ident!("{name}");
-            quote! {
-                /// A value that need not be there.
-                #[repr(C)]
-                #[derive(Clone, Copy)]
-                pub struct #name {
-                    /// Whether it is there.
-                    pub present: bool,
-                    /// The value; zero where it is not there.
-                    pub value: #kind,
-                }
+    let types = super::shapes::optionals(models).map(|one| {
+        let (name, kind) = (format_ident!("{}", one.name), format_ident!("{}", one.rust));
+        quote! {
+            /// A value that need not be there.
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            pub struct #name {
+                /// Whether it is there.
+                pub present: bool,
+                /// The value; zero where it is not there.
+                pub value: #kind,
+            }
 
-                impl From<Option<#kind>> for #name {
-                    fn from(value: Option<#kind>) -> Self {
-                        #name { present: value.is_some(), value: value.unwrap_or_default() }
-                    }
+            impl From<Option<#kind>> for #name {
+                fn from(value: Option<#kind>) -> Self {
+                    #name { present: value.is_some(), value: value.unwrap_or_default() }
                 }
             }
-        });
+        }
+    });
     quote!(#(#types)*)
 }

@@ -1,6 +1,6 @@
 //! The generated part of the C++ header: an exception per error kind, a class per model, a tag per list.
 
-use super::shapes::{Field, Model, Shape, models};
+use super::shapes::{Field, Model, Optional, Shape, models, optionals};
 use super::{header, parse};
 use crate::spec::Spec;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
@@ -37,6 +37,9 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let mut out = format!(
         "{HEAD}\n//\n// A class per model, a tag per list. Included by talentdata.hpp.\n#pragma once\n\nnamespace talentdata {{\n\n"
     );
+    for one in optionals(&models) {
+        out += &wire(&one);
+    }
     for model in in_order(&models) {
         out += &if model.is_record() {
             record(model)
@@ -55,6 +58,16 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
         );
     }
     Ok(out + "\n}  // namespace talentdata\n")
+}
+
+/// How a value that need not be there is read.
+fn wire(one: &Optional) -> String {
+    let Optional { c, cpp, .. } = one;
+    format!(
+        "namespace detail {{\ntemplate <>\nstruct wire<std::optional<{cpp}>> {{\n  using type = {c};\n  \
+         static std::optional<{cpp}> read(type value) {{\n    \
+         return value.present ? std::optional<{cpp}>(value.value) : std::nullopt;\n  }}\n}};\n}}  // namespace detail\n\n"
+    )
 }
 
 /// A class must be whole before another one returns it.
