@@ -72,7 +72,7 @@ mod tests {
         let text = std::fs::read_to_string(crate::root().join("spec/openapi.json")).unwrap();
         let mut document: Value = serde_json::from_str(&text).unwrap();
         change(&mut document);
-        let spec = Spec::parse(&document.to_string())?;
+        let spec = Spec::parse(&crate::root(), &document.to_string())?;
         OUTPUTS.iter().map(|(_, render)| render(&spec)).collect()
     }
 
