@@ -41,8 +41,9 @@ impl Spec {
     pub(crate) fn parse(root: &Path, text: &str) -> Result<Spec, String> {
         let mut document: Value = serde_json::from_str(text)
             .map_err(|error| format!("spec/openapi.json is not JSON: {error}"))?;
-        forms::check(&document)?;
+        references::check_targets(&document, &document, "")?;
         let records = operations::name_records(&mut document)?;
+        forms::check(&document, &records)?;
         let places = lift::schemas(&mut document, records)?;
         let mut answered = BTreeSet::new();
         for item in object(&document, "/paths")?.values() {

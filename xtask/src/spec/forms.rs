@@ -1,5 +1,6 @@
 //! What a schema may say: everything else is refused by name, because generation would lose it in silence.
 
+use super::lift::Places;
 use super::{pointer, references, refused};
 use serde_json::{Map, Value};
 
@@ -18,39 +19,11 @@ const READ: [&str; 10] = [
 ];
 
 /// Keywords that change no type: prose, and constraints, which the client does not hold the service to.
-const ADVICE: [&str; 31] = [
-    "title",
-    "description",
-    "default",
-    "example",
-    "examples",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "externalDocs",
-    "xml",
-    "$comment",
-    "$id",
-    "$anchor",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "propertyNames",
-    "discriminator",
-];
+const ADVICE: &str = "\
+    title description default example examples deprecated readOnly writeOnly externalDocs xml \
+    $comment $id $anchor contentEncoding contentMediaType contentSchema pattern minimum maximum \
+    exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems \
+    uniqueItems minProperties maxProperties propertyNames discriminator";
 
 /// Keywords that have another way to be said.
 const INSTEAD: [(&str, &str); 3] = [
@@ -64,46 +37,47 @@ const INSTEAD: [(&str, &str); 3] = [
 
 const ANYTHING: &str = "or {} to take the value as JSON";
 
-/// Checks every schema that code is generated from.
-pub(super) fn check(document: &Value) -> Result<(), String> {
-    references::check_targets(document, document, "")?;
-    let schemas = document.pointer("/components/schemas");
-    for (name, schema) in schemas.and_then(Value::as_object).into_iter().flatten() {
-        let at = pointer(&["components", "schemas", name]);
+/// Checks every schema that code is generated from; `places` are those that do not stand under their names.
+pub(super) fn check(document: &Value, places: &Places) -> Result<(), String> {
+    check_instead(document, "")?;
+    for (name, schema) in super::object(document, "/components/schemas")? {
+        let own = || pointer(&["components", "schemas", name]);
+        let at = places.get(name).cloned().unwrap_or_else(own);
         if accepts_null(schema) {
             let way = "say so where it is referred to: anyOf: [{$ref: ...}, {type: \"null\"}]";
             return Err(refused(&at, "a schema of its own cannot be null", way));
         }
-        check_schema(document, schema, &at)?;
+        check_schema(schema, &at)?;
         let mut above = vec![name.as_str()];
         references::check_circles(document, schema, &at, &mut above)?;
     }
-    check_bodies(
-        document,
-        document.get("paths").unwrap_or(&Value::Null),
-        "/paths",
-    )?;
-    let responses = document.pointer("/components/responses");
-    let responses = responses.unwrap_or(&Value::Null);
-    check_bodies(document, responses, "/components/responses")
+    Ok(())
 }
 
-/// Checks the schemas of bodies, wherever they are below this.
-fn check_bodies(document: &Value, value: &Value, at: &str) -> Result<(), String> {
+/// Refuses keywords that have another way to be said, wherever they are: a list might not be seen as one.
+fn check_instead(value: &Value, at: &str) -> Result<(), String> {
     match value {
         Value::Object(map) => map.iter().try_for_each(|(key, child)| {
-            let below = format!("{at}{}", pointer(&[key]));
-            match key.as_str() {
-                "parameters" | "headers" | "example" | "examples" => Ok(()),
-                "schema" => check_schema(document, child, &below),
-                _ => check_bodies(document, child, &below),
+            // Under `properties` the keys are names of fields, not keywords.
+            let keyword = !at.ends_with("/properties");
+            if let Some((_, instead)) = INSTEAD.iter().find(|(word, _)| keyword && word == key) {
+                return Err(refused(
+                    at,
+                    &format!("{key} is lost in generation"),
+                    instead,
+                ));
             }
+            check_instead(child, &format!("{at}{}", pointer(&[key])))
         }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, child)| check_instead(child, &format!("{at}/{index}"))),
         _ => Ok(()),
     }
 }
 
-fn check_schema(document: &Value, schema: &Value, at: &str) -> Result<(), String> {
+fn check_schema(schema: &Value, at: &str) -> Result<(), String> {
     if *schema == Value::Bool(true) {
         return Ok(());
     }
@@ -111,11 +85,7 @@ fn check_schema(document: &Value, schema: &Value, at: &str) -> Result<(), String
         return Err(refused(at, "it is no schema", "write an object"));
     };
     for key in map.keys() {
-        if let Some((_, instead)) = INSTEAD.iter().find(|(word, _)| word == key) {
-            let lost = format!("{key} is lost in generation");
-            return Err(refused(at, &lost, instead));
-        }
-        let known = READ.contains(&key.as_str()) || ADVICE.contains(&key.as_str());
+        let known = READ.contains(&key.as_str()) || ADVICE.split(' ').any(|word| word == key);
         if !known && !key.starts_with("x-") {
             let lost = format!("{key} is lost in generation");
             return Err(refused(at, &lost, "say it in the description instead"));
@@ -124,14 +94,11 @@ fn check_schema(document: &Value, schema: &Value, at: &str) -> Result<(), String
     check_reference(map, at)?;
     check_type(map, at)?;
     check_values(map, at)?;
-    check_choices(document, map, at)?;
+    check_shape(map, at)?;
+    check_choices(map, at)?;
     let properties = map.get("properties").and_then(Value::as_object);
     for (name, child) in properties.into_iter().flatten() {
-        check_schema(
-            document,
-            child,
-            &format!("{at}{}", pointer(&["properties", name])),
-        )?;
+        check_schema(child, &format!("{at}{}", pointer(&["properties", name])))?;
     }
     let required = map.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
@@ -145,11 +112,11 @@ fn check_schema(document: &Value, schema: &Value, at: &str) -> Result<(), String
         }
     }
     if let Some(items) = map.get("items") {
-        check_schema(document, items, &format!("{at}/items"))?;
+        check_schema(items, &format!("{at}/items"))?;
     }
     match map.get("additionalProperties") {
         None | Some(Value::Bool(_)) => Ok(()),
-        Some(values) => check_schema(document, values, &format!("{at}/additionalProperties")),
+        Some(values) => check_schema(values, &format!("{at}/additionalProperties")),
     }
 }
 
@@ -180,6 +147,43 @@ fn check_reference(map: &Map<String, Value>, at: &str) -> Result<(), String> {
             ))
         }
     }
+}
+
+/// Each keyword is what it has to be, and beside the type that it is for.
+fn check_shape(map: &Map<String, Value>, at: &str) -> Result<(), String> {
+    let kind = without_null(map.get("type"));
+    let kinds = [
+        ("properties", "object"),
+        ("required", "object"),
+        ("items", "array"),
+        ("enum", "string"),
+    ];
+    for (key, wanted) in kinds {
+        let Some(value) = map.get(key) else { continue };
+        let at = format!("{at}/{key}");
+        let fits = match key {
+            "properties" => value.is_object(),
+            "items" => true,
+            _ => value.is_array(),
+        };
+        if !fits {
+            let way = "write an object for properties, an array for required and enum";
+            return Err(refused(&at, "it has another form", way));
+        }
+        if kind != wanted && (!kind.is_empty() || key == "items") {
+            let way = format!("write type: {wanted}, or leave {key} out");
+            return Err(refused(&at, &format!("the type is not {wanted}"), &way));
+        }
+    }
+    Ok(())
+}
+
+/// The one type of a schema, apart from null; empty where it has none.
+fn without_null(kinds: Option<&Value>) -> &str {
+    let listed = kinds.and_then(Value::as_array);
+    let mut others = listed.into_iter().flatten().filter(|kind| *kind != "null");
+    let kind = others.next().or(kinds).and_then(Value::as_str);
+    kind.unwrap_or_default()
 }
 
 fn check_type(map: &Map<String, Value>, at: &str) -> Result<(), String> {
@@ -225,14 +229,14 @@ fn check_values(map: &Map<String, Value>, at: &str) -> Result<(), String> {
 }
 
 /// Either null or one other schema, or some known texts and any other text.
-fn check_choices(document: &Value, map: &Map<String, Value>, at: &str) -> Result<(), String> {
+fn check_choices(map: &Map<String, Value>, at: &str) -> Result<(), String> {
     for key in ["anyOf", "oneOf"] {
         let Some(choices) = map.get(key).and_then(Value::as_array) else {
             continue;
         };
         let at = format!("{at}/{key}");
         for (index, choice) in choices.iter().enumerate().filter(|(_, one)| !is_null(one)) {
-            check_schema(document, choice, &format!("{at}/{index}"))?;
+            check_schema(choice, &format!("{at}/{index}"))?;
         }
         let others: Vec<&Value> = choices.iter().filter(|one| !is_null(one)).collect();
         let texts = others.iter().all(|one| one["type"] == "string");

@@ -101,7 +101,7 @@ impl Schemas {
             return self.children(schema, name, at);
         }
         self.children(&mut core, name, at)?;
-        let name = format!("{name}Value");
+        let name = names::camel(&format!("{name}Value"));
         *schema = json!({ "$ref": format!("#/components/schemas/{name}") });
         if nullable {
             *schema = json!({"anyOf": [schema, {"type": "null"}]});

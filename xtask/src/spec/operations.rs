@@ -3,7 +3,6 @@
 use super::lift::{Places, prose};
 use super::{pointer, refused};
 use crate::names;
-use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
 
 /// One method of one path.
@@ -240,7 +239,7 @@ pub(super) fn name_records(document: &mut Value) -> Result<Places, String> {
             if items.get("properties").is_none() {
                 continue;
             }
-            let name = format!("{}Record", list.to_upper_camel_case());
+            let name = names::camel(&format!("{}Record", names::camel(&list)));
             let record = std::mem::replace(
                 items,
                 json!({ "$ref": format!("#/components/schemas/{name}") }),

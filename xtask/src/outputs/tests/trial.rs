@@ -226,7 +226,7 @@ fn lists(paths: &mut serde_json::Map<String, Value>) {
             "listCompanies",
             json!({"properties": {"id": {"type": "string"}, "size": {"type": "integer"}}}),
         ),
-        ("/v1/teams", "listTeams", json!({"type": "object"})),
+        ("/v1/a/b/teams", "listTeams", json!({"type": "object"})),
     ] {
         let mut list = model.clone();
         list["get"]["operationId"] = json!(id);
