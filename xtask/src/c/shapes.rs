@@ -117,7 +117,7 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
 }
 
 /// The names of the models that hand-written functions give, and of all that these hold.
-fn held(spec: &Spec) -> BTreeSet<String> {
+pub(crate) fn held(spec: &Spec) -> BTreeSet<String> {
     let mut waiting: Vec<&String> = spec.taken.handles.iter().collect();
     let mut out = BTreeSet::new();
     while let Some(name) = waiting.pop() {

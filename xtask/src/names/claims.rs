@@ -41,12 +41,33 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     for model in shapes::models(spec) {
         claims.c_model(spec, &model)?;
     }
+    stays_in_c(spec)?;
     for operation in &spec.operations {
         claims.operation(spec, operation)?;
     }
     if spec.lists().next().is_none() {
         let way = "name limit and offset as parameters and pagination in the response of each list";
         return Err(refused("/paths", "no operation is a paginated list", way));
+    }
+    Ok(())
+}
+
+/// Refuses what would keep a model from C that hand-written functions give: secrets, which never leave
+/// the core, and what makes it a page.
+fn stays_in_c(spec: &Spec) -> Result<(), String> {
+    for name in shapes::held(spec) {
+        let properties = spec
+            .schema(&name)
+            .and_then(|schema| schema.get("properties"));
+        for (wire, field) in properties.and_then(Value::as_object).into_iter().flatten() {
+            let what = match wire.as_str() {
+                _ if field["format"] == "password" => "a secret is not given to C",
+                "pagination" => "a page is no part of another answer",
+                _ => continue,
+            };
+            let at = format!("{}{}", spec.place(&name), pointer(&["properties", wire]));
+            return Err(refused(&at, what, LEAVE_FIELD));
+        }
     }
     Ok(())
 }

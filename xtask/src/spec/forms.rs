@@ -155,6 +155,7 @@ fn check_shape(map: &Map<String, Value>, at: &str) -> Result<(), String> {
     let kinds = [
         ("properties", "object"),
         ("required", "object"),
+        ("additionalProperties", "object"),
         ("items", "array"),
         ("enum", "string"),
     ];
@@ -163,7 +164,7 @@ fn check_shape(map: &Map<String, Value>, at: &str) -> Result<(), String> {
         let at = format!("{at}/{key}");
         let fits = match key {
             "properties" => value.is_object(),
-            "items" => true,
+            "items" | "additionalProperties" => true,
             _ => value.is_array(),
         };
         if !fits {

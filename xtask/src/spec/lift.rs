@@ -199,9 +199,15 @@ fn one_form(schema: &mut Value) {
     let Value::Object(map) = schema else {
         return;
     };
-    if map.contains_key("properties") {
+    if map.contains_key("properties") || map.contains_key("additionalProperties") {
         map.entry("type").or_insert_with(|| json!("object"));
     }
+    // No object is closed, and one without fields is any object.
+    map.retain(|key, value| match key.as_str() {
+        "additionalProperties" => *value != false,
+        "properties" => value.as_object().is_none_or(|fields| !fields.is_empty()),
+        _ => true,
+    });
     if let Some(Value::String(text)) = map.get_mut("description") {
         *text = prose(text);
     }
