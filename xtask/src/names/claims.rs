@@ -84,7 +84,8 @@ fn a_name(name: &str, written: &str, at: &str, way: &str) -> Result<(), String> 
 
 /// Refuses what would end the texts it is written in.
 fn printable(written: &str, at: &str, way: &str) -> Result<(), String> {
-    if written.contains(['"', '\\', '`']) || written.contains(char::is_control) {
+    let ends = written.contains(['"', '\\', '`']) || written.contains("*/");
+    if ends || written.contains(char::is_control) {
         let what = format!("{written:?} has a character that generated texts cannot hold");
         return Err(refused(at, &what, way));
     }
@@ -212,6 +213,7 @@ impl Claims {
             return Ok(());
         };
         a_name(&list.name, &one.path, &at, LEAVE_LIST)?;
+        printable(&one.path, &at, LEAVE_LIST)?;
         let thing = (one.path.as_str(), at.as_str());
         let variant = list_variant(&list.name);
         let c = format!("TALENTDATA_RESOURCE_{}", constant(&variant));

@@ -1,6 +1,6 @@
 //! A property per list, for the blocking client and for the async one.
 
-use super::{header, sentence};
+use super::{header, quoted, sentence};
 use crate::names;
 use crate::spec::Spec;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
             let property = names::python_list(name, &spec.taken);
             text += &format!(
                 "\n    @property\n    def {property}(self) -> {resource}[{model}]:\n        \"\"\"{} (`{path}`, section 4).\"\"\"\n        return {resource}(self, \"{name}\", {model})\n",
-                sentence(&operation.summary)
+                quoted(&sentence(&operation.summary))
             );
         }
     }

@@ -1,7 +1,7 @@
 //! A class per model and per open enum of the answers.
 
 use super::shape::{Shape, is_model, shape};
-use super::{all, header, samples};
+use super::{all, header, quoted, samples};
 use crate::names;
 use crate::normalise::open_enum;
 use crate::spec::Spec;
@@ -102,6 +102,5 @@ fn target<'a>(spec: &'a Spec, schema: &'a Value) -> &'a Value {
 
 fn description(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str);
-    let text = text.unwrap_or("See the section of the document that its type names.");
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    quoted(text.unwrap_or("See the section of the document that its type names."))
 }

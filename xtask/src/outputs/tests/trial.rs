@@ -207,6 +207,7 @@ fn lists(paths: &mut serde_json::Map<String, Value>) {
     ] {
         let mut list = model.clone();
         list["get"]["operationId"] = json!(id);
+        list["get"]["summary"] = json!("what \"\"\" is\nsaid \\d */ of it");
         paths.insert(path.into(), list);
     }
     // Parameters of the path, and no prose.
