@@ -6,6 +6,7 @@ mod cargo;
 mod dist;
 mod dist_python;
 mod environment;
+mod names;
 mod normalise;
 mod open_enums;
 mod outputs;

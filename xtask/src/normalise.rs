@@ -4,25 +4,18 @@
 //! and constraints are dropped: the client accepts what the service may say tomorrow.
 
 use crate::spec::Spec;
-use heck::ToUpperCamelCase;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Keywords that restrict values without changing their structure.
-const CONSTRAINTS: [&str; 14] = [
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "propertyNames",
+/// Keywords that make a type; every other restricts values, or is advice.
+const STRUCTURE: [&str; 8] = [
+    "$ref",
+    "type",
+    "properties",
+    "required",
+    "items",
+    "additionalProperties",
+    "anyOf",
+    "oneOf",
 ];
 
 /// Formats that choose a Rust type; every other format is advice.
@@ -54,12 +47,7 @@ pub(crate) fn normalise(spec: &Spec) -> Normalised {
             continue;
         }
         let mut model = schema.clone();
-        clean(
-            &mut model,
-            name,
-            spec.answered.contains(name),
-            &mut out.enums,
-        );
+        clean(&mut model, spec.answered.contains(name));
         out.models.push((name.clone(), model));
     }
     out
@@ -68,10 +56,7 @@ pub(crate) fn normalise(spec: &Spec) -> Normalised {
 /// An enum as the spec writes it: a closed list, or `anyOf` of a list and any string.
 pub(crate) fn open_enum(name: &str, schema: &Value) -> Option<OpenEnum> {
     let list = match schema.get("anyOf").and_then(Value::as_array) {
-        Some(choices) if choices.contains(&json!({"type": "string"})) => {
-            choices.iter().find_map(|choice| choice.get("enum"))?
-        }
-        Some(_) => return None,
+        Some(choices) => choices.iter().find_map(|choice| choice.get("enum"))?,
         None => schema.get("enum")?,
     };
     let values = list
@@ -89,27 +74,24 @@ pub(crate) fn open_enum(name: &str, schema: &Value) -> Option<OpenEnum> {
     })
 }
 
-fn clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<OpenEnum>) {
+fn clean(schema: &mut Value, keep_unknown: bool) {
     let Value::Object(map) = schema else { return };
     if let Some(Value::String(reference)) = map.get_mut("$ref") {
         *reference = reference.replace("#/components/schemas/", "#/definitions/");
     }
-    map.retain(|key, _| !CONSTRAINTS.contains(&key.as_str()));
-    map.retain(|key, value| key != "format" || FORMATS.iter().any(|format| value == format));
+    map.retain(|key, value| match key.as_str() {
+        "format" => FORMATS.iter().any(|format| value == format),
+        "description" => true,
+        _ => STRUCTURE.contains(&key.as_str()),
+    });
     if let Some(Value::Object(properties)) = map.get_mut("properties") {
-        for (property, child) in properties {
-            hoist_or_clean(
-                child,
-                &format!("{name}{}", property.to_upper_camel_case()),
-                keep_unknown,
-                enums,
-            );
+        for child in properties.values_mut() {
+            clean(child, keep_unknown);
         }
-        if keep_unknown
-            && map
-                .get("additionalProperties")
-                .is_none_or(|value| *value == true)
-        {
+        let closed = map
+            .get("additionalProperties")
+            .is_none_or(Value::is_boolean);
+        if keep_unknown && closed {
             map.insert("additionalProperties".into(), Value::Object(Map::new()));
         } else if !keep_unknown {
             map.remove("additionalProperties");
@@ -117,31 +99,14 @@ fn clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<Ope
     }
     for key in ["items", "additionalProperties"] {
         if let Some(child) = map.get_mut(key) {
-            hoist_or_clean(
-                child,
-                &format!("{name}{}", key.to_upper_camel_case()),
-                keep_unknown,
-                enums,
-            );
+            clean(child, keep_unknown);
         }
     }
     for key in ["anyOf", "oneOf"] {
         if let Some(Value::Array(children)) = map.get_mut(key) {
             children
                 .iter_mut()
-                .for_each(|child| clean(child, name, keep_unknown, enums));
+                .for_each(|child| clean(child, keep_unknown));
         }
-    }
-}
-
-/// An enum without a name of its own takes the name of the place it stands in, and `Value`, since in C
-/// the place itself is the name of a function.
-fn hoist_or_clean(schema: &mut Value, name: &str, keep_unknown: bool, enums: &mut Vec<OpenEnum>) {
-    match open_enum(&format!("{name}Value"), schema) {
-        Some(known) => {
-            *schema = json!({"$ref": format!("#/definitions/{}", known.name)});
-            enums.push(known);
-        }
-        None => clean(schema, name, keep_unknown, enums),
     }
 }

@@ -1,7 +1,7 @@
 //! Writes open enums: a variant per value the document shows, and `Other` for the rest.
 
+use crate::names;
 use crate::normalise::OpenEnum;
-use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -12,7 +12,7 @@ pub(crate) fn tokens(known: &OpenEnum) -> TokenStream {
     let values = &known.values;
     let variants: Vec<_> = values
         .iter()
-        .map(|value| format_ident!("{}", value.to_upper_camel_case()))
+        .map(|value| format_ident!("{}", names::value_variant(value)))
         .collect();
     let docs: Vec<_> = values.iter().map(|value| format!(" `{value}`")).collect();
     quote! {

@@ -20,6 +20,11 @@ fn all(names: &[String]) -> String {
     format!("\n\n__all__ = [\n    {},\n]\n", names.join(",\n    "))
 }
 
+/// A text as it stands within quotes.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
 /// The words with a capital first letter.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();

@@ -1,8 +1,9 @@
 //! Generated Rust that the table of operations yields: the lists, their methods, the sandbox's routes.
 
+use crate::names;
 use crate::normalise::open_enum;
 use crate::spec::{List, Operation, Spec, TokenUse};
-use heck::{ToShoutySnakeCase, ToUpperCamelCase};
+use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::Value;
@@ -88,10 +89,7 @@ fn shape(spec: &Spec, operation: &Operation, list: &List) -> TokenStream {
     let operation = operation_name(operation);
     let key = option(list.records.as_ref().map(|records| &records.key));
     let max = option(list.max_limit);
-    let model = list
-        .records
-        .as_ref()
-        .and_then(|records| spec.schema(&records.model));
+    let model = list.model().and_then(|model| spec.schema(model));
     let fields = model.map(|model| fields(spec, model)).unwrap_or_default();
     quote! {
         &ListShape {
@@ -140,17 +138,14 @@ fn known_values(spec: &Spec, schema: &Value) -> Vec<String> {
 /// `crates/core`: a method of the client per list.
 pub(crate) fn client_lists(spec: &Spec) -> Result<String, String> {
     let methods = spec.lists().map(|(operation, list)| {
-        let name = format_ident!("{}", list.name);
+        let name = format_ident!("{}", names::rust_list(&list.name, &spec.taken));
         let variant = variant(list);
         let doc = format!(
             " {} (`{}`, section 4).",
             sentence(&operation.summary),
             operation.path
         );
-        let record = match &list.records {
-            Some(records) => format_ident!("{}", records.model),
-            None => format_ident!("Record"),
-        };
+        let record = format_ident!("{}", list.model().unwrap_or("Record"));
         quote! {
             #[doc = #doc]
             pub fn #name(&self) -> List<talentdata_types::#record> {
@@ -189,11 +184,11 @@ fn option<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
 }
 
 fn operation_name(operation: &Operation) -> Ident {
-    format_ident!("{}", operation.id.to_shouty_snake_case())
+    format_ident!("{}", names::operation(&operation.id))
 }
 
 fn variant(list: &List) -> Ident {
-    format_ident!("{}", list.name.to_upper_camel_case())
+    format_ident!("{}", names::list_variant(&list.name))
 }
 
 /// The summary with a capital first letter.

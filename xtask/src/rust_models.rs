@@ -1,11 +1,10 @@
 //! Generated models: a struct per schema by typify, an open enum per enum, and the schemas of both.
 
+use crate::names;
 use crate::normalise::normalise;
 use crate::open_enums;
 use crate::rust::print;
 use crate::spec::Spec;
-use heck::ToSnakeCase;
-use proc_macro2::Ident;
 use quote::{format_ident, quote};
 use serde_json::json;
 use syn::parse_quote;
@@ -70,7 +69,7 @@ fn is_model(item: &syn::Item) -> bool {
     )
 }
 
-/// Typify sorts fields by name; people read them in the order of the document.
+/// Names every field by our rule, and puts them in the order of the document; typify sorts by name.
 fn in_the_specs_order(item: &mut syn::Item, spec: &Spec) {
     let syn::Item::Struct(syn::ItemStruct {
         ident,
@@ -82,19 +81,59 @@ fn in_the_specs_order(item: &mut syn::Item, spec: &Spec) {
     };
     let schema = spec.schema(&ident.to_string());
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-    let position = |field: &syn::Field| {
-        let name = field
-            .ident
-            .as_ref()
-            .map(Ident::to_string)
-            .unwrap_or_default();
-        properties
-            .and_then(|all| all.keys().position(|key| key.to_snake_case() == name))
-            .unwrap_or(usize::MAX)
-    };
-    let mut sorted: Vec<syn::Field> = fields.named.iter().cloned().collect();
-    sorted.sort_by_key(position);
-    fields.named = sorted.into_iter().collect();
+    let wires: Vec<&String> = properties.into_iter().flat_map(|all| all.keys()).collect();
+    let mut sorted = Vec::new();
+    for mut field in std::mem::take(&mut fields.named) {
+        let wire = wire_name(&field);
+        let position = wires.iter().position(|known| **known == wire);
+        if position.is_some() && !is_map_of_unknown(&field) {
+            let name = names::rust_field(&wire);
+            if name != wire && !field.attrs.iter().any(is_rename) {
+                field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
+            }
+            field.ident = Some(format_ident!("{name}"));
+        }
+        sorted.push((position.unwrap_or(usize::MAX), field));
+    }
+    sorted.sort_by_key(|(position, _)| *position);
+    fields.named = sorted.into_iter().map(|(_, field)| field).collect();
+}
+
+/// The name that serde is told, or else that of the field.
+fn wire_name(field: &syn::Field) -> String {
+    let mut wire = field
+        .ident
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    for attribute in field
+        .attrs
+        .iter()
+        .filter(|one| one.path().is_ident("serde"))
+    {
+        // What is no rename is passed over: only its value is read.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("rename") {
+                return meta
+                    .value()
+                    .and_then(|value| value.parse::<syn::Lit>())
+                    .map(drop);
+            }
+            wire = meta.value()?.parse::<syn::LitStr>()?.value();
+            Ok(())
+        });
+    }
+    wire
+}
+
+fn is_rename(attribute: &syn::Attribute) -> bool {
+    quote!(#attribute).to_string().contains("rename =")
+}
+
+/// The flattened map of what the document does not show.
+fn is_map_of_unknown(field: &syn::Field) -> bool {
+    let mut attributes = field.attrs.iter();
+    attributes.any(|one| quote!(#one).to_string().contains("flatten"))
 }
 
 /// Documents every field, and drops the JSON schema that typify pastes into the documentation.
@@ -107,15 +146,11 @@ fn document(item: &mut syn::Item) {
         .fields
         .iter()
         .filter_map(|field| field.ident.as_ref())
-        .map(Ident::to_string)
+        .map(ToString::to_string)
         .collect();
     for field in &mut model.fields {
         field.attrs.iter_mut().for_each(tidy_doc);
-        let unknown = field
-            .attrs
-            .iter()
-            .any(|one| quote!(#one).to_string().contains("flatten"));
-        if unknown {
+        if is_map_of_unknown(field) {
             field
                 .attrs
                 .push(parse_quote!(#[doc = " Fields that the document does not show."]));
@@ -127,7 +162,7 @@ fn document(item: &mut syn::Item) {
             let name = field
                 .ident
                 .as_ref()
-                .map(Ident::to_string)
+                .map(ToString::to_string)
                 .unwrap_or_default();
             let doc = format!(" The {}.", name.replace('_', " "));
             field.attrs.insert(0, parse_quote!(#[doc = #doc]));

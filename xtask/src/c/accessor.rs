@@ -1,7 +1,7 @@
 //! One exported function that reads one thing of a handle: its documentation, signature and body.
 
 use super::shapes::{Field, Model, Shape};
-use heck::ToSnakeCase;
+use crate::names;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -73,7 +73,7 @@ impl Accessor<'_> {
     fn noun(&self) -> String {
         match self.model.is_record() {
             true => "record".into(),
-            false => self.model.name.to_snake_case().replace('_', " "),
+            false => names::snake(&self.model.name).replace('_', " "),
         }
     }
 
@@ -91,7 +91,7 @@ fn handle(model: &Model) -> (Ident, Ident) {
     match model.is_record() {
         true => (format_ident!("record"), format_ident!("Record")),
         false => (
-            format_ident!("{}", model.name.to_snake_case()),
+            format_ident!("{}", names::parameter(&model.name)),
             format_ident!("{}", model.name),
         ),
     }

@@ -3,18 +3,18 @@
 use super::numbers::Numbers;
 use super::of_answer::answer;
 use super::of_record::record;
-use super::shapes::{Model, Shape, enums, models};
+use super::shapes::{Model, enums, models};
+use crate::names;
 use crate::normalise::OpenEnum;
 use crate::rust::print;
 use crate::spec::Spec;
-use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 /// The file; the exported functions are in the spec's order.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let models = models(spec);
-    let numbers = Numbers::given()?;
+    let numbers = Numbers::given(&spec.root)?;
     let resources = resources(spec, &numbers);
     let enums = enums(spec, &models);
     let enums = enums.iter().map(|known| open_enum(known, &numbers));
@@ -28,6 +28,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     });
     print(quote! {
         #![allow(unused_imports, reason = "which are needed depends on the spec")]
+        #![allow(clippy::enum_variant_names, reason = "the spec names them")]
         use crate::boundary::{get, guard_or, terminated, text};
         use crate::error::Error;
         use crate::model::{at, each, find, json, named};
@@ -46,20 +47,24 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
 }
 
 fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
-    let lists: Vec<String> = spec.lists().map(|(_, list)| list.name.clone()).collect();
-    let rows =
-        spec.lists()
-            .zip(numbers.of("Resource", &lists))
-            .map(|((operation, list), number)| {
-                let number = Literal::u32_unsuffixed(number);
-                let name = format_ident!("{}", list.name.to_upper_camel_case());
-                let doc = format!(" {} (`{}`).", operation.summary, operation.path);
-                quote!(#[doc = #doc] #name = #number)
-            });
-    let names: Vec<Ident> = spec
+    let variants = spec
         .lists()
-        .map(|(_, list)| format_ident!("{}", list.name.to_upper_camel_case()))
+        .map(|(_, list)| names::list_variant(&list.name));
+    let variants: Vec<String> = variants.collect();
+    let names: Vec<Ident> = variants
+        .iter()
+        .map(|name| format_ident!("{name}"))
         .collect();
+    let numbers = numbers.of("Resource", &variants);
+    let rows = spec
+        .lists()
+        .zip(&names)
+        .zip(numbers)
+        .map(|(((operation, _), name), number)| {
+            let number = Literal::u32_unsuffixed(number);
+            let doc = format!(" {} (`{}`).", operation.summary, operation.path);
+            quote!(#[doc = #doc] #name = #number)
+        });
     let count = names.len();
     quote! {
         /// The paginated lists of the service (section 4).
@@ -77,16 +82,14 @@ fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
 fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
     let name = format_ident!("{}", known.name);
     let doc = format!(" {}", known.description);
-    let variants: Vec<Ident> = known
-        .values
-        .iter()
-        .map(|value| format_ident!("{}", value.to_upper_camel_case()))
-        .collect();
+    let texts = known.values.iter().map(|value| names::value_variant(value));
+    let texts: Vec<String> = texts.collect();
+    let variants: Vec<Ident> = texts.iter().map(|name| format_ident!("{name}")).collect();
     let rows = known
         .values
         .iter()
         .zip(&variants)
-        .zip(numbers.of(&known.name, &known.values))
+        .zip(numbers.of(&known.name, &texts))
         .map(|((value, variant), number)| {
             let number = Literal::u32_unsuffixed(number);
             let doc = format!(" `{value}`");
@@ -115,49 +118,25 @@ fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
 
 /// The types of optional numbers and truth values, where the spec has such fields.
 fn optionals(models: &[Model]) -> TokenStream {
-    let wanted = |wanted: fn(&Shape) -> bool| {
-        let mut fields = models.iter().flat_map(|model| &model.fields);
-        fields.any(|field| !field.required && wanted(&field.shape))
-    };
-    let kinds = [
-        (
-            wanted(|shape| matches!(shape, Shape::Integer)),
-            "OptionalInteger",
-            quote!(i64),
-        ),
-        (
-            wanted(|shape| matches!(shape, Shape::Number)),
-            "OptionalNumber",
-            quote!(f64),
-        ),
-        (
-            wanted(|shape| matches!(shape, Shape::Boolean)),
-            "OptionalBoolean",
-            quote!(bool),
-        ),
-    ];
-    let types = kinds
-        .into_iter()
-        .filter(|(used, ..)| *used)
-        .map(|(_, name, kind)| {
-            let name = format_ident!("{name}");
-            quote! {
-                /// A value that need not be there.
-                #[repr(C)]
-                #[derive(Clone, Copy)]
-                pub struct #name {
-                    /// Whether it is there.
-                    pub present: bool,
-                    /// The value; zero where it is not there.
-                    pub value: #kind,
-                }
+    let types = super::shapes::optionals(models).map(|one| {
+        let (name, kind) = (format_ident!("{}", one.name), format_ident!("{}", one.rust));
+        quote! {
+            /// A value that need not be there.
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            pub struct #name {
+                /// Whether it is there.
+                pub present: bool,
+                /// The value; zero where it is not there.
+                pub value: #kind,
+            }
 
-                impl From<Option<#kind>> for #name {
-                    fn from(value: Option<#kind>) -> Self {
-                        #name { present: value.is_some(), value: value.unwrap_or_default() }
-                    }
+            impl From<Option<#kind>> for #name {
+                fn from(value: Option<#kind>) -> Self {
+                    #name { present: value.is_some(), value: value.unwrap_or_default() }
                 }
             }
-        });
+        }
+    });
     quote!(#(#types)*)
 }

@@ -1,11 +1,12 @@
 //! `bindings/c/include/talentdata.h`, from the Rust signatures by cbindgen.
 
 use super::{accessors, parse};
+use crate::names;
+use crate::names::taken::type_name;
 use crate::spec::Spec;
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
 };
-use heck::ToSnakeCase;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ const SOURCES: &str = "crates/ffi-c/src";
 
 /// The header, as the sources stand and the spec yields the accessors.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
-    let root = crate::root();
+    let root = &spec.root;
     // The accessors on disk may be those of another spec, and cbindgen reads files only.
     let fresh = accessors::file(spec)?;
     let accessors = tempfile::Builder::new()
@@ -21,7 +22,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
         .tempfile()
         .and_then(|file| std::fs::write(file.path(), fresh).map(|()| file))
         .map_err(|error| format!("cannot write the accessors: {error}"))?;
-    let mut sources = hand_written(&root)?;
+    let mut sources = hand_written(root)?;
     sources.push(accessors.path().to_owned());
     sources.push(root.join("crates/core/src/error/kind.rs"));
     let names = type_names(&sources)?;
@@ -43,7 +44,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
 fn check(header: &str, types: &[String]) -> Result<(), String> {
     let types: Vec<String> = types
         .iter()
-        .map(|name| format!("talentdata_{}", name.to_snake_case()))
+        .map(|name| format!("talentdata_{}", names::snake(name)))
         .collect();
     for function in parse::functions(header)? {
         let points = |one: &parse::Parameter| {
@@ -106,12 +107,7 @@ fn type_names(sources: &[PathBuf]) -> Result<Vec<String>, String> {
             .map_err(|error| format!("{}: {error}", source.display()))?;
         let file =
             syn::parse_file(&text).map_err(|error| format!("{}: {error}", source.display()))?;
-        names.extend(file.items.iter().filter_map(|item| match item {
-            syn::Item::Struct(item) => Some(item.ident.to_string()),
-            syn::Item::Enum(item) => Some(item.ident.to_string()),
-            syn::Item::Type(item) => Some(item.ident.to_string()),
-            _ => None,
-        }));
+        names.extend(file.items.iter().filter_map(type_name));
     }
     Ok(names)
 }
@@ -120,7 +116,7 @@ fn config(names: &[String]) -> Config {
     let version = env!("CARGO_PKG_VERSION");
     let mut rename: HashMap<String, String> = names
         .iter()
-        .map(|name| (name.clone(), format!("talentdata_{}", name.to_snake_case())))
+        .map(|name| (name.clone(), format!("talentdata_{}", names::snake(name))))
         .collect();
     rename.insert(
         "FFI_ArrowArrayStream".into(),

@@ -9,5 +9,5 @@ mod numbers;
 mod of_answer;
 mod of_record;
 mod parse;
-mod shapes;
+pub(crate) mod shapes;
 pub(crate) mod symbols;

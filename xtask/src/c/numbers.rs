@@ -2,8 +2,9 @@
 //!
 //! `bindings/c/symbols.txt` is where they are written down, and read from when the next ones are given.
 
-use heck::ToShoutySnakeCase;
+use crate::names;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const LEDGER: &str = "bindings/c/symbols.txt";
 
@@ -12,8 +13,8 @@ pub(super) struct Numbers(BTreeMap<String, u32>);
 
 impl Numbers {
     /// Those that are committed.
-    pub(super) fn given() -> Result<Self, String> {
-        let text = std::fs::read_to_string(crate::root().join(LEDGER)).map_err(|error| {
+    pub(super) fn given(root: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(root.join(LEDGER)).map_err(|error| {
             format!("{LEDGER}, which holds the numbers given so far: {error}; get it back from git")
         })?;
         let lines = text.lines().filter_map(|line| line.split_once(" = "));
@@ -26,19 +27,17 @@ impl Numbers {
         Ok(Numbers(pairs.collect::<Result<_, String>>()?))
     }
 
-    /// The number of each value of an enum; a new one comes after all that were given.
-    pub(super) fn of(&self, name: &str, values: &[String]) -> Vec<u32> {
-        let prefix = format!("TALENTDATA_{}_", name.to_shouty_snake_case());
+    /// The number of each variant of an enum; a new one comes after all that were given.
+    pub(super) fn of(&self, name: &str, variants: &[String]) -> Vec<u32> {
+        let prefix = format!("TALENTDATA_{}_", names::constant(name));
         let given = self.0.iter().filter(|(name, _)| name.starts_with(&prefix));
         let last = given.map(|(_, number)| *number).max().unwrap_or(0);
         let mut new = last + 1..;
-        let mut number = |value: &String| {
-            let known = self
-                .0
-                .get(&format!("{prefix}{}", value.to_shouty_snake_case()));
+        let mut number = |variant: &String| {
+            let known = self.0.get(&format!("{prefix}{}", names::constant(variant)));
             known.copied().or_else(|| new.next()).unwrap_or(u32::MAX)
         };
-        values.iter().map(&mut number).collect()
+        variants.iter().map(&mut number).collect()
     }
 
     /// Those given before for what `constants` does not hold any more.
@@ -70,7 +69,7 @@ mod tests {
     #[test]
     fn a_number_is_never_given_twice() {
         let given = numbers(&[("TALENTDATA_STATE_OPEN", 1), ("TALENTDATA_STATE_GONE", 2)]);
-        let values = ["first", "open", "between"].map(str::to_owned);
+        let values = ["First", "Open", "Between"].map(str::to_owned);
         assert_eq!(given.of("State", &values), [3, 1, 4]);
         assert_eq!(given.of("Other", &values), [1, 2, 3]);
     }

@@ -2,50 +2,46 @@
 
 use super::accessor::{Accessor, lends, meaning, scalar, sentence};
 use super::shapes::{Field, Model, Shape};
-use heck::ToSnakeCase;
+use crate::names;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 /// Any other model is a handle that was read and checked when the answer came.
 pub(super) fn answer(model: &Model) -> TokenStream {
     let name = format_ident!("{}", model.name);
-    let own = format_ident!("{}", model.name.to_snake_case());
+    let own = format_ident!("{}", names::parameter(&model.name));
     let (mut children, mut made) = (Vec::new(), Vec::new());
     for field in &model.fields {
-        let child = format_ident!("{}", field.name);
-        let value = if field.required {
-            quote!(model.#child)
-        } else {
-            quote!(model.#child.clone().unwrap_or_default())
-        };
+        let child = format_ident!("{}", names::rust_child(&field.wire));
+        let value = format_ident!("{}", names::rust_field(&field.wire));
         let (kind, make) = match &field.shape {
             Shape::Map(held) => {
                 let held = format_ident!("{held}");
                 (
                     quote!(Vec<(String, #held)>),
-                    quote!(named(&#value, #held::new)?),
+                    quote!(named(&model.#value, #held::new)?),
                 )
             }
             Shape::Models(held) => {
                 let held = format_ident!("{held}");
                 (
                     quote!(Vec<#held>),
-                    quote!(each(&#value, |one| #held::new(one.clone()))?),
+                    quote!(each(&model.#value, |one| #held::new(one.clone()))?),
                 )
             }
-            Shape::Items => (quote!(Vec<String>), quote!(each(&#value, json)?)),
+            Shape::Items => (quote!(Vec<String>), quote!(each(&model.#value, json)?)),
             Shape::Model(held) if field.required => {
                 let held = format_ident!("{held}");
-                (quote!(#held), quote!(#held::new(model.#child.clone())?))
+                (quote!(#held), quote!(#held::new(model.#value.clone())?))
             }
             Shape::Model(held) => {
                 let held = format_ident!("{held}");
                 (
                     quote!(Option<#held>),
-                    quote!(model.#child.clone().map(#held::new).transpose()?),
+                    quote!(model.#value.clone().map(#held::new).transpose()?),
                 )
             }
-            Shape::Json => (quote!(String), quote!(json(&model.#child)?)),
+            Shape::Json => (quote!(String), quote!(json(&model.#value)?)),
             _ => continue,
         };
         children.push(quote!(#child: #kind));
@@ -87,17 +83,24 @@ pub(super) fn answer(model: &Model) -> TokenStream {
         false => "Lent by the handle that holds it.".to_owned(),
     };
     let doc = format!(" {} Immutable. {freed}", model.description);
+    // Where every field has a child, nothing reads the model any more.
+    let read = format!("{own} . model .");
+    let read = accessors.iter().any(|one| one.to_string().contains(&read));
+    let (kept, given) = match read {
+        true => (quote!(model: types::#name,), quote!(model)),
+        false => (TokenStream::new(), TokenStream::new()),
+    };
     quote! {
         #[doc = #doc]
         pub struct #name {
-            model: types::#name,
+            #kept
             json: String,
             #(#children),*
         }
 
         impl #name {
             pub(crate) fn new(model: types::#name) -> Result<Self> {
-                Ok(Self { json: json(&model)?, #(#made,)* model })
+                Ok(Self { json: json(&model)?, #(#made,)* #given })
             }
         }
 
@@ -108,13 +111,14 @@ pub(super) fn answer(model: &Model) -> TokenStream {
 }
 
 fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
-    let own = format_ident!("{}", model.name.to_snake_case());
-    let name = format_ident!("{}", field.name);
+    let own = format_ident!("{}", names::parameter(&model.name));
+    let name = format_ident!("{}", names::rust_field(&field.wire));
+    let child = format_ident!("{}", names::rust_child(&field.wire));
     let accessor = |suffix: &str, out: (&'static str, TokenStream, String), read: TokenStream| {
         let lends = lends(&out.1);
         Accessor {
             model,
-            name: format!("{}{suffix}", field.name),
+            name: field.function(suffix),
             doc: sentence(field),
             lends,
             inputs: Vec::new(),
@@ -132,7 +136,7 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
         accessor(
             "_count",
             ("count_out", quote!(usize), "how many".into()),
-            quote!(Ok(#own.#name.len())),
+            quote!(Ok(#own.#child.len())),
         )
     };
     let text = |suffix: &str| {
@@ -174,7 +178,7 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                 ("text_out", "the item")
             };
             let items = if json {
-                quote!(#own.#name)
+                quote!(#own.#child)
             } else {
                 quote!(#own.model.#name)
             };
@@ -196,15 +200,15 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                 index(accessor(
                     "_at",
                     ("item_out", quote!(&'a #held), "the item".into()),
-                    quote!(at(&#own.#name, index)),
+                    quote!(at(&#own.#child, index)),
                 )),
             ]
         }
         Shape::Model(held) => {
             let held = format_ident!("{held}");
             let (kind, read) = match field.required {
-                true => (quote!(&'a #held), quote!(Ok(&#own.#name))),
-                false => (quote!(Option<&'a #held>), quote!(Ok(#own.#name.as_ref()))),
+                true => (quote!(&'a #held), quote!(Ok(&#own.#child))),
+                false => (quote!(Option<&'a #held>), quote!(Ok(#own.#child.as_ref()))),
             };
             vec![accessor("", ("item_out", kind, meaning(field)), read)]
         }
@@ -218,7 +222,7 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                     quote!(Option<&'a #held>),
                     "the value; NULL when there is none of that name".into(),
                 ),
-                quote!(Ok(find(&#own.#name, terminated(&name, "name")?))),
+                quote!(Ok(find(&#own.#child, terminated(&name, "name")?))),
             );
             found.inputs = vec![("name", quote!(*const c_char), "UTF-8 text, ended by a NUL")];
             found.errors = " or text that is not UTF-8";
@@ -229,7 +233,7 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                     quote!(Option<&'a #held>),
                     "the value; NULL when there is none of that name".into(),
                 ),
-                quote!(Ok(find(&#own.#name, text(&name, length, "name")?))),
+                quote!(Ok(find(&#own.#child, text(&name, length, "name")?))),
             );
             sized.inputs = vec![
                 ("name", quote!(*const c_char), "UTF-8 text"),
@@ -241,12 +245,12 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                 pair(
                     "_name",
                     ("text_out", quote!(Text), "the name".into()),
-                    quote!(Ok(Text::of(&at(&#own.#name, index)?.0))),
+                    quote!(Ok(Text::of(&at(&#own.#child, index)?.0))),
                 ),
                 pair(
                     "_at",
                     ("item_out", quote!(&'a #held), "the value".into()),
-                    quote!(Ok(&at(&#own.#name, index)?.1)),
+                    quote!(Ok(&at(&#own.#child, index)?.1)),
                 ),
                 found,
                 sized,
@@ -255,7 +259,7 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
         Shape::Json => vec![accessor(
             "_json",
             ("json_out", quote!(Text), "the JSON text".into()),
-            quote!(Ok(Text::of(&#own.#name))),
+            quote!(Ok(Text::of(&#own.#child))),
         )],
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn record(model: &Model) -> TokenStream {
             read,
             errors: ", and for a record of another list; SCHEMA when the field is not as documented",
         };
-        let text = || {
+        let text = |suffix: &str| {
             let read = quote!(record.text(#lists, #wire, #required));
-            accessor(field.name.clone(), quote!(Text), "text_out", read)
+            accessor(field.function(suffix), quote!(Text), "text_out", read)
         };
         let typed = || {
             let read = match required {
@@ -33,10 +33,10 @@ pub(super) fn record(model: &Model) -> TokenStream {
                 }},
                 false => quote!(Ok(record.of(#lists)?.typed_field(#wire)?.into())),
             };
-            accessor(field.name.clone(), scalar(field), "value_out", read)
+            accessor(field.function(""), scalar(field), "value_out", read)
         };
         match &field.shape {
-            Shape::Text => vec![text()],
+            Shape::Text => vec![text("")],
             Shape::Integer | Shape::Number | Shape::Boolean => vec![typed()],
             Shape::Enum(name) => {
                 let known = format_ident!("{name}");
@@ -44,9 +44,8 @@ pub(super) fn record(model: &Model) -> TokenStream {
                     let text = record.of(#lists)?.text_field(#wire)?.unwrap_or_default();
                     Ok(#known::of(&types::#known::from(&*text)))
                 }};
-                let mut named = text();
-                named.name += "_text";
-                vec![accessor(field.name.clone(), quote!(#known), "value_out", read), named]
+                let known = accessor(field.function(""), quote!(#known), "value_out", read);
+                vec![known, text("_text")]
             }
             _ => {
                 let read = quote! {{
@@ -56,7 +55,7 @@ pub(super) fn record(model: &Model) -> TokenStream {
                         found => Ok(Text::of_option(found)),
                     }
                 }};
-                vec![accessor(format!("{}_json", field.name), quote!(Text), "json_out", read)]
+                vec![accessor(field.function("_json"), quote!(Text), "json_out", read)]
             }
         }
     });

@@ -1,6 +1,6 @@
 //! An exception per kind of error of the core.
 
-use super::examples::{Example, example};
+use super::examples::{Example, example, of_spec};
 use super::{all, header, sentence};
 use crate::spec::Spec;
 
@@ -11,7 +11,7 @@ use crate::spec::Spec;
 pub(super) mod kind;
 
 /// `_errors.py`: an exception per kind of error of the core.
-pub(crate) fn errors(_: &Spec) -> Result<String, String> {
+pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
     let names = kind::ErrorKind::ALL.map(|kind| format!("{}Error", kind.name()));
     let mut text = header(
         "An exception per kind of error.",
@@ -26,7 +26,7 @@ pub(crate) fn errors(_: &Spec) -> Result<String, String> {
         text += &format!(
             "\n\nclass {class}(Error):\n    \"\"\"{}.{later}\n\n{}    \"\"\"\n\n    kind = \"{}\"\n",
             sentence(kind.summary()),
-            shown(kind, class),
+            of_spec(spec, &shown(kind, class)),
             kind.name(),
         );
     }

@@ -1,8 +1,10 @@
 //! Examples in the docstrings of errors: each provokes its kind in the sandbox and catches it.
 
 use super::errors::kind::ErrorKind;
+use crate::names;
+use crate::spec::Spec;
 
-/// How a kind of error comes about.
+/// How a kind of error comes about. LIST, PATH and KEY stand for a list of the spec, see [`of_spec`].
 pub(super) enum Example {
     /// By this call.
     Call {
@@ -17,6 +19,21 @@ pub(super) enum Example {
     },
     /// Not at will; this is to be known.
     Never(&'static str),
+}
+
+/// The text with a list of the spec: the one of the shortest name, so that lines stay short.
+pub(super) fn of_spec(spec: &Spec, text: &str) -> String {
+    let shortest = spec.lists().min_by_key(|(_, list)| list.name.len());
+    let Some((operation, list)) = shortest else {
+        return text.to_owned();
+    };
+    let key = list
+        .records
+        .as_ref()
+        .map_or(&list.name, |records| &records.key);
+    text.replace("LIST", &names::python_list(&list.name, &spec.taken))
+        .replace("PATH", &operation.path)
+        .replace("KEY", key)
 }
 
 /// The example of a kind; a new kind needs one to be compiled.
@@ -36,10 +53,10 @@ pub(super) fn example(kind: ErrorKind) -> Example {
         shown,
     };
     let version = "client.version()";
-    let page = "client.pools.page()";
+    let page = "client.LIST.page()";
     match kind {
         ErrorKind::Config => call("sandbox.client(share=2)", "error.attempts", "0"),
-        ErrorKind::InvalidArgument => call("client.pools.page(limit=0)", "error.attempts", "0"),
+        ErrorKind::InvalidArgument => call("client.LIST.page(limit=0)", "error.attempts", "0"),
         ErrorKind::Connect => call(
             "sandbox.client(base_url=\"http://127.0.0.1:1\", max_attempts=1).version()",
             "error.attempts",
@@ -70,7 +87,7 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "302",
         ),
         ErrorKind::TooLarge => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"gzip_bomb_mb": 80}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"gzip_bomb_mb": 80}}"#,
             page,
             "error.status",
             "200",
@@ -101,50 +118,50 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "createToken 200",
         ),
         ErrorKind::Forbidden => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}}"#,
             page,
             "error.status, error.request_id",
             "403 r-7",
         ),
         ErrorKind::NotFound => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 404}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 404}}"#,
             page,
             "error.status, error.offset",
             "404 0",
         ),
         ErrorKind::Conflict => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 409}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 409}}"#,
             page,
             "error.status",
             "409",
         ),
         ErrorKind::BadRequest => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 400, "body": "no such filter"}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 400, "body": "no such filter"}}"#,
             page,
             "error.status, error.body",
             "400 no such filter",
         ),
         ErrorKind::RateLimited => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}}"#,
             page,
             "error.status, error.retry_after",
             "429 120.0",
         ),
         ErrorKind::Server => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"status": 503}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"status": 503}}"#,
             page,
             "error.status, error.attempts",
             "503 1",
         ),
         ErrorKind::Api => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"body": {"success": False}}}"#,
+            r#"{"match": {"path": "PATH"}, "reply": {"body": {"success": False}}}"#,
             page,
             "error.status, error.body",
             "200 {\"success\":false}",
         ),
         ErrorKind::Paging => answered(
-            r#"{"match": {"path": "/v1/pools"}, "reply": {"body": {"pools": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}}"#,
-            "list(client.pools.pages())",
+            r#"{"match": {"path": "PATH"}, "reply": {"body": {"KEY": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}}"#,
+            "list(client.LIST.pages())",
             "error.offset",
             "0",
         ),
@@ -152,7 +169,7 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.",
         ),
         ErrorKind::Io => call(
-            "client.pools.list().to_parquet(\"/no/such/folder/pools.parquet\")",
+            "client.LIST.list().to_parquet(\"/no/such/folder/LIST.parquet\")",
             "error.attempts",
             "0",
         ),

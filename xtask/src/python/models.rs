@@ -1,21 +1,11 @@
 //! A class per model and per open enum of the answers.
 
 use super::shape::{Shape, is_model, shape};
-use super::{all, header, samples};
+use super::{all, header, quoted, samples};
+use crate::names;
 use crate::normalise::open_enum;
 use crate::spec::Spec;
-use heck::{ToShoutySnakeCase, ToSnakeCase};
 use serde_json::Value;
-
-/// Attributes that every record has of its own.
-const OWN: [&str; 7] = ["json", "extra", "to_dict", "get", "keys", "values", "items"];
-/// Words that cannot be attributes.
-const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
-    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
-    "with", "yield",
-];
 
 /// `_models.py`: a class per model and per open enum of the answers.
 pub(crate) fn models(spec: &Spec) -> Result<String, String> {
@@ -39,9 +29,9 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
         let ready = waiting
             .iter()
             .position(|(_, schema)| waiting.iter().all(|(other, _)| !refers_to(schema, other)));
-        let (name, schema) =
-            waiting.remove(ready.ok_or("models of the answers refer to each other in a circle")?);
-        text += &model_class(spec, name, schema)?;
+        // There always is one: the spec is refused where models hold each other.
+        let (name, schema) = waiting.remove(ready.unwrap_or_default());
+        text += &model_class(spec, name, schema);
         names.push(name.clone());
     }
     Ok(text + &all(&names))
@@ -54,10 +44,7 @@ fn enum_class(name: &str, schema: &Value, values: &[String]) -> String {
         samples::of_enum(name, values)
     );
     for value in values {
-        text += &format!(
-            "    {} = \"{value}\"\n",
-            attribute(&value.to_shouty_snake_case())
-        );
+        text += &format!("    {} = \"{value}\"\n", names::python_value(value));
     }
     text
 }
@@ -67,7 +54,7 @@ fn refers_to(schema: &Value, name: &str) -> bool {
     schema.to_string().contains(&reference)
 }
 
-fn model_class(spec: &Spec, name: &str, schema: &Value) -> Result<String, String> {
+fn model_class(spec: &Spec, name: &str, schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties: Vec<_> = properties.into_iter().flatten().collect();
     let wire: Vec<String> = properties
@@ -77,17 +64,12 @@ fn model_class(spec: &Spec, name: &str, schema: &Value) -> Result<String, String
     let mut text = format!(
         "\n\nclass {name}(Record):\n    \"\"\"{}\n\n{}    \"\"\"\n\n    __slots__ = ()\n    _documented = ({})\n\n",
         description(schema),
-        samples::of_model(spec, name, schema)?,
+        samples::of_model(spec, name, schema),
         wire.join(" ")
     );
     for (field, of) in properties {
         let listed = schema.get("required").and_then(Value::as_array);
-        let listed = listed.is_some_and(|names| names.iter().any(|one| one == field));
-        let nullable = of
-            .get("type")
-            .and_then(Value::as_array)
-            .is_some_and(|types| types.iter().any(|one| one == "null"));
-        let required = listed && !nullable;
+        let required = listed.is_some_and(|names| names.iter().any(|one| one == field));
         let Shape {
             kind,
             annotation,
@@ -104,11 +86,11 @@ fn model_class(spec: &Spec, name: &str, schema: &Value) -> Result<String, String
             .unwrap_or_default();
         text += &format!(
             "    {}: Field[{annotation}] = Field(\"{field}\", \"{kind}\"{required}{class})\n    \"\"\"{}\"\"\"\n",
-            attribute(&field.to_snake_case()),
+            names::python_field(field),
             description(target(spec, of))
         );
     }
-    Ok(text)
+    text
 }
 
 /// What a field's schema refers to, or itself.
@@ -118,18 +100,7 @@ fn target<'a>(spec: &'a Spec, schema: &'a Value) -> &'a Value {
     name.and_then(|name| spec.schema(name)).unwrap_or(schema)
 }
 
-/// The name of a field or value as an attribute.
-pub(super) fn attribute(name: &str) -> String {
-    let taken = OWN.contains(&name) || KEYWORDS.contains(&name);
-    if taken {
-        format!("{name}_")
-    } else {
-        name.to_owned()
-    }
-}
-
 fn description(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str);
-    let text = text.unwrap_or("See the section of the document that its type names.");
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    quoted(text.unwrap_or("See the section of the document that its type names."))
 }

@@ -35,11 +35,7 @@ pub(super) fn shape(spec: &Spec, schema: &Value) -> Shape {
         };
     }
     let types = schema.get("type");
-    let named = types.and_then(Value::as_str).or_else(|| {
-        let types = types?.as_array()?.iter().filter_map(Value::as_str);
-        let mut types = types.filter(|name| *name != "null");
-        types.next().filter(|_| types.next().is_none())
-    });
+    let named = types.and_then(Value::as_str);
     let is_object = |(_, target): &(String, Value)| is_model(target);
     match named {
         Some("string") => plain("text", "str"),

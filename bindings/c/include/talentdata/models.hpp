@@ -168,12 +168,12 @@ class version_response {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_endpoints_name(handle(), index, out); });
   }
   /// One of them.
-  category_entry endpoints_at(std::size_t index) const {
-    return detail::sure<category_entry>([&](auto *out) { return talentdata_version_response_endpoints_at(handle(), index, out); });
+  talentdata::category_entry endpoints_at(std::size_t index) const {
+    return detail::sure<talentdata::category_entry>([&](auto *out) { return talentdata_version_response_endpoints_at(handle(), index, out); });
   }
   /// The value of a name; none when there is no such name.
-  std::optional<category_entry> endpoints_find(std::string_view key) const {
-    return detail::sure<std::optional<category_entry>>([&](auto *out) {
+  std::optional<talentdata::category_entry> endpoints_find(std::string_view key) const {
+    return detail::sure<std::optional<talentdata::category_entry>>([&](auto *out) {
       return talentdata_version_response_endpoints_find_n(handle(), detail::data(key), key.size(), out);
     });
   }
@@ -243,12 +243,12 @@ class version_check_response {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_name(handle(), index, out); });
   }
   /// One of them.
-  compatibility_entry endpoint_compatibility_at(std::size_t index) const {
-    return detail::sure<compatibility_entry>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_at(handle(), index, out); });
+  talentdata::compatibility_entry endpoint_compatibility_at(std::size_t index) const {
+    return detail::sure<talentdata::compatibility_entry>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_at(handle(), index, out); });
   }
   /// The value of a name; none when there is no such name.
-  std::optional<compatibility_entry> endpoint_compatibility_find(std::string_view key) const {
-    return detail::sure<std::optional<compatibility_entry>>([&](auto *out) {
+  std::optional<talentdata::compatibility_entry> endpoint_compatibility_find(std::string_view key) const {
+    return detail::sure<std::optional<talentdata::compatibility_entry>>([&](auto *out) {
       return talentdata_version_check_response_endpoint_compatibility_find_n(handle(), detail::data(key), key.size(), out);
     });
   }

@@ -105,8 +105,13 @@ fn wrong_credentials_are_said_once_for_all_lists() {
     let mut command = against(&sandbox, &verb);
     let ended = run(command.env("TALENTDATA_CLIENT_SECRET", "CANARY-wrong"));
     let said = ended.error(code(ErrorKind::Auth));
+    let last = Resource::ALL
+        .map(Resource::name)
+        .last()
+        .unwrap()
+        .replace('_', "-");
     assert!(
-        said.contains("taxonomy-roles: ") && !said.contains("CANARY"),
+        said.contains(&format!("{last}: ")) && !said.contains("CANARY"),
         "{said}"
     );
     assert_eq!(sandbox.stats().token_posts, 1);

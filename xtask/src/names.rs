@@ -1,0 +1,156 @@
+//! The name of each thing of the spec in each language; no other place makes one.
+//!
+//! The rule, for fields, lists, values of enums and operations alike:
+//!
+//! 1. The words of the name on the wire, in the case of the place: `firstName` is `first_name` as a
+//!    field, `FirstName` as a variant, `FIRST_NAME` as a constant.
+//! 2. What begins with a digit gets an `n` in front: `2fa` is `n2fa`.
+//! 3. What the language or the place keeps for itself (keywords, methods of a client, members of a
+//!    record) gets a `_` behind: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets
+//!    `Value` behind, since a `_` would be lost in the constants of C: `OtherValue`.
+//!
+//! What then is not one name of its own is refused ([`claims`]). Names of schemas are never sent, so
+//! they are taken as they stand, and refused where they are no names.
+
+pub(crate) mod claims;
+mod kept;
+pub(crate) mod taken;
+
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+use kept::{C_MEMBERS, CHILDREN, CPP, CPP_MEMBERS, PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST};
+use taken::Taken;
+
+/// Rules 1 and 2 as a field: also the part of a C function that tells the field.
+pub(crate) fn snake(text: &str) -> String {
+    numbered(text.to_snake_case(), "n")
+}
+
+/// Rules 1 and 2 as a type.
+pub(crate) fn camel(text: &str) -> String {
+    numbered(text.to_upper_camel_case(), "N")
+}
+
+fn numbered(name: String, letter: &str) -> String {
+    match name.starts_with(|first: char| first.is_ascii_digit()) {
+        true => format!("{letter}{name}"),
+        false => name,
+    }
+}
+
+/// Rule 3; the words kept are parted by spaces.
+fn free(mut name: String, kept: &[&str]) -> String {
+    while is_kept(&name, kept) {
+        name.push('_');
+    }
+    name
+}
+
+fn is_kept(name: &str, kept: &[&str]) -> bool {
+    kept.iter()
+        .any(|words| words.split(' ').any(|word| word == name))
+}
+
+/// The list of a path, on the command line and wherever lists are told by name.
+pub(crate) fn list(path: &str) -> String {
+    snake(&path.trim_start_matches("/v1/").replace(['/', '-'], "_"))
+}
+
+/// The variant of a list.
+pub(crate) fn list_variant(list: &str) -> String {
+    variant(list, &["Self"])
+}
+
+/// The variant of a value of an open enum.
+pub(crate) fn value_variant(value: &str) -> String {
+    variant(value, &["Self", "Other"])
+}
+
+fn variant(text: &str, taken: &[&str]) -> String {
+    let name = camel(text);
+    if taken.contains(&name.as_str()) {
+        name + "Value"
+    } else {
+        name
+    }
+}
+
+/// A constant, from the name of a variant as cbindgen does it, so that both agree.
+pub(crate) fn constant(variant: &str) -> String {
+    variant.to_shouty_snake_case()
+}
+
+/// The constant of an operation.
+pub(crate) fn operation(id: &str) -> String {
+    snake(id).to_shouty_snake_case()
+}
+
+/// The field of a Rust model.
+pub(crate) fn rust_field(wire: &str) -> String {
+    free(snake(wire), &[RUST])
+}
+
+/// The method of a Rust client.
+pub(crate) fn rust_list(list: &str, taken: &Taken) -> String {
+    let name = free(list.to_owned(), &[RUST]);
+    if taken.client.contains(&name) {
+        name + "_"
+    } else {
+        name
+    }
+}
+
+/// The field of a C handle that holds what the answer's field lends.
+pub(crate) fn rust_child(wire: &str) -> String {
+    free(snake(wire), &[RUST, CHILDREN])
+}
+
+/// A parameter of a C function, which is written in Rust and read by C++.
+pub(crate) fn parameter(model: &str) -> String {
+    free(snake(model), &[RUST, CPP])
+}
+
+/// What a C function has behind the model's name: the field, and what the suffix says of it.
+pub(crate) fn c_function(wire: &str, suffix: &str) -> String {
+    free(format!("{}{suffix}", snake(wire)), &[C_MEMBERS])
+}
+
+/// The class of a model in C++; it is refused where that is a keyword.
+pub(crate) fn cpp_class(model: &str) -> String {
+    snake(model)
+}
+
+/// The member of a C++ class that reads a field, or what the suffix says of it.
+pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
+    let name = format!("{}{suffix}", snake(wire));
+    free(name, &[CPP, CPP_MEMBERS, &cpp_class(model)])
+}
+
+/// The tag of a list in C++.
+pub(crate) fn cpp_list(list: &str, taken: &Taken) -> String {
+    let name = free(list.to_owned(), &[CPP]);
+    if taken.cpp.contains(&name) {
+        name + "_"
+    } else {
+        name
+    }
+}
+
+/// The attribute of a Python model.
+pub(crate) fn python_field(wire: &str) -> String {
+    free(snake(wire), &[PYTHON, PYTHON_MEMBERS])
+}
+
+/// The attribute of a Python enum.
+pub(crate) fn python_value(value: &str) -> String {
+    constant(&value_variant(value))
+}
+
+/// The property of a Python client.
+pub(crate) fn python_list(list: &str, taken: &Taken) -> String {
+    let name = free(list.to_owned(), &[PYTHON, PYTHON_LISTS]);
+    if taken.python_client.contains(&name) {
+        name + "_"
+    } else {
+        name
+    }
+}

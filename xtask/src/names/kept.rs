@@ -1,0 +1,43 @@
+//! Words that languages and places keep for themselves: a name that is one of them gets a `_` behind.
+
+/// Keywords of Rust, also those kept for later.
+pub(super) const RUST: &str = "\
+    abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
+    self static struct super trait true try type typeof unsafe unsized use virtual where while \
+    yield";
+
+/// Keywords of C and C++, and lower-case macros of their standard headers.
+pub(super) const CPP: &str = "\
+    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval \
+    constexpr constinit continue decltype default delete do double dynamic_cast else enum errno \
+    explicit export extern false float for friend goto if inline int linux long mutable \
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
+    register reinterpret_cast requires restrict return short signed sizeof static static_assert \
+    static_cast stderr stdin stdout struct switch template this thread_local throw true try \
+    typedef typeid typename union unix unsigned using virtual void volatile wchar_t while xor \
+    xor_eq";
+
+/// What every handle of C has.
+pub(super) const C_MEMBERS: &str = "free json";
+
+/// What every generated C++ class has, or says within itself.
+pub(super) const CPP_MEMBERS: &str = "\
+    find find_text handle handle_ handle_of json lent record release result try_find \
+    try_find_text view_of";
+
+/// What the handles behind C have beside the fields.
+pub(super) const CHILDREN: &str = "json model";
+
+/// Keywords of Python.
+pub(super) const PYTHON: &str = "\
+    False None True and as assert async await break class continue def del elif else except \
+    finally for from global if import in is lambda nonlocal not or pass raise return try while \
+    with yield";
+
+/// Attributes that every record has of its own.
+pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values items";
+
+/// What the class of the lists uses.
+pub(super) const PYTHON_LISTS: &str = "property";

@@ -1,0 +1,231 @@
+//! Names that our own hand-written code has, read from its sources, so that nothing generated takes them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Types that generated Rust says without a path, so that no model may be named like them.
+const SAID_IN_RUST: [&str; 14] = [
+    "Box",
+    "Err",
+    "From",
+    "Lists",
+    "MaybeUninit",
+    "None",
+    "Ok",
+    "Option",
+    "Result",
+    "Self",
+    "Some",
+    "String",
+    "Vec",
+    "ErrorKind",
+];
+
+/// What hand-written code names, so that nothing generated may.
+pub(crate) struct Taken {
+    /// Methods of a Rust client.
+    pub(crate) client: BTreeSet<String>,
+    /// Types that stand beside the models, in Rust and in C.
+    pub(crate) types: BTreeSet<String>,
+    /// Models that hand-written C functions give.
+    pub(crate) handles: BTreeSet<String>,
+    /// Names in the C++ namespace.
+    pub(crate) cpp: BTreeSet<String>,
+    /// Attributes of a Python client.
+    pub(crate) python_client: BTreeSet<String>,
+    /// Names that `import talentdata` gives.
+    pub(crate) python: BTreeSet<String>,
+}
+
+impl Taken {
+    /// Reads the hand-written sources.
+    pub(crate) fn read(root: &Path) -> Result<Taken, String> {
+        let mut types: BTreeSet<String> = SAID_IN_RUST.map(str::to_owned).into();
+        types.extend(
+            [
+                "Resource",
+                "OptionalInteger",
+                "OptionalNumber",
+                "OptionalBoolean",
+            ]
+            .map(str::to_owned),
+        );
+        let mut handles = BTreeSet::new();
+        for folder in ["crates/types/src", "crates/ffi-c/src"] {
+            for file in sources(&root.join(folder))? {
+                let items = parsed(&file)?.items;
+                types.extend(items.iter().filter_map(type_name));
+                handles.extend(items.iter().flat_map(imported_models));
+            }
+        }
+        // Every client can be cloned.
+        let mut client = BTreeSet::from(["clone".to_owned()]);
+        for file in sources(&root.join("crates/core/src"))? {
+            if read(&file)?.contains("impl Client") {
+                client.extend(parsed(&file)?.items.iter().flat_map(client_methods));
+            }
+        }
+        let mut cpp = BTreeSet::new();
+        let include = root.join("bindings/c/include");
+        let mut headers = files(&include.join("talentdata"), "hpp")?;
+        headers.retain(|path| !path.ends_with("models.hpp"));
+        headers.push(include.join("talentdata.hpp"));
+        for header in headers {
+            cpp.extend(read(&header)?.lines().filter_map(cpp_name));
+        }
+        let package = root.join("bindings/python/talentdata");
+        let native = read(&package.join("_talentdata.pyi"))?;
+        let base = native
+            .split("\nclass BaseClient")
+            .nth(1)
+            .unwrap_or_default();
+        let base = base.split("\nclass ").next().unwrap_or_default();
+        let methods = format!("{base}{}", read(&package.join("_client.py"))?);
+        let quoted = read(&package.join("__init__.py"))?;
+        let listed = quoted.lines().filter_map(|line| {
+            let name = line.trim().strip_prefix('"')?.strip_suffix("\",")?;
+            Some(name.to_owned())
+        });
+        let errors = read(&package.join("_errors.py"))?;
+        let classes = errors
+            .lines()
+            .filter_map(|line| line.strip_prefix("class "));
+        let classes = classes.filter_map(|line| Some(line.split_once('(')?.0.to_owned()));
+        Ok(Taken {
+            client,
+            types,
+            handles,
+            cpp,
+            python_client: methods.lines().filter_map(method_name).collect(),
+            python: ["Any", "Field", "None", "True", "False"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(listed)
+                .chain(classes)
+                .collect(),
+        })
+    }
+}
+
+/// The hand-written Rust files of a folder and the folders in it.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut out = files(folder, "rs")?;
+    for entry in entries(folder)? {
+        if entry.is_dir() && !entry.ends_with("generated") {
+            out.extend(sources(&entry)?);
+        }
+    }
+    Ok(out)
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let mut found = entries(folder)?;
+    found.retain(|path| path.extension().is_some_and(|own| own == extension));
+    Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn parsed(path: &Path) -> Result<syn::File, String> {
+    syn::parse_file(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The name of a type.
+pub(crate) fn type_name(item: &syn::Item) -> Option<String> {
+    match item {
+        syn::Item::Struct(item) => Some(item.ident.to_string()),
+        syn::Item::Enum(item) => Some(item.ident.to_string()),
+        syn::Item::Type(item) => Some(item.ident.to_string()),
+        _ => None,
+    }
+}
+
+/// What `use crate::generated::models::...` names.
+fn imported_models(item: &syn::Item) -> Vec<String> {
+    let syn::Item::Use(import) = item else {
+        return Vec::new();
+    };
+    let text = quote::quote!(#import).to_string().replace(' ', "");
+    let Some((_, names)) = text.split_once("crate::generated::models::") else {
+        return Vec::new();
+    };
+    let names = names.split(|letter: char| !letter.is_alphanumeric());
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn client_methods(item: &syn::Item) -> Vec<String> {
+    let syn::Item::Impl(block) = item else {
+        return Vec::new();
+    };
+    let of_client = matches!(&*block.self_ty, syn::Type::Path(one) if one.path.is_ident("Client"));
+    let methods = block.items.iter().filter_map(|item| match item {
+        syn::ImplItem::Fn(method) if of_client => Some(method.sig.ident.to_string()),
+        _ => None,
+    });
+    methods.collect()
+}
+
+/// What a line of a C++ header that begins at the margin declares.
+fn cpp_name(line: &str) -> Option<String> {
+    let name = |text: &str| {
+        let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    for word in ["class ", "struct ", "using ", "namespace "] {
+        if let Some(rest) = line.strip_prefix(word) {
+            return Some(name(rest.trim_start_matches("[[nodiscard]] ")));
+        }
+    }
+    let function = line.strip_prefix("inline ")?.split('(').next()?;
+    Some(name(function.rsplit([' ', '*']).next()?))
+}
+
+fn method_name(line: &str) -> Option<String> {
+    let line = line.strip_prefix("    ")?;
+    let line = line.strip_prefix("async ").unwrap_or(line);
+    Some(line.strip_prefix("def ")?.split('(').next()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hand_written_names_are_found_in_the_sources() {
+        let taken = Taken::read(&crate::root()).unwrap();
+        for (names, wanted) in [
+            (&taken.client, &["resource", "version", "call", "clone"][..]),
+            (
+                &taken.types,
+                &["Record", "Secret", "Scan", "Receipt", "Text"],
+            ),
+            (&taken.handles, &["VersionResponse", "Pagination"]),
+            (
+                &taken.cpp,
+                &["record", "result", "scan", "list_of", "detail", "io_error"],
+            ),
+            (
+                &taken.python_client,
+                &["close", "base_url", "version", "with_options"],
+            ),
+            (&taken.python, &["Client", "Error", "AuthError", "Field"]),
+        ] {
+            for name in wanted {
+                assert!(names.contains(*name), "{name} is not in {names:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What the spec yields after a change, which of its changes are refused, and that the rest compiles.
+
+mod refusals;
+mod trial;
+
+use super::*;
+use serde_json::{Value, json};
+
+/// What the spec yields after a change, all files together.
+fn generate(change: impl Fn(&mut Value)) -> Result<String, String> {
+    let text = std::fs::read_to_string(crate::root().join("spec/openapi.json")).unwrap();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    change(&mut document);
+    let spec = Spec::parse(&crate::root(), &document.to_string())?;
+    OUTPUTS.iter().map(|(_, render)| render(&spec)).collect()
+}
+
+/// Drift between the spec and what is committed is a failing test.
+#[test]
+fn generated_files_are_current() {
+    check(&crate::root()).unwrap();
+}
+
+#[test]
+fn a_list_that_the_spec_gains_appears_everywhere() {
+    let text = generate(|document| {
+        let mut list = document["paths"]["/v1/ja/skills"].clone();
+        list["get"]["operationId"] = json!("listJaLevels");
+        document["paths"]["/v1/ja/levels"] = list;
+    })
+    .unwrap();
+    for wanted in [
+        "Resource::JaLevels => {",
+        "pub fn ja_levels(&self) -> List<talentdata_types::Record>",
+        "path: \"/v1/ja/levels\",",
+        "pub const LIST_JA_LEVELS: &Operation",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_value_in_the_middle_of_an_enum_renumbers_nothing_in_c() {
+    let text = generate(|document| {
+        let values = &mut document["components"]["schemas"]["ApiStatus"]["anyOf"][0]["enum"];
+        *values = json!(["asleep", "operational", "degraded"]);
+        let mut list = document["paths"]["/v1/pools"].clone();
+        list["get"]["operationId"] = json!("listAnts");
+        let paths = document["paths"].as_object_mut().unwrap();
+        paths.shift_insert(0, "/v1/ants".into(), list);
+    })
+    .unwrap();
+    let symbols = std::fs::read_to_string(crate::root().join("bindings/c/symbols.txt")).unwrap();
+    let lists = symbols
+        .lines()
+        .filter_map(|line| line.strip_prefix("TALENTDATA_RESOURCE_"));
+    let numbers = lists.map(|line| line.split_once(" = ").unwrap().1.parse::<u32>().unwrap());
+    let next = numbers.max().unwrap() + 1;
+    for wanted in [
+        "TALENTDATA_API_STATUS_ASLEEP = 4,",
+        "TALENTDATA_API_STATUS_OPERATIONAL = 1,",
+        "TALENTDATA_API_STATUS_DEGRADED = 3,",
+        "which no other value gets.\nTALENTDATA_API_STATUS_MAINTENANCE = 2\n",
+        &format!("TALENTDATA_RESOURCE_ANTS = {next},"),
+        "TALENTDATA_RESOURCE_CONTACTS = 1,",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_model_with_every_awkward_field_is_generated() {
+    let text = generate(|document| {
+        document["components"]["schemas"]["Contact"]["properties"] = json!({
+            "extra": {"type": "string"},
+            "state": {"type": "string", "enum": ["open", "shut"]},
+            "age": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
+            "tags": {"type": "array", "items": {"type": "string", "enum": ["a"]}},
+        });
+        document["components"]["schemas"]["Contact"]["required"] = json!(["age", "state"]);
+    })
+    .unwrap();
+    for wanted in [
+        "pub enum ContactStateValue {",
+        "pub enum ContactTagsItemsValue {",
+        "pub state: crate::ContactStateValue,",
+        "pub unknown_fields: ::serde_json::Map",
+        "pub age: ::std::option::Option<i64>,",
+        "known_values: &[\"open\", \"shut\"],",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+}

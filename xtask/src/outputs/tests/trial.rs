@@ -1,0 +1,243 @@
+//! A spec with everything that is legal and awkward, generated into a copy of the workspace and compiled there.
+//!
+//! The copy is in the folder that cargo builds in, so that what other crates yield is there already.
+
+use super::super::{check, write};
+use crate::test::succeed;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is copied; the hand-written sources count, too.
+const COPIED: [&str; 8] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "clippy.toml",
+    "crates",
+    "xtask",
+    "spec",
+    "bindings/c",
+    "bindings/python/talentdata",
+];
+
+/// Checked in Python, against a native module that has every name.
+const IMPORT: &str = "\
+import sys, types
+class Native(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith('__'):
+            raise AttributeError(name)
+        made = type(name, (), {'__init__': lambda self, *_, **__: None, '__class_getitem__': classmethod(lambda cls, _: cls)})
+        setattr(self, name, made)
+        return made
+native = Native('talentdata._talentdata')
+native.__version__ = '0'
+sys.modules['talentdata._talentdata'] = native
+import talentdata
+assert talentdata.Contact.class_ and talentdata.Contact.n2fa and talentdata.Contact.json_
+assert talentdata.ContactStateValue.OTHER_VALUE == 'other' and talentdata.ContactStateValue.N2ND == '2nd'
+for name in ('import_', 'resource', 'ja_levels', 'companies', 'n2fa'):
+    assert isinstance(getattr(talentdata.Client, name), property), name
+assert not hasattr(talentdata.Client, 'pools') and 'pools' not in talentdata.ApiError.__doc__
+";
+
+/// Includes every C++ header, whose functions are checked whether they are called or not.
+const CPP: &str = "\
+#include <talentdata.hpp>
+template <class Wanted, class T>
+constexpr bool gives(talentdata::result<T> (talentdata::contact::*)() const) { return std::is_same_v<Wanted, T>; }
+static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact::try_age));
+static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact::try_null_age));
+static_assert(gives<std::optional<double>>(&talentdata::contact::try_score));
+static_assert(gives<std::optional<bool>>(&talentdata::contact::try_n2fa));
+static_assert(gives<std::string_view>(&talentdata::contact::try_type));
+static_assert(gives<talentdata_contact_state_value>(&talentdata::contact::try_state));
+static_assert(talentdata::page_.number == TALENTDATA_RESOURCE_PAGE);
+";
+
+/// Our own lints, too: what is generated has to pass them like the rest.
+const CLIPPY: &str =
+    "clippy --quiet -p talentdata-types -p talentdata-core -p talentdata-ffi-c -- -D warnings";
+
+#[test]
+fn whatever_a_spec_may_say_compiles_in_every_language() {
+    let root = crate::root();
+    let copy = crate::cargo::target(&root).unwrap().join("spec-trial");
+    let _ = std::fs::remove_dir_all(&copy);
+    for name in COPIED {
+        copied(&root.join(name), &copy.join(name));
+    }
+    // Cargo takes packages of one name and version for one, wherever they are.
+    let manifest = copy.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(version));
+    let other = text.replacen(version, &format!("{version}-trial"), 1);
+    std::fs::write(&manifest, other).unwrap();
+    let spec = copy.join("spec/openapi.json");
+    let mut document: Value =
+        serde_json::from_str(&std::fs::read_to_string(&spec).unwrap()).unwrap();
+    changed(&mut document);
+    std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
+    write(&copy).unwrap();
+    check(&copy).unwrap();
+    cargo(&copy, CLIPPY);
+    cargo(&copy, "test --quiet -p talentdata-types --test spec");
+    c_and_cpp(&copy);
+    python(&copy);
+}
+
+fn cargo(copy: &Path, arguments: &str) {
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let mut command = crate::cargo::command(copy, &arguments);
+    command.env("CARGO_TARGET_DIR", copy.parent().unwrap());
+    // All it needs is there, or this test would not have been built.
+    succeed(command.env("CARGO_NET_OFFLINE", "true")).unwrap();
+}
+
+fn c_and_cpp(copy: &Path) {
+    let folder = copy.join("bindings/c");
+    let cpp = copy.join("all.cpp");
+    std::fs::write(&cpp, CPP).unwrap();
+    let nulls = folder.join("tests/null_arguments.c");
+    for (compiler, flags, file) in [
+        ("cc", &["-std=c11"][..], &nulls),
+        ("c++", &["-std=c++17"], &cpp),
+        ("c++", &["-std=c++20", "-fno-exceptions"], &cpp),
+    ] {
+        let mut command = Command::new(compiler);
+        command.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic"]);
+        command
+            .args(flags)
+            .arg("-I")
+            .arg(folder.join("include"))
+            .arg(file);
+        succeed(&mut command).unwrap();
+    }
+}
+
+fn python(copy: &Path) {
+    let folder = copy.join("bindings/python");
+    let mut compile = Command::new("python3");
+    succeed(
+        compile
+            .args(["-m", "compileall", "-q", "talentdata"])
+            .current_dir(&folder),
+    )
+    .unwrap();
+    let mut import = Command::new("python3");
+    succeed(
+        import
+            .args(["-W", "error", "-c", IMPORT])
+            .current_dir(&folder),
+    )
+    .unwrap();
+}
+
+/// Files of a folder as they are, without what Python and builds leave behind.
+pub(super) fn copied(from: &Path, to: &Path) {
+    if from.is_dir() {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let name: PathBuf = entry.unwrap().file_name().into();
+            copied(&from.join(&name), &to.join(&name));
+        }
+    } else if from
+        .extension()
+        .is_none_or(|one| one != "so" && one != "pyc")
+    {
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
+    }
+}
+
+/// Everything that is legal and awkward, in records, in answers and in what answers hold.
+fn changed(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    schemas["Email"] = json!({"type": "string", "format": "email"});
+    schemas["Emails"] = json!({"type": "array", "items": {"$ref": "#/components/schemas/Email"}});
+    schemas["Klass"] =
+        json!({"properties": {"class": {"type": "string"}, "default": {"type": "array"}}});
+    for model in ["Contact", "VersionResponse", "CategoryEntry"] {
+        awkward(&mut schemas[model]);
+    }
+    let contact = &mut schemas["Contact"];
+    let last = contact["properties"]
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("lastName");
+    contact["properties"]["familyName"] = last.unwrap();
+    let required = contact["required"].as_array_mut().unwrap();
+    *required
+        .iter_mut()
+        .find(|name| **name == "lastName")
+        .unwrap() = json!("familyName");
+    lists(document["paths"].as_object_mut().unwrap());
+}
+
+fn awkward(model: &mut Value) {
+    let fields: Value = serde_json::from_str(include_str!("awkward.json")).unwrap();
+    let properties = model["properties"].as_object_mut().unwrap();
+    properties.extend(fields.as_object().unwrap().clone());
+    let required = model["required"].as_array_mut().unwrap();
+    for name in [
+        "sureAge",
+        "nullAge",
+        "sureScore",
+        "nullActive",
+        "sureAddress",
+        "nullEntry",
+        "words",
+        "type",
+    ] {
+        required.push(json!(name));
+    }
+    model["additionalProperties"] = json!(false);
+}
+
+fn lists(paths: &mut serde_json::Map<String, Value>) {
+    let model = paths.shift_remove("/v1/pools").unwrap();
+    for (path, id) in [
+        ("/v1/import", "listImports"),
+        ("/v1/resource", "listResources"),
+        ("/v1/type", "listTypes"),
+        ("/v1/page", "listPages"),
+        ("/v1/property", "listProperties"),
+        ("/v1/2fa", "2faList"),
+        ("/v1/self", "listSelf"),
+    ] {
+        let mut list = model.clone();
+        list["get"]["operationId"] = json!(id);
+        list["get"]["summary"] = json!("what \"\"\" is\nsaid \\d */ of it");
+        paths.insert(path.into(), list);
+    }
+    // Parameters of the path, and no prose.
+    let mut levels = model.clone();
+    levels["parameters"] = levels["get"]["parameters"].take();
+    levels["summary"] = json!("All of it.");
+    let get = levels["get"].as_object_mut().unwrap();
+    for key in ["parameters", "summary", "description"] {
+        get.shift_remove(key);
+    }
+    levels["get"]["operationId"] = json!("listJaLevels");
+    paths.insert("/v1/ja/levels".into(), levels);
+    // Records within the response, with fields and without.
+    for (path, id, record) in [
+        (
+            "/v1/companies",
+            "listCompanies",
+            json!({"properties": {"id": {"type": "string"}, "size": {"type": "integer"}}}),
+        ),
+        ("/v1/a/b/teams", "listTeams", json!({"type": "object"})),
+    ] {
+        let mut list = model.clone();
+        list["get"]["operationId"] = json!(id);
+        list["get"]["responses"]["200"]["content"]["application/json"]["schema"] = json!({
+            "type": "object",
+            "properties": {
+                "items": {"type": "array", "items": record},
+                "pagination": {"$ref": "#/components/schemas/Pagination"}
+            }
+        });
+        paths.insert(path.into(), list);
+    }
+}
