@@ -1,0 +1,95 @@
+//! Tokens: how answers are read, and what a failed renewal means.
+
+use super::*;
+use http::StatusCode;
+
+fn read(status: u16, body: &str) -> Result<Token> {
+    let mut answer = Answer::of_json(body);
+    answer.status = StatusCode::from_u16(status).unwrap();
+    read_token(&answer, Time::ZERO)
+}
+
+/// A token in the last part of its life, which is renewed.
+fn old_token() -> Token {
+    Token {
+        secret: Secret::new("old"),
+        header: HeaderValue::from_static("Bearer old"),
+        renew_at: Time::ZERO,
+        expires_at: clock::now() + Duration::from_secs(60),
+    }
+}
+
+#[tokio::test]
+async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
+    let auth = Auth::default();
+    let asked = clock::now();
+    auth.token(asked, None, async || Ok(old_token()))
+        .await
+        .unwrap();
+    let down = async || Err(Error::new(ErrorKind::Server, "down"));
+    // The one that tries to renew, one that waited for it, and one that comes after.
+    for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
+        let token = auth.token(asked, None, down).await.unwrap();
+        assert_eq!(token.secret.expose(), "old");
+    }
+    let rejected = auth.token(asked, None, down).await.unwrap();
+    assert!(auth.token(asked, Some(&rejected), down).await.is_err());
+}
+
+#[test]
+fn lifetimes_are_read_leniently_and_bounded() {
+    for (expires, seconds) in [
+        ("3600", 3600.0),
+        ("3600.0", 3600.0),
+        ("\"3600\"", 3600.0),
+        ("1e3", 1000.0),
+        ("0", 1.0),
+        ("-5", 1.0),
+        ("1", 1.0),
+        ("1e30", 86_400.0),
+        ("9223372036854775808", 86_400.0),
+        ("null", 300.0),
+        ("\"soon\"", 300.0),
+        ("\"NaN\"", 300.0),
+        ("true", 300.0),
+        ("{}", 300.0),
+    ] {
+        let token = read(
+            200,
+            &format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{expires}}}"#),
+        )
+        .unwrap();
+        assert_eq!(token.expires_at.as_secs_f64(), seconds, "{expires}");
+        assert!(token.renew_at < token.expires_at, "{expires}");
+    }
+}
+
+#[test]
+fn unusable_tokens_are_errors_that_do_not_show_them() {
+    for body in [
+        r#"{"token_type":"Bearer"}"#,
+        r#"{"access_token":""}"#,
+        r#"{"access_token":null}"#,
+        r#"{"access_token":{"x":"CANARY"}}"#,
+        r#"{"access_token":"CANARY\r\nx"}"#,
+        r#"{"access_token":"CANARY","token_type":"mac"}"#,
+        r#"{"access_token":"CANARY","access_token":"CANARY"}"#,
+        r#"["CANARY"]"#,
+        "<html>CANARY",
+        "",
+        r#"{"access_token":"CANARY"#,
+    ] {
+        let error = read(200, body).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TokenResponse, "{body}");
+        assert!(!format!("{error:?}{error}").contains("CANARY"), "{body}");
+    }
+}
+
+#[test]
+fn refusals_are_auth_and_a_missing_endpoint_is_config() {
+    for status in [400, 401, 403] {
+        assert_eq!(read(status, "{}").unwrap_err().kind(), ErrorKind::Auth);
+    }
+    assert_eq!(read(404, "").unwrap_err().kind(), ErrorKind::Config);
+    assert_eq!(read(503, "").unwrap_err().kind(), ErrorKind::Server);
+}
