@@ -1,6 +1,7 @@
 //! Makes the client that a verb uses, from arguments, environment and profile, or of the embedded service.
 
 use crate::args::Common;
+use crate::output;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use talentdata_core::types::Secret;
@@ -45,6 +46,7 @@ pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
         builder = builder.client_id(id);
     }
     if let Some(name) = &common.profile {
+        tell_what_goes_before(name, common);
         builder = builder.profile(name);
     }
     if let Some(path) = &common.client_secret_file {
@@ -67,6 +69,25 @@ pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
             format!("the sandbox could not be started: {error}"),
         )
     })
+}
+
+/// Says which settings are not those of the profile that was asked for, lest the wrong service is asked.
+fn tell_what_goes_before(profile: &str, common: &Common) {
+    let given = [
+        common.base_url.is_some(),
+        common.client_id.is_some(),
+        common.client_secret_file.is_some(),
+    ];
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let variables = config::VARIABLES.into_iter().zip(given);
+    let set = variables.filter_map(|(name, given)| (!given && set(name)).then_some(name));
+    let set: Vec<_> = set.collect();
+    if !set.is_empty() {
+        output::remark(&format!(
+            "note: {} of the environment goes before the profile {profile}",
+            set.join(", ")
+        ));
+    }
 }
 
 fn refuse_address(common: &Common) -> Result<(), Error> {

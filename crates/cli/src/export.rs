@@ -107,10 +107,8 @@ impl Verb {
     /// What is to be done, a row for each list.
     fn exports(&self) -> Result<Vec<Export>, Error> {
         let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
-        for (index, resource) in self.resources.iter().enumerate() {
-            if self.resources[..index].contains(resource) {
-                return refuse(format!("{} is named twice", names::dashed(*resource)));
-            }
+        names::refuse_twice(&self.resources)?;
+        for resource in &self.resources {
             let most = resource.shape().max_limit.unwrap_or(u64::MAX);
             if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
                 return refuse(format!(
@@ -158,7 +156,7 @@ impl Verb {
     /// The format asked for, in so many words or by the name of the one file.
     fn format(&self, one: bool) -> Format {
         let ending = self.out.extension().filter(|_| one);
-        let named = || ending.and_then(|ending| ending.to_str()?.parse().ok());
+        let named = || ending.and_then(|ending| ending.to_str()?.to_lowercase().parse().ok());
         self.format.or_else(named).unwrap_or(Format::Jsonl)
     }
 

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::fmt::Display;
 use std::str::FromStr;
 use talentdata_core::types::{Resource, UnknownResource};
+use talentdata_core::{Error, ErrorKind};
 
 /// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
 pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
@@ -19,6 +20,24 @@ pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
 /// The list's name as it is typed: `ja-skills`.
 pub(crate) fn dashed(resource: Resource) -> String {
     resource.name().replace('_', "-")
+}
+
+/// Each list may be asked for once.
+///
+/// # Errors
+/// `InvalidArgument`, naming the one that comes twice.
+pub(crate) fn refuse_twice(resources: &[Resource]) -> Result<(), Error> {
+    let twice = resources
+        .iter()
+        .enumerate()
+        .find(|(index, resource)| resources[..*index].contains(resource));
+    match twice {
+        None => Ok(()),
+        Some((_, resource)) => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{} is named twice", dashed(*resource)),
+        )),
+    }
 }
 
 /// Reads one of these values by its name.

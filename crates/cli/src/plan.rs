@@ -15,6 +15,7 @@ pub(crate) struct Verb {
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+    names::refuse_twice(&verb.resources)?;
     let connection = connect(common)?;
     let row = |name: String, records: u64, pages: u64, seconds: f64| {
         let (records, pages) = (records.to_string(), pages.to_string());

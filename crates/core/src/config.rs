@@ -5,7 +5,7 @@ mod builder;
 mod profile;
 
 pub use base_url::BaseUrl;
-pub use builder::Builder;
+pub use builder::{Builder, VARIABLES};
 pub use profile::read_secret_file;
 
 use std::time::Duration;

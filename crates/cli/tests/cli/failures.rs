@@ -176,6 +176,10 @@ fn settings_are_checked_before_anything_is_sent() {
         &["--resume", "Arrow", "parquet"],
     );
     usage(
+        &["plan", "pools", "pools", "--sandbox"],
+        &["pools", "twice"],
+    );
+    usage(
         &["export", "pools", "pools", "--sandbox", "--out", "x"],
         &["pools", "twice"],
     );

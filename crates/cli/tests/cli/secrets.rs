@@ -100,6 +100,15 @@ fn a_profile_holds_all_three_settings() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let mut command = program(&["permissions", "--profile", "mine"]);
     run(command.env("XDG_CONFIG_HOME", folder.path())).json();
+    // What goes before it is told, in case that was not meant.
+    let mut command = program(&["permissions", "--profile", "mine"]);
+    command.env("XDG_CONFIG_HOME", folder.path());
+    command.env("TALENTDATA_BASE_URL", sandbox.base_url());
+    let said = run(&mut command).stderr;
+    assert!(
+        said.contains("TALENTDATA_BASE_URL") && said.contains("mine"),
+        "{said}"
+    );
 }
 
 #[test]

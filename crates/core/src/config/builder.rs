@@ -10,6 +10,8 @@ use talentdata_types::Secret;
 const BASE_URL: &str = "TALENTDATA_BASE_URL";
 const CLIENT_ID: &str = "TALENTDATA_CLIENT_ID";
 const CLIENT_SECRET: &str = "TALENTDATA_CLIENT_SECRET";
+/// The variables of the environment for base_url, client_id and client_secret, in this order.
+pub const VARIABLES: [&str; 3] = [BASE_URL, CLIENT_ID, CLIENT_SECRET];
 
 /// Longer identifiers and secrets are surely something else, such as a file's content.
 const LONGEST_CREDENTIAL: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! What the gate has done so far, for the receipt of a scan.
+//! What the gate has done so far, for whoever watches it; receipts have figures of their own.
 
 use std::fmt;
 use std::time::Duration;
