@@ -167,17 +167,17 @@ impl Slots {
         }
         self.current.begun = now;
         // The caution of the beginning stays, for nothing would show that it was not needed.
-        let most = (self.most - CAUTION).max(FEWEST);
-        let most = if now < self.tried_again_at() {
-            most.min(self.before - UNSHOWN_MARGIN)
-        } else {
-            most
+        let caution = self.most - CAUTION;
+        let most = match now < self.tried_again_at() {
+            true => caution.min(self.before - UNSHOWN_MARGIN),
+            false => caution,
         };
         if self.slots > self.before + UNSHOWN_MARGIN {
             self.tries = 0;
         }
         let growth = UNSHOWN_GROWTH.max(UNSHOWN_RETURN * (self.before - self.slots));
         self.slots = (self.slots + growth).min(most).max(self.slots);
+        self.keep_in_bounds();
     }
 
     /// When more slots are tried than were too much the last time, where no counts are shown.

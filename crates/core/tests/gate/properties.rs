@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use talentdata_core::gate::Mode;
+use talentdata_core::gate::{Gate, GateSettings, Mode, RateHeaders, Ready};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use crate::scenario::{LIMIT, Others, Scenario};
 use crate::server::Quirk;
 
-const QUIRKS: [Quirk; 10] = [
+const QUIRKS: [Quirk; 11] = [
     Quirk::None,
     Quirk::ReadsLate,
     Quirk::CountsLate,
@@ -19,6 +19,7 @@ const QUIRKS: [Quirk; 10] = [
     Quirk::CountsRefused,
     Quirk::OnlyRetryAfter,
     Quirk::Silent,
+    Quirk::Unavailable,
     Quirk::Lies,
     Quirk::Garbage,
 ];
@@ -219,4 +220,23 @@ fn permits_that_are_not_used_cost_nothing() {
     scenario.unused = 0.5;
     let wasteful = scenario.run().share();
     assert!(wasteful > plain - 0.01, "{wasteful} instead of {plain}");
+}
+
+#[test]
+fn where_no_counts_are_shown_a_share_is_kept_to() {
+    let mut gate = Gate::new(GateSettings {
+        share: 0.025,
+        ..GateSettings::default()
+    });
+    let mut now = Duration::ZERO;
+    while now < Duration::from_secs(60) {
+        if let Ready::At(at) = gate.ready(now) {
+            now = at;
+        }
+        let ticket = gate.send(now);
+        now += Duration::from_millis(20);
+        gate.response(now, ticket, 200, &RateHeaders::default());
+        let aim = gate.stats().target_rate;
+        assert!(aim <= 1.0, "{aim} a second after {now:?}");
+    }
 }
