@@ -134,7 +134,7 @@ enum talentdata_error_kind
    */
   TALENTDATA_ERROR_KIND_PAGING = 20,
   /**
-   * Everything was read, but the list moved so much that completeness is not proven.
+   * Everything was read, but there are doubts whether that was all; the receipt names them.
    */
   TALENTDATA_ERROR_KIND_INCOMPLETE = 21,
   /**

@@ -48,7 +48,7 @@ pub enum ErrorKind {
     Api = 19,
     /// The pages of a list contradict each other, or make no progress.
     Paging = 20,
-    /// Everything was read, but the list moved so much that completeness is not proven.
+    /// Everything was read, but there are doubts whether that was all; the receipt names them.
     Incomplete = 21,
     /// A file could not be read or written.
     Io = 22,
