@@ -39,9 +39,19 @@ impl Made {
 
 /// Builds with these arguments; what cargo says for people goes straight through.
 pub(crate) fn build(root: &Path, arguments: &[&str]) -> Result<Made, String> {
+    build_with(root, arguments, &[])
+}
+
+/// The same with these environment variables.
+pub(crate) fn build_with(
+    root: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<Made, String> {
     let mut command = command(root, &["build", "--locked"]);
     command
         .args(arguments)
+        .envs(environment.iter().copied())
         .arg("--message-format=json-render-diagnostics");
     let mut files = Vec::new();
     for line in output(&mut command)?.lines() {

@@ -3,11 +3,11 @@
 mod bench;
 mod c;
 mod cargo;
+mod deny;
 mod dist;
 mod dist_python;
 mod environment;
 mod names;
-mod normalise;
 mod open_enums;
 mod outputs;
 mod python;
@@ -15,6 +15,7 @@ mod rust;
 mod rust_models;
 mod sandbox;
 mod spec;
+mod spec_diff;
 mod test;
 mod test_c;
 mod test_python;
@@ -29,10 +30,16 @@ Usage: cargo xtask VERB
 
   generate           write every generated file from spec/openapi.json
   generate --check   say which generated files differ, and fail if any does
+  generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
+  generate --spec FILE --dry-run  say what FILE would yield; write nothing
+  spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
+                     asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
+                     exits with 0, or with 3 where something breaks
   dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format clippy generate tidy rust c python)
+  test rust          one part of it (parts: format generate tidy deny clippy rust c python)
+  test c-sanitized   the C tests with an instrumented library, which takes long to build
   dist python        wheel and source package, into target/dist/python
   bench              measure this client beside others, and write tests/bench/RESULTS.md
   bench python       one section of it (sections: budget throughput python)
@@ -45,9 +52,19 @@ type Outcome = Result<(), String>;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["spec-diff", rest @ ..] = words.as_slice() {
+        return match spec_diff::run(&root(), rest) {
+            Ok(code) => code,
+            Err(message) => failed(&message),
+        };
+    }
     let outcome = match words.as_slice() {
         ["generate"] => outputs::write(&root()),
         ["generate", "--check"] => outputs::check(&root()),
+        ["generate", "--spec", file, "--dry-run"] | ["generate", "--dry-run", "--spec", file] => {
+            outputs::dry_run(&root(), Path::new(file))
+        }
+        ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)),
         ["dist", "c", "--prefix", prefix] => dist::run(&root(), Path::new(prefix)),
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
@@ -65,11 +82,13 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::FAILURE
-        }
+        Err(message) => failed(&message),
     }
+}
+
+fn failed(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::FAILURE
 }
 
 /// The folder that holds the workspace.

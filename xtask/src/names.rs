@@ -9,12 +9,13 @@
 //!    record) gets a `_` behind: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets
 //!    `Value` behind, since a `_` would be lost in the constants of C: `OtherValue`.
 //!
-//! What then is not one name of its own is refused ([`claims`]). Names of schemas are never sent, so
-//! they are taken as they stand, and refused where they are no names.
+//! What then is not one name of its own is refused ([`claims`]). A schema whose name our own code has
+//! gets `Model` behind: `Record` is `RecordModel`.
 
 pub(crate) mod claims;
 mod kept;
 pub(crate) mod taken;
+pub(crate) mod unnamed;
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use kept::{C_MEMBERS, CHILDREN, CPP, CPP_MEMBERS, PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST};
@@ -48,6 +49,20 @@ fn free(mut name: String, kept: &[&str]) -> String {
 fn is_kept(name: &str, kept: &[&str]) -> bool {
     kept.iter()
         .any(|words| words.split(' ').any(|word| word == name))
+}
+
+/// The type of a schema: its words, and `Model` behind what our own code keeps for itself.
+pub(crate) fn model(schema: &str, taken: &Taken) -> String {
+    let name = camel(schema);
+    let class = cpp_class(&name);
+    let kept = taken.types.contains(&name)
+        || taken.python.contains(&name)
+        || taken.cpp.contains(&class)
+        || is_kept(&class, &[CPP]);
+    match kept {
+        true => name + "Model",
+        false => name,
+    }
 }
 
 /// The list of a path, on the command line and wherever lists are told by name.

@@ -1,11 +1,11 @@
 //! Writes open enums: a variant per value the document shows, and `Other` for the rest.
 
 use crate::names;
-use crate::normalise::OpenEnum;
+use crate::spec::api::Enum;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-pub(crate) fn tokens(known: &OpenEnum) -> TokenStream {
+pub(crate) fn tokens(known: &Enum) -> TokenStream {
     let name = format_ident!("{}", known.name);
     let text = &known.name;
     let doc = format!(" {}", known.description);
@@ -78,7 +78,7 @@ pub(crate) fn tokens(known: &OpenEnum) -> TokenStream {
 
             fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
                 ::schemars::json_schema!({
-                    "anyOf": [{"type": "string", "enum": [#(#values),*]}, {"type": "string"}]
+                    "anyOf": [{"type": "string", "enum": Self::KNOWN}, {"type": "string"}]
                 })
             }
         }

@@ -1,6 +1,6 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::spec::Spec;
+use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, python, rust, rust_models};
 use std::path::Path;
 
@@ -24,9 +24,10 @@ const OUTPUTS: [(&str, Render); 13] = [
     ("bindings/c/tests/null_arguments.c", c::nulls::file),
 ];
 
-/// Writes every file whose text differs.
+/// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
-    for (path, text) in differing(root)? {
+    let spec = Spec::load(root)?;
+    for (path, text) in differing(&spec)? {
         let target = root.join(path);
         let folder = target.parent().ok_or(format!("{path} has no folder"))?;
         std::fs::create_dir_all(folder)
@@ -34,12 +35,42 @@ pub(crate) fn write(root: &Path) -> Outcome {
             .map_err(|error| format!("cannot write {path}: {error}"))?;
         println!("wrote {path}");
     }
+    print!("{}", spec.summary);
+    Ok(())
+}
+
+/// Takes a file from elsewhere as the spec of the workspace, and generates from it.
+pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
+    let spec = Spec::load_file(root, file, &file.display().to_string())?;
+    let text = format!("{:#}\n", spec.document);
+    std::fs::write(root.join(FILE), text)
+        .map_err(|error| format!("cannot write {FILE}: {error}"))?;
+    println!("wrote {FILE}");
+    write(root)
+}
+
+/// Says what a spec would yield, from a file anywhere; writes nothing.
+pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
+    let spec = Spec::load_file(root, file, &file.display().to_string())?;
+    for (path, _) in differing(&spec)? {
+        println!("would write {path}");
+    }
+    print!("{}", spec.summary);
+    let api = &spec.api;
+    println!(
+        "{} operations, {} of them lists; {} models, {} enums; nothing was written",
+        api.operations.len(),
+        api.lists().count(),
+        api.models.len(),
+        api.enums.len()
+    );
     Ok(())
 }
 
 /// Fails, naming the files, when any differs from what the spec yields.
 pub(crate) fn check(root: &Path) -> Outcome {
-    let stale: Vec<&str> = differing(root)?.into_iter().map(|(path, _)| path).collect();
+    let differing = differing(&Spec::load(root)?)?;
+    let stale: Vec<&str> = differing.into_iter().map(|(path, _)| path).collect();
     if stale.is_empty() {
         return Ok(());
     }
@@ -49,12 +80,11 @@ pub(crate) fn check(root: &Path) -> Outcome {
     ))
 }
 
-fn differing(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    let spec = Spec::load(root)?;
+fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {
     let mut out = Vec::new();
     for (path, render) in OUTPUTS {
-        let text = render(&spec)?;
-        let present = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+        let text = render(spec)?;
+        let present = std::fs::read_to_string(spec.root.join(path)).unwrap_or_default();
         if present != text {
             out.push((path, text));
         }

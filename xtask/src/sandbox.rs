@@ -86,8 +86,9 @@ impl Sandbox {
         let failed = |error: std::io::Error| format!("cannot read {path}: {error}");
         let mut socket = TcpStream::connect(&self.address).map_err(failed)?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        let address = &self.address;
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: sandbox\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         );
         socket.write_all(request.as_bytes()).map_err(failed)?;

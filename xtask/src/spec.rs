@@ -1,122 +1,139 @@
-//! Reads `spec/openapi.json`: refuses what cannot be generated, and infers the service's structure.
+//! Reads a spec: refuses what cannot be generated, notes what is not, and yields the typed model.
 
-mod forms;
-mod lift;
+pub(crate) mod api;
+mod choices;
+mod content;
+mod document;
+mod findings;
+mod gone;
+mod keywords;
+mod lists;
+mod models;
+mod needed;
 mod operations;
 mod references;
+mod security;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod types;
+mod view;
+mod words;
 
-pub(crate) use operations::{List, Operation, TokenUse};
+pub(crate) use api::{List, Operation};
+pub(crate) use findings::{Findings, Topic};
 
-use crate::names::claims;
 use crate::names::taken::Taken;
-use lift::Places;
-use serde_json::{Map, Value};
+use crate::names::{claims, unnamed};
+use api::Api;
+use serde_json::Value;
+pub(crate) use shape::reachable;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use types::Types;
 
-/// The spec: its schemas in one form, its operations as the generator needs them.
+/// Where the spec of the service is.
+pub(crate) const FILE: &str = "spec/openapi.json";
+
+/// A spec that can be generated.
 pub(crate) struct Spec {
     /// The workspace that is generated into.
     pub(crate) root: PathBuf,
-    /// Models and open enums by name, in the spec's order.
-    pub(crate) schemas: Vec<(String, Value)>,
-    /// Operations in the spec's order.
-    pub(crate) operations: Vec<Operation>,
-    /// Names of the schemas that occur in answers, where unknown fields are to be kept.
-    pub(crate) answered: BTreeSet<String>,
+    /// The document as it is written.
+    pub(crate) document: Value,
+    /// What the spec says.
+    pub(crate) api: Api,
     /// Names that the hand-written code has.
     pub(crate) taken: Taken,
-    /// Where the schemas stand in the document.
-    places: Places,
+    /// What is not generated, for the person who generates; empty where everything is.
+    pub(crate) summary: String,
 }
 
 impl Spec {
+    /// The spec of the workspace.
     pub(crate) fn load(root: &Path) -> Result<Spec, String> {
-        let path = root.join("spec/openapi.json");
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| format!("cannot read spec/openapi.json: {error}"))?;
-        Spec::parse(root, &text)
+        Spec::load_file(root, &root.join(FILE), FILE)
     }
 
-    pub(crate) fn parse(root: &Path, text: &str) -> Result<Spec, String> {
-        let mut document: Value = serde_json::from_str(text)
-            .map_err(|error| format!("spec/openapi.json is not JSON: {error}"))?;
-        references::check_targets(&document, &document, "")?;
-        let records = operations::name_records(&mut document)?;
-        forms::check(&document, &records)?;
-        let places = lift::schemas(&mut document, records)?;
-        let mut answered = BTreeSet::new();
-        for item in object(&document, "/paths")?.values() {
-            for body in item.as_object().into_iter().flat_map(Map::values) {
-                collect_schemas(&document, &body["responses"], &mut answered);
+    /// The spec in another file, for the same workspace; messages call it `label`.
+    pub(crate) fn load_file(root: &Path, file: &Path, label: &str) -> Result<Spec, String> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("cannot read {label}: {error}"))?;
+        Spec::parse(root, &text, label)
+    }
+
+    pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {
+        Spec::beside(Taken::read(root)?, root, text, label)
+    }
+
+    /// The spec in a text, beside hand-written code that has these names.
+    pub(crate) fn beside(
+        taken: Taken,
+        root: &Path,
+        text: &str,
+        label: &str,
+    ) -> Result<Spec, String> {
+        let document = document::read(text).map_err(|reason| format!("{label}: {reason}"))?;
+        let mut findings = Findings::default();
+        let api = interface(&document, &taken, &mut findings);
+        needed::check(&api, &mut findings);
+        gone::note(root, &api, &mut findings);
+        let mut spec = Spec {
+            root: root.to_owned(),
+            document,
+            api,
+            taken,
+            summary: String::new(),
+        };
+        claims::check(&spec, &mut findings);
+        match findings.refusals(label) {
+            Some(refusals) => Err(refusals),
+            None => {
+                spec.summary = findings.summary(label);
+                Ok(spec)
             }
         }
-        let schemas = object(&document, "/components/schemas")?.clone();
-        let schemas = schemas.into_iter().map(|(name, mut schema)| {
-            if answered.contains(&name) {
-                lift::null_is_absent(&mut schema);
-            }
-            (name, schema)
-        });
-        let spec = Spec {
-            root: root.to_owned(),
-            schemas: schemas.collect(),
-            operations: operations::all(&document)?,
-            answered,
-            taken: Taken::read(root)?,
-            places,
-        };
-        claims::check(&spec)?;
-        Ok(spec)
     }
 
     /// The operations that are paginated lists, in the spec's order.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
-        self.operations
-            .iter()
-            .filter_map(|operation| Some((operation, operation.list.as_ref()?)))
-    }
-
-    /// A component schema by name.
-    pub(crate) fn schema(&self, name: &str) -> Option<&Value> {
-        self.schemas
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, schema)| schema)
-    }
-
-    /// Where a schema stands in the document.
-    pub(crate) fn place(&self, name: &str) -> &str {
-        self.places.get(name).map_or("", String::as_str)
+        self.api.lists()
     }
 }
 
-/// The names of all schemas that `value` refers to, directly or through others.
-fn collect_schemas(document: &Value, value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(map) => {
-            if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-                let schema = reference.strip_prefix("#/components/schemas/");
-                if schema.is_none_or(|name| names.insert(name.to_owned())) {
-                    collect_schemas(document, operations::resolve(document, value), names);
-                }
-            } else {
-                map.values()
-                    .for_each(|child| collect_schemas(document, child, names));
-            }
+/// The typed model of a document.
+pub(crate) fn interface(document: &Value, taken: &Taken, findings: &mut Findings) -> Api {
+    references::check(document, document, "", findings);
+    let mut types = Types::new(document, taken, findings);
+    let written = operations::written(&mut types);
+    lists::record_names(&mut types, &written);
+    types.components();
+    let mut answered = BTreeSet::new();
+    let read = written.iter();
+    let operations = read.map(|one| operations::read(&mut types, one, &mut answered));
+    let operations: Vec<Operation> = operations.collect();
+    let mut api = types.finish();
+    api.operations = operations;
+    shape::open_circles(&mut api, findings);
+    shape::mark_answered(&mut api, answered);
+    unnamed::leave_out(&mut api, findings);
+    for server in document
+        .get("servers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let url = server["url"].as_str().unwrap_or_default();
+        let (_, host) = url.split_once("://").unwrap_or(("", url));
+        if host.trim_end_matches('/').contains('/') {
+            let text = format!("server {url}: its path belongs to the base URL, which users give");
+            findings.note(Topic::Other, text);
         }
-        Value::Array(items) => {
-            items
-                .iter()
-                .for_each(|child| collect_schemas(document, child, names));
-        }
-        _ => {}
     }
-}
-
-fn object<'a>(document: &'a Value, pointer: &str) -> Result<&'a Map<String, Value>, String> {
-    let value = document.pointer(pointer).and_then(Value::as_object);
-    value.ok_or(format!("spec/openapi.json has no object at {pointer}"))
+    if document.get("webhooks").is_some() {
+        findings.note(Topic::Other, "webhooks");
+    }
+    api
 }
 
 /// A JSON pointer of these steps.
@@ -127,7 +144,16 @@ pub(crate) fn pointer(steps: &[&str]) -> String {
     escaped.map(|step| format!("/{step}")).collect()
 }
 
-/// Why the spec is refused: where, what is wrong, and the way out.
-pub(crate) fn refused(at: &str, what: &str, way: &str) -> String {
-    format!("spec/openapi.json{at}: {what}; {way}")
+/// Whether a character turns the direction of text or is not seen: Rust refuses some of them.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || (letter.is_control() && !letter.is_whitespace())
+}
+
+/// Prose on one line without hidden characters; a comment of C ends at `*/`, and one of C++ goes on
+/// behind a `\`.
+fn prose(text: &str) -> String {
+    let text: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.replace("*/", "* /").trim_end_matches('\\').to_owned()
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
-use crate::{Outcome, outputs, test_c, test_python, tidy};
+use crate::{Outcome, deny, outputs, test_c, test_python, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -9,24 +9,32 @@ use std::time::Instant;
 type Part = (&'static str, fn(&Path) -> Outcome);
 
 /// Every part, cheapest first.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("format", format),
     ("generate", outputs::check),
     ("tidy", tidy::run),
+    ("deny", deny::run),
     ("clippy", clippy),
     ("rust", rust),
     ("c", test_c::run),
     ("python", test_python::run),
 ];
 
+/// Parts that run only by their name, since they take long.
+const EXTRA: [Part; 1] = [("c-sanitized", test_c::run_sanitized)];
+
 /// Runs all parts, or the one named.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {
-    let parts: Vec<&Part> = PARTS
-        .iter()
-        .filter(|(name, _)| only.is_none_or(|wanted| wanted == *name))
-        .collect();
+    let parts: Vec<&Part> = match only {
+        None => PARTS.iter().collect(),
+        Some(wanted) => {
+            let all = PARTS.iter().chain(&EXTRA);
+            all.filter(|(name, _)| *name == wanted).collect()
+        }
+    };
     if parts.is_empty() {
-        let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+        let all = PARTS.iter().chain(&EXTRA);
+        let names: Vec<&str> = all.map(|(name, _)| *name).collect();
         return Err(format!(
             "no such part of the tests; the parts are {}",
             names.join(", ")

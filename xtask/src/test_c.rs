@@ -6,10 +6,13 @@
 mod bench;
 mod cases;
 mod flat;
+mod instrumented;
 mod memory;
+mod misuse;
 mod programs;
 mod tools;
 
+use crate::cargo::Made;
 use crate::sandbox::Sandbox;
 use crate::{Outcome, cargo, dist};
 use bench::{Bench, at_once};
@@ -32,8 +35,40 @@ type Step = (&'static str, fn(&Bench) -> Outcome);
 pub(crate) fn run(root: &Path) -> Outcome {
     let started = Instant::now();
     let made = cargo::build(root, &BUILD)?;
+    let bench = ready(root, &made, "c")?;
+    dist::install(root, &made, &bench.prefix)?;
+    println!("-- built in {} s", started.elapsed().as_secs());
+    let steps: [Step; 10] = [
+        ("symbols", symbols),
+        ("plain compiler and pkg-config, shared", shared),
+        ("plain compiler and pkg-config, static", linked_in),
+        ("CMake", cmake),
+        ("mistakes that do not compile", misuse::refused),
+        ("with and without exceptions", misuse::mixed),
+        ("cases of all languages", cases::run),
+        ("memory stays flat", flat::run),
+        ("address sanitizer", memory::sanitizer),
+        ("valgrind", memory::valgrind),
+    ];
+    for (name, step) in steps {
+        let started = Instant::now();
+        step(&bench).map_err(|error| format!("{name}: {error}"))?;
+        println!("-- {name}: passed in {} s", started.elapsed().as_secs());
+    }
+    Ok(())
+}
+
+/// Runs the part `c-sanitized`: the same tests with a library that is instrumented itself. It is not among the
+/// parts that run by default, because it builds every dependency anew.
+pub(crate) fn run_sanitized(root: &Path) -> Outcome {
+    let made = cargo::build(root, &BUILD)?;
+    instrumented::run(&ready(root, &made, "c-sanitized")?)
+}
+
+/// A sandbox, and empty folders for a library and programs.
+fn ready(root: &Path, made: &Made, folder: &str) -> Result<Bench, String> {
     let talentdata = made.file("talentdata")?.to_owned();
-    let folder = cargo::target(root)?.join("c");
+    let folder = cargo::target(root)?.join(folder);
     let arguments = ["--policy", "unlimited", "--records"].map(str::to_owned);
     let records = format!("contacts={CONTACTS}");
     let bench = Bench {
@@ -50,24 +85,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         }
     }
     std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
-    dist::install(root, &made, &bench.prefix)?;
-    println!("-- built in {} s", started.elapsed().as_secs());
-    let steps: [Step; 8] = [
-        ("symbols", symbols),
-        ("plain compiler and pkg-config, shared", shared),
-        ("plain compiler and pkg-config, static", linked_in),
-        ("CMake", cmake),
-        ("cases of all languages", cases::run),
-        ("memory stays flat", flat::run),
-        ("address sanitizer", memory::sanitizer),
-        ("valgrind", memory::valgrind),
-    ];
-    for (name, step) in steps {
-        let started = Instant::now();
-        step(&bench).map_err(|error| format!("{name}: {error}"))?;
-        println!("-- {name}: passed in {} s", started.elapsed().as_secs());
-    }
-    Ok(())
+    Ok(bench)
 }
 
 /// The library exports what the committed list says, and holds nothing of the sandbox.

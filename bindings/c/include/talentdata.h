@@ -4,24 +4,28 @@
  * @file
  * libtalentdata: contacts, skills, roles and the rest of the talent data service, from C and C++.
  *
- * Conventions, which hold for every function:
+ * Conventions for every function:
  *
- * - Errors. A function that can fail returns NULL when all went well, else an error that the caller
- *   frees. "Those of a call" are CONNECT, TLS, TRANSPORT, TIMEOUT, REDIRECT, TOO_LARGE, DECODE,
- *   SCHEMA, AUTH, TOKEN_RESPONSE, FORBIDDEN, NOT_FOUND, CONFLICT, BAD_REQUEST, RATE_LIMITED, SERVER,
- *   API, CONFIG (a credential is missing), CLOSED (the client is being freed) and INVALID_ARGUMENT
- *   (called from a log callback). INTERNAL, a defect of the library, can come from any function.
- * - Results. They are written through the last arguments, named *_out, only when all went well.
- * - NULL. No pointer may be NULL unless it is said; the error names the argument. A free function
- *   takes NULL and does nothing.
- * - Ownership. What is given is freed by the function that is named. What is lent is not freed, and
- *   is valid until its owner is.
- * - Text is UTF-8. Going in, it is ended by a NUL, or, in functions that end in _n, has a length
- *   in bytes, at most 1 MiB. Coming out, it is a talentdata_text, and no NUL ends it.
- * - Threads. "Any" means: at once, from any number of threads. Any thread may free what another
- *   made. What is freed must not be passed to a call that begins later.
- * - Nothing has to be set up before the first call or torn down after the last. Signal handlers,
- *   errno, locale and working directory stay as they are.
+ * - Errors. A function that can fail returns NULL on success, otherwise an error that the caller frees
+ *   with talentdata_error_free. "Those of a call" are CONNECT, TLS, TRANSPORT, TIMEOUT, REDIRECT,
+ *   TOO_LARGE, DECODE, SCHEMA, AUTH, TOKEN_RESPONSE, FORBIDDEN, NOT_FOUND, CONFLICT, BAD_REQUEST,
+ *   RATE_LIMITED, SERVER, API, CONFIG (a credential is missing), CLOSED (the client is closed) and
+ *   INVALID_ARGUMENT (called from a log callback). Any function can return INTERNAL, a bug in the
+ *   library.
+ * - Results are written through the last arguments, named *_out, and only on success.
+ * - NULL. No pointer may be NULL unless its description allows it; the error names the argument. A free
+ *   function does nothing when it is passed NULL.
+ * - Ownership. Arguments are borrowed for the duration of the call unless stated otherwise. A handle
+ *   that the caller owns is freed with the function named in its description. Everything else that a
+ *   function returns is borrowed: it must not be freed and is valid until its owner is freed.
+ * - Text is UTF-8. Text passed in is NUL-terminated or, for functions whose name ends in _n, has a length
+ *   in bytes; at most 1 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
+ * - Threads. "Any" means any number of threads at the same time. A handle may be freed by another
+ *   thread than the one that created it, but never while a call with it may be in progress or about to
+ *   begin. To end work that other threads do: talentdata_client_close and talentdata_scan_cancel, which
+ *   make their calls return, then join the threads, then free the handles.
+ * - There is nothing to set up before the first call or to tear down after the last. Signal handlers,
+ *   errno, locale and working directory are left as they are.
  */
 
 #ifndef TALENTDATA_H
@@ -31,14 +35,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The version of this header; talentdata_library_version tells that of the library. */
+/** The version of this header; talentdata_library_version returns that of the library. */
 #define TALENTDATA_VERSION "0.1.0"
+#define TALENTDATA_VERSION_MAJOR 0
+#define TALENTDATA_VERSION_MINOR 1
+#define TALENTDATA_VERSION_PATCH 0
+/** Version 1.2.3 is 1002003. */
+#define TALENTDATA_VERSION_NUMBER (TALENTDATA_VERSION_MAJOR * 1000000 + TALENTDATA_VERSION_MINOR * 1000 + TALENTDATA_VERSION_PATCH)
 
-/** Of the Arrow C data interface; talentdata/arrow.h defines it where no Arrow library does. */
+/** A function whose result must not be ignored: it is an error, or NULL. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define TALENTDATA_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define TALENTDATA_NODISCARD __attribute__((warn_unused_result))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#define TALENTDATA_NODISCARD [[nodiscard]]
+#else
+#define TALENTDATA_NODISCARD
+#endif
+
+/** From the Arrow C data interface; talentdata/arrow.h defines it where no Arrow library does. */
 struct ArrowArrayStream;
 
 /**
- * In place of a limit: the service decides how many records a page holds.
+ * Passed as a limit, lets the service decide how many records a page holds.
  */
 #define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
 
@@ -163,7 +183,7 @@ typedef uint32_t talentdata_error_kind;
 #endif // __cplusplus
 
 /**
- * Whether every record that was in the list all the time has been delivered.
+ * Whether every record present throughout the scan was delivered.
  */
 enum talentdata_completeness
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -171,19 +191,19 @@ enum talentdata_completeness
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The scan has not come to its end.
+   * The scan has not ended, or not all of its records were taken.
    */
   TALENTDATA_COMPLETENESS_UNFINISHED = 1,
   /**
-   * All pages join.
+   * It was, given what the receipt's basis says.
    */
   TALENTDATA_COMPLETENESS_PROVEN = 2,
   /**
-   * The end was reached, but there are doubts; the receipt's JSON names them.
+   * The end was reached, but there are doubts; the receipt's JSON lists them.
    */
   TALENTDATA_COMPLETENESS_NOT_PROVEN = 3,
   /**
-   * The scan was asked not to check.
+   * Checking was turned off.
    */
   TALENTDATA_COMPLETENESS_NOT_CHECKED = 4,
 };
@@ -196,7 +216,40 @@ typedef uint32_t talentdata_completeness;
 #endif // __cplusplus
 
 /**
- * The paginated lists of the service (section 4).
+ * What a proof of completeness rests on.
+ */
+enum talentdata_basis
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Completeness is not proven.
+   */
+  TALENTDATA_BASIS_NONE = 0,
+  /**
+   * The total never changed during the scan, and exactly that many records were delivered.
+   */
+  TALENTDATA_BASIS_COUNTED = 1,
+  /**
+   * The list changed during the scan; every page joined the one before it, and the order held.
+   */
+  TALENTDATA_BASIS_JOINED = 2,
+  /**
+   * Two passes over the list, one after the other, read the same records with the same contents.
+   */
+  TALENTDATA_BASIS_TWICE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_basis talentdata_basis;
+#else
+typedef uint32_t talentdata_basis;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * The paginated lists of the service.
  */
 enum talentdata_resource
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -249,7 +302,7 @@ typedef uint32_t talentdata_resource;
 #endif // __cplusplus
 
 /**
- * What talentdata_scan_try_next found.
+ * The outcome of talentdata_scan_try_next.
  */
 enum talentdata_arrival
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -261,7 +314,7 @@ enum talentdata_arrival
    */
   TALENTDATA_ARRIVAL_RECORD = 1,
   /**
-   * Nothing yet: wait until the descriptor is readable.
+   * No record yet: wait until the descriptor is readable.
    */
   TALENTDATA_ARRIVAL_LATER = 2,
   /**
@@ -286,7 +339,7 @@ enum talentdata_api_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * A value that the document does not show; the text tells it.
+   * A value that is not documented; the text holds it.
    */
   TALENTDATA_API_STATUS_OTHER = 0,
   /**
@@ -319,7 +372,7 @@ enum talentdata_category_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * A value that the document does not show; the text tells it.
+   * A value that is not documented; the text holds it.
    */
   TALENTDATA_CATEGORY_STATUS_OTHER = 0,
   /**
@@ -340,7 +393,7 @@ typedef uint32_t talentdata_category_status;
 #endif // __cplusplus
 
 /**
- * How much a client reports; each level holds those above.
+ * How much a client logs; each level includes those above it.
  */
 enum talentdata_log_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -348,15 +401,15 @@ enum talentdata_log_level
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * What went wrong and is not repaired.
+   * Failures.
    */
   TALENTDATA_LOG_LEVEL_ERROR = 1,
   /**
-   * What went wrong and is repaired.
+   * Failures that the client recovers from.
    */
   TALENTDATA_LOG_LEVEL_WARN = 2,
   /**
-   * What a user wants to know.
+   * Events of interest to a user.
    */
   TALENTDATA_LOG_LEVEL_INFO = 3,
   /**
@@ -377,7 +430,7 @@ typedef uint32_t talentdata_log_level;
 #endif // __cplusplus
 
 /**
- * How a scan deals with a list that changes while it is read (section 8 of the service document).
+ * How a scan handles a list that changes while it is read.
  */
 enum talentdata_consistency
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -385,14 +438,20 @@ enum talentdata_consistency
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * Every record that is in the list during the whole scan is delivered exactly once, given a
+   * Every record present throughout the scan is delivered exactly once, provided the list has a
    * stable order; the receipt says whether that is proven.
    */
   TALENTDATA_CONSISTENCY_COMPLETE = 1,
   /**
-   * Pages follow each other; nothing is checked.
+   * Pages are read one after the other; nothing is checked.
    */
   TALENTDATA_CONSISTENCY_FAST = 2,
+  /**
+   * The list as it was at one instant: it is read completely, at least twice and at most five times,
+   * until two passes in a row agree. Only then are the records delivered; until then they are in a
+   * temporary file.
+   */
+  TALENTDATA_CONSISTENCY_SNAPSHOT = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -403,82 +462,82 @@ typedef uint32_t talentdata_consistency;
 #endif // __cplusplus
 
 /**
- * Status and versions of a category (section 2). Immutable. Lent by the handle that holds it.
+ * Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_category_entry talentdata_category_entry;
 
 /**
- * A client of the service: one company's credentials, budget and connections. Any number of
- * threads may use it at once. Freed by talentdata_client_free.
+ * A client of the service: one company's credentials, request budget and connections. Any number of
+ * threads may use it at once. Freed with talentdata_client_free.
  */
 typedef struct talentdata_client talentdata_client;
 
 /**
- * Compatibility of one category (section 2). Immutable. Lent by the handle that holds it.
+ * Compatibility of one category (section 2). Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_compatibility_entry talentdata_compatibility_entry;
 
 /**
  * Settings of clients. What is not set comes from the environment, then from the profile file.
- * Freed by talentdata_config_free.
+ * Freed with talentdata_config_free.
  */
 typedef struct talentdata_config talentdata_config;
 
 /**
- * What went wrong. Freed by talentdata_error_free. It holds no secret, no token and no query string.
+ * What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
  */
 typedef struct talentdata_error talentdata_error;
 
 /**
- * One page of a list. Freed by talentdata_page_free.
+ * One page of a list. Freed with talentdata_page_free.
  */
 typedef struct talentdata_page talentdata_page;
 
 /**
- * Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Immutable. Lent by the handle that holds it.
+ * Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_pagination talentdata_pagination;
 
 /**
- * What a scan has done, at the moment it was asked. Freed by talentdata_receipt_free.
+ * What a scan has done, at the time of the request. Freed with talentdata_receipt_free.
  */
 typedef struct talentdata_receipt talentdata_receipt;
 
 /**
- * A record of a list, as the service sent it; immutable. A record given to the caller is freed by
- * talentdata_record_free; one lent by a page is not.
+ * A record of a list, exactly as the service sent it; read-only. A record of a scan is freed
+ * with talentdata_record_free; a record of a page belongs to the page.
  */
 typedef struct talentdata_record talentdata_record;
 
 /**
- * Every record of a list, in order. One thread at a time may use it, except for
- * talentdata_scan_cancel. Freed by talentdata_scan_free.
+ * Reads every record of a list, in order. One thread at a time may use it, except for
+ * talentdata_scan_cancel. Freed with talentdata_scan_free.
  */
 typedef struct talentdata_scan talentdata_scan;
 
 /**
- * What a scan is asked to do. Freed by talentdata_scan_options_free.
+ * Options of a scan. Freed with talentdata_scan_options_free.
  */
 typedef struct talentdata_scan_options talentdata_scan_options;
 
 /**
- * What the presented token may do (section 2). Immutable. Freed by talentdata_token_permissions_free.
+ * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
  */
 typedef struct talentdata_token_permissions talentdata_token_permissions;
 
 /**
- * Whether a client version is compatible and supported (section 2). Immutable. Freed by talentdata_version_check_response_free.
+ * Whether a client version is compatible and supported (section 2). Read-only. Freed with talentdata_version_check_response_free.
  */
 typedef struct talentdata_version_check_response talentdata_version_check_response;
 
 /**
- * Version report (sections 2 and 9). Immutable. Freed by talentdata_version_response_free.
+ * Version report (sections 2 and 9). Read-only. Freed with talentdata_version_response_free.
  */
 typedef struct talentdata_version_response talentdata_version_response;
 
 /**
- * UTF-8 text: pointer and length in bytes, not ended by a NUL. It is lent: valid until the handle
- * that it was asked of is freed. Where a field is absent, `data` is NULL and `length` 0.
+ * Borrowed UTF-8 text: a pointer and a length in bytes, without a terminating NUL. It is valid until
+ * the handle it was read from is freed. Where a field is absent, `data` is NULL and `length` is 0.
  */
 typedef struct {
   /**
@@ -486,148 +545,75 @@ typedef struct {
    */
   const char *data;
   /**
-   * How many bytes.
+   * The length in bytes.
    */
   size_t length;
 } talentdata_text;
 
 /**
- * Is told a message: its level (a talentdata_log_level), its UTF-8 text, which is valid during the
- * call only, and the pointer given to talentdata_config_set_log.
+ * Receives a message: its level (a talentdata_log_level), its text, which is valid only during the
+ * call, and the pointer given to talentdata_config_set_log.
  */
 typedef void (*talentdata_log_callback)(uint32_t level, talentdata_text message, void *user_data);
+
+/**
+ * Called once with the pointer given to talentdata_config_set_log, when no log callback will be
+ * called with it any more.
+ */
+typedef void (*talentdata_release_callback)(void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * Hands all records of a scan out as a stream of the Arrow C data interface, which any Arrow
- * library takes without copying. Waits for the first pages, from which the columns are decided.
+ * Turns a scan into a stream of the Arrow C data interface, which any Arrow library reads without
+ * copying. Waits for the first pages, which determine the columns.
  *
- * Documented fields come first, further ones follow as they were met, and the last column, _extra,
- * keeps as JSON what has no column. An error of the stream carries the message of the scan's error.
+ * Documented fields come first, other fields follow in the order they first appear, and the last
+ * column, _extra, holds as JSON what has no column. An error of the stream carries the message of the
+ * scan's error. After it every get_next fails: an incomplete stream never looks like one that ended.
  *
- * @param scan a scan of which no record was taken yet; then only talentdata_scan_cancel,
- * talentdata_scan_receipt and talentdata_scan_free are left to do with it
+ * @param scan a scan from which no record was taken yet. Afterwards only talentdata_scan_cancel,
+ * talentdata_scan_receipt and talentdata_scan_free may be called with it.
  * @param stream_out the stream; what was there before is overwritten
- * Ownership: lends `scan`; gives `*stream_out`, which the caller, or whom it hands it to, ends by
- * its own release. Batches stay valid when stream, scan and client are gone.
- * Threads: one at a time per scan, and per stream; blocks.
- * Errors: INVALID_ARGUMENT for NULL, a scan that was begun, or while another thread is in a call;
- * those of talentdata_scan_next.
+ * Ownership: the caller, or whoever receives the stream, calls its release function. Batches stay valid
+ * after stream, scan and client are freed.
+ * Threads: one at a time per scan, and per stream; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, after a record was taken, or while another thread is using the
+ * scan; those of talentdata_scan_next. After a failed call the scan cannot be read any more.
  */
-talentdata_error *talentdata_scan_arrow_stream(const talentdata_scan *scan,
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_arrow_stream(talentdata_scan *scan,
                                                struct ArrowArrayStream *stream_out);
 
 /**
- * Makes a client, without sending anything. It has two threads of its own, which see no signals.
- *
- * After a fork the client works on in the child, with threads and connections of the child's own.
- *
- * @param config its settings
- * @param client_out the client
- * Ownership: lends `config`; gives `*client_out`, free it by talentdata_client_free.
- * Threads: any; no other may change `config` meanwhile.
- * Errors: CONFIG, naming the setting that is missing or wrong; TLS when the system's certificates
- * cannot be used; INTERNAL when the system grants no threads; INVALID_ARGUMENT.
- */
-talentdata_error *talentdata_client_new(const talentdata_config *config,
-                                        talentdata_client **client_out);
-
-/**
- * Makes a client from the environment and the profile file alone: TALENTDATA_BASE_URL,
- * TALENTDATA_CLIENT_ID and TALENTDATA_CLIENT_SECRET.
- *
- * @param client_out the client
- * Ownership: gives `*client_out`; free it by talentdata_client_free.
- * Threads: any; no other may change the environment meanwhile.
- * Errors: as talentdata_client_new.
- */
-talentdata_error *talentdata_client_from_environment(talentdata_client **client_out);
-
-/**
- * Frees a client; nothing happens when it is NULL. Calls of it that other threads have under way end with
- * CLOSED; its scans, pages and records stay valid.
- *
- * Ownership: takes `client`.
- * Threads: any.
- */
-void talentdata_client_free(talentdata_client *client);
-
-/**
- * Begins to read a list from its beginning to its end. Pages are fetched ahead while records are taken.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param scan_out the scan
- * Ownership: lends `client`; gives `*scan_out`, free it by talentdata_scan_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or a number that is no list; CLOSED. Nothing is sent yet.
- */
-talentdata_error *talentdata_client_list(const talentdata_client *client,
-                                         uint32_t resource,
-                                         talentdata_scan **scan_out);
-
-/**
- * The same with options.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param options what the scan is asked to do
- * @param scan_out the scan
- * Ownership: lends `client` and `options`; gives `*scan_out`, free it by talentdata_scan_free.
- * Threads: any; no other may change `options` meanwhile.
- * Errors: as talentdata_client_list.
- */
-talentdata_error *talentdata_client_list_with(const talentdata_client *client,
-                                              uint32_t resource,
-                                              const talentdata_scan_options *options,
-                                              talentdata_scan **scan_out);
-
-/**
- * One page of a list, as the service sent it (section 8 of the service document).
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param limit how many records at most, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
- * @param offset how many records to skip
- * @param page_out the page
- * Ownership: lends `client`; gives `*page_out`, free it by talentdata_page_free.
- * Threads: any; blocks.
- * Errors: INVALID_ARGUMENT for NULL, a number that is no list, or another limit; those of a call.
- */
-talentdata_error *talentdata_client_page(const talentdata_client *client,
-                                         uint32_t resource,
-                                         uint64_t limit,
-                                         uint64_t offset,
-                                         talentdata_page **page_out);
-
-/**
- * Version and status of the service and of each category (section 9). Needs no credentials.
+ * Fetches the version and status of the service and of each category. Needs no credentials.
  *
  * @param client the client
  * @param version_out the report
- * Ownership: lends `client`; gives `*version_out`, free it by talentdata_version_response_free.
- * Threads: any; blocks.
+ * Ownership: the caller frees `*version_out` with talentdata_version_response_free.
+ * Threads: any; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL; those of a call.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_version(const talentdata_client *client,
                                             talentdata_version_response **version_out);
 
 /**
- * Whether the service still supports a client of this version that uses these categories
- * (section 9). The answer holds an entry per category.
+ * Asks whether the service still supports a client of this version that uses these categories. The
+ * response holds an entry per category.
  *
  * @param client the client
- * @param client_version the API version the application was made for, such as 1.8.2, ended by a NUL
- * @param categories names of the categories it uses, each ended by a NUL; other names are legal
- * @param count how many categories
+ * @param client_version the API version the application was made for, such as 1.8.2, NUL-terminated
+ * @param categories names of the categories it uses, each NUL-terminated; unknown names are allowed
+ * @param count the number of categories
  * @param check_out the verdict
- * Ownership: lends all inputs; gives `*check_out`, free it by talentdata_version_check_response_free.
- * Threads: any; blocks.
+ * Ownership: the caller frees `*check_out` with talentdata_version_check_response_free.
+ * Threads: any; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or an empty version; those of a call.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_check_version(const talentdata_client *client,
                                                   const char *client_version,
                                                   const char *const *categories,
@@ -635,18 +621,19 @@ talentdata_error *talentdata_client_check_version(const talentdata_client *clien
                                                   talentdata_version_check_response **check_out);
 
 /**
- * The same for texts that no NUL ends.
+ * Like talentdata_client_check_version, for texts that need not end with a NUL.
  *
  * @param client the client
  * @param client_version the API version the application was made for
  * @param length its length in bytes
  * @param categories names of the categories it uses
- * @param count how many categories
+ * @param count the number of categories
  * @param check_out the verdict
- * Ownership: lends all inputs; gives `*check_out`, free it by talentdata_version_check_response_free.
- * Threads: any; blocks.
+ * Ownership: the caller frees `*check_out` with talentdata_version_check_response_free.
+ * Threads: any; waits for the service.
  * Errors: as talentdata_client_check_version.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_check_version_n(const talentdata_client *client,
                                                     const char *client_version,
                                                     size_t length,
@@ -655,168 +642,283 @@ talentdata_error *talentdata_client_check_version_n(const talentdata_client *cli
                                                     talentdata_version_check_response **check_out);
 
 /**
- * Roles and permissions of the client's token (section 5).
+ * Fetches the roles and permissions of the client's token.
  *
  * @param client the client
  * @param permissions_out what the token may do
- * Ownership: lends `client`; gives `*permissions_out`, free it by talentdata_token_permissions_free.
- * Threads: any; blocks.
+ * Ownership: the caller frees `*permissions_out` with talentdata_token_permissions_free.
+ * Threads: any; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL; AUTH when the credentials are refused; those of a call.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_permissions(const talentdata_client *client,
                                                 talentdata_token_permissions **permissions_out);
 
 /**
- * Makes settings in which nothing is set.
+ * Creates a client without sending anything. It runs two threads of its own, which receive no signals.
+ *
+ * After a fork the client also works in the child, which gets its own threads and connections.
+ *
+ * @param config its settings
+ * @param client_out the client
+ * Ownership: the caller frees `*client_out` with talentdata_client_free.
+ * Threads: any; no other may change `config` meanwhile.
+ * Errors: CONFIG, naming the setting that is missing or wrong; TLS when the system's certificates
+ * cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_new(const talentdata_config *config,
+                                        talentdata_client **client_out);
+
+/**
+ * Creates a client from the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
+ * TALENTDATA_CLIENT_SECRET) and the profile file alone.
+ *
+ * @param client_out the client
+ * Ownership: the caller frees `*client_out` with talentdata_client_free.
+ * Threads: any; no other may change the environment meanwhile.
+ * Errors: as talentdata_client_new.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_from_environment(talentdata_client **client_out);
+
+/**
+ * Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
+ * one. Scans go on; talentdata_scan_cancel ends them. Closing twice is allowed.
+ *
+ * To end a client that several threads use, close it (and cancel its scans), join the threads, then
+ * free it.
+ *
+ * @param client the client
+ * Ownership: the caller still owns `client` and has to free it.
+ * Threads: any, also while others are in calls, and from a log callback.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_close(talentdata_client *client);
+
+/**
+ * Closes and frees a client; does nothing when it is NULL. Its scans, pages and records stay valid.
+ *
+ * Ownership: `client` must not be used any more.
+ * Threads: any, once every other call with this client has returned. A call that is about to begin
+ * or has just begun would read freed memory, so close the client and join its threads first.
+ */
+void talentdata_client_free(talentdata_client *client);
+
+/**
+ * Starts reading a whole list. Pages are fetched ahead while records are taken.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param scan_out the scan
+ * Ownership: the caller frees `*scan_out` with talentdata_scan_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown list; CLOSED. Nothing is sent yet.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_list(const talentdata_client *client,
+                                         uint32_t resource,
+                                         talentdata_scan **scan_out);
+
+/**
+ * Like talentdata_client_list, with options.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param options the options of the scan
+ * @param scan_out the scan
+ * Ownership: the caller frees `*scan_out` with talentdata_scan_free.
+ * Threads: any; no other may change `options` meanwhile.
+ * Errors: as talentdata_client_list.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_list_with(const talentdata_client *client,
+                                              uint32_t resource,
+                                              const talentdata_scan_options *options,
+                                              talentdata_scan **scan_out);
+
+/**
+ * Fetches one page of a list.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+ * @param offset how many records to skip
+ * @param page_out the page
+ * Ownership: the caller frees `*page_out` with talentdata_page_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or another limit; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_page(const talentdata_client *client,
+                                         uint32_t resource,
+                                         uint64_t limit,
+                                         uint64_t offset,
+                                         talentdata_page **page_out);
+
+/**
+ * Creates settings in which nothing is set.
  *
  * @param config_out the settings
- * Ownership: gives `*config_out`; free it by talentdata_config_free.
+ * Ownership: the caller frees `*config_out` with talentdata_config_free.
  * Threads: any.
  * Errors: INVALID_ARGUMENT.
  */
-talentdata_error *talentdata_config_new(talentdata_config **config_out);
+TALENTDATA_NODISCARD talentdata_error *talentdata_config_new(talentdata_config **config_out);
 
 /**
- * Frees settings; nothing happens when they are NULL. Clients made from them go on.
+ * Frees settings; does nothing when they are NULL. Clients made from them keep working.
  *
- * Ownership: takes `config`.
+ * Ownership: `config` must not be used any more.
  * Threads: one at a time per config.
  */
 void talentdata_config_free(talentdata_config *config);
 
 /**
- * Where the service is, such as https://talent.example; else TALENTDATA_BASE_URL. There is no default.
+ * Sets the address of the service, such as https://talent.example. If it is not set, TALENTDATA_BASE_URL
+ * applies; there is no default.
  *
  * @param config the settings to change
- * @param base_url UTF-8 text, ended by a NUL
- * Ownership: lends both; the text is copied.
+ * @param base_url NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
- * checked by talentdata_client_new.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value itself.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_base_url(talentdata_config *config,
                                                  const char *base_url);
 
 /**
- * The same for text of `length` bytes that no NUL ends: where the service is, such as https://talent.example; else TALENTDATA_BASE_URL. There is no default.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
  * @param base_url UTF-8 text
  * @param length its length in bytes
- * Ownership: lends both; the text is copied.
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: as talentdata_config_set_base_url.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_base_url_n(talentdata_config *config,
                                                    const char *base_url,
                                                    size_t length);
 
 /**
- * The client's identifier; else TALENTDATA_CLIENT_ID.
+ * Sets the client's identifier. If it is not set, TALENTDATA_CLIENT_ID applies.
  *
  * @param config the settings to change
- * @param client_id UTF-8 text, ended by a NUL
- * Ownership: lends both; the text is copied.
+ * @param client_id NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
- * checked by talentdata_client_new.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value itself.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_client_id(talentdata_config *config,
                                                   const char *client_id);
 
 /**
- * The same for text of `length` bytes that no NUL ends: the client's identifier; else TALENTDATA_CLIENT_ID.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
  * @param client_id UTF-8 text
  * @param length its length in bytes
- * Ownership: lends both; the text is copied.
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: as talentdata_config_set_client_id.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
                                                     const char *client_id,
                                                     size_t length);
 
 /**
- * The client's secret; else TALENTDATA_CLIENT_SECRET. The library wipes its copies; the caller's stays.
+ * Sets the client's secret. If it is not set, TALENTDATA_CLIENT_SECRET applies. No error and no log
+ * message holds it, but copies of it stay in the memory of the process, also after the client is freed.
  *
  * @param config the settings to change
- * @param client_secret UTF-8 text, ended by a NUL
- * Ownership: lends both; the text is copied.
+ * @param client_secret NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
- * checked by talentdata_client_new.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value itself.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_client_secret(talentdata_config *config,
                                                       const char *client_secret);
 
 /**
- * The same for text of `length` bytes that no NUL ends: the client's secret; else TALENTDATA_CLIENT_SECRET. The library wipes its copies; the caller's stays.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
  * @param client_secret UTF-8 text
  * @param length its length in bytes
- * Ownership: lends both; the text is copied.
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: as talentdata_config_set_client_secret.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_client_secret_n(talentdata_config *config,
                                                         const char *client_secret,
                                                         size_t length);
 
 /**
- * The section of the profile file to read; it must exist. Else the section default where there is a file.
+ * Selects the section of the profile file to read, which must exist. If it is not set, the section
+ * "default" applies, where there is one.
  *
  * @param config the settings to change
- * @param profile UTF-8 text, ended by a NUL
- * Ownership: lends both; the text is copied.
+ * @param profile NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
- * checked by talentdata_client_new.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value itself.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_profile(talentdata_config *config,
                                                 const char *profile);
 
 /**
- * The same for text of `length` bytes that no NUL ends: the section of the profile file to read; it must exist. Else the section default where there is a file.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
  * @param profile UTF-8 text
  * @param length its length in bytes
- * Ownership: lends both; the text is copied.
+ * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: as talentdata_config_set_profile.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_profile_n(talentdata_config *config,
                                                   const char *profile,
                                                   size_t length);
 
 /**
- * What sort of failure it is, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
+ * The kind of failure, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
  *
  * Threads: any.
  */
 talentdata_error_kind talentdata_error_code(const talentdata_error *error);
 
 /**
- * One line for people, with all that is known of the failure.
+ * One line for people, with everything known about the failure.
  *
- * Ownership: the text is lent until the error is freed; of an error that is NULL it is constant.
+ * Ownership: the text is valid until the error is freed; for NULL it is a constant.
  * Threads: any.
  */
 talentdata_text talentdata_error_message(const talentdata_error *error);
 
 /**
- * The operation of the service that failed, such as listContacts; absent when none did.
+ * The operation of the service that failed, such as listContacts; absent when the failure is not one of the service.
  *
- * Ownership: the text is constant.
+ * Ownership: the text is a constant.
  * Threads: any.
  */
 talentdata_text talentdata_error_operation(const talentdata_error *error);
 
 /**
- * The HTTP status, 100 to 599; 0 when the service did not answer or `error` is NULL.
+ * The HTTP status, 100 to 599; 0 when there was no response or `error` is NULL.
  *
  * Threads: any.
  */
@@ -837,24 +939,24 @@ uint32_t talentdata_error_attempts(const talentdata_error *error);
 int64_t talentdata_error_retry_after_ms(const talentdata_error *error);
 
 /**
- * The offset of the page that failed, in records; -1 when no page did or `error` is NULL.
+ * The offset of the page that failed, in records; -1 when there is none or `error` is NULL.
  *
  * Threads: any.
  */
 int64_t talentdata_error_page_offset(const talentdata_error *error);
 
 /**
- * The service's own name for the request; absent when it sent none.
+ * The service's identifier of the request; absent when it sent none.
  *
- * Ownership: the text is lent until the error is freed.
+ * Ownership: the text is valid until the error is freed.
  * Threads: any.
  */
 talentdata_text talentdata_error_request_id(const talentdata_error *error);
 
 /**
- * The beginning of the service's answer, scrubbed of secrets, at most 512 bytes; absent when there is none.
+ * The beginning of the response body with secrets redacted, at most 512 bytes; absent when there is none.
  *
- * Ownership: the text is lent until the error is freed.
+ * Ownership: the text is valid until the error is freed.
  * Threads: any.
  */
 talentdata_text talentdata_error_body(const talentdata_error *error);
@@ -871,16 +973,18 @@ bool talentdata_error_is_retryable(const talentdata_error *error);
  *
  * @param kind a talentdata_error_kind
  * @param text_out the name
- * Ownership: the text is constant.
+ * Ownership: the text is a constant.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for a number that is no kind.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown kind.
  */
-talentdata_error *talentdata_error_kind_name(uint32_t kind, talentdata_text *text_out);
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_error_kind_name(uint32_t kind,
+                                             talentdata_text *text_out);
 
 /**
- * Frees an error; nothing happens when it is NULL.
+ * Frees an error; does nothing when it is NULL.
  *
- * Ownership: takes `error`; it and the texts lent by it must not be used any more.
+ * Ownership: `error` and every text read from it must not be used any more.
  * Threads: any, one at a time per error.
  */
 void talentdata_error_free(talentdata_error *error);
@@ -889,182 +993,210 @@ void talentdata_error_free(talentdata_error *error);
  * The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
  * the version of the header.
  *
- * Ownership: the text is constant.
+ * Ownership: the text is a constant.
  * Threads: any.
  */
 talentdata_text talentdata_library_version(void);
 
 /**
- * For a connection to be made, in milliseconds; 5000 by default.
+ * Sets the time limit for connecting, in milliseconds; 5000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0 and at most a day
+ * @param milliseconds the limit, more than 0 and at most one day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_connect_timeout_ms(talentdata_config *config,
                                                            uint64_t milliseconds);
 
 /**
- * Between two pieces of an answer, in milliseconds; 20000 by default.
+ * Sets the time limit for a pause within a response, in milliseconds; 20000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0 and at most a day
+ * @param milliseconds the limit, more than 0 and at most one day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_idle_timeout_ms(talentdata_config *config,
                                                         uint64_t milliseconds);
 
 /**
- * For one attempt, from sending to the last byte, in milliseconds; 60000 by default.
+ * Sets the time limit for one attempt, from sending to the last byte, in milliseconds; 60000 by default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0 and at most a day
+ * @param milliseconds the limit, more than 0 and at most one day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_attempt_timeout_ms(talentdata_config *config,
                                                            uint64_t milliseconds);
 
 /**
- * For a whole call: waiting for the budget, attempts and back-off together, in milliseconds; 300000 by default.
+ * Sets the time limit for a whole call, with all its attempts and waits, in milliseconds; 300000 by
+ * default.
  *
  * @param config the settings to change
- * @param milliseconds the deadline, above 0 and at most a day
+ * @param milliseconds the limit, more than 0 and at most one day
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_operation_timeout_ms(talentdata_config *config,
                                                              uint64_t milliseconds);
 
 /**
- * How often a request is sent at most, 1 to 20; 4 by default.
+ * Sets how many times a request is sent at most, 1 to 20; 4 by default.
  *
  * @param config the settings to change
  * @param attempts the number of times
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
  */
-talentdata_error *talentdata_config_set_max_attempts(talentdata_config *config, uint32_t attempts);
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_max_attempts(talentdata_config *config,
+                                                     uint32_t attempts);
 
 /**
- * The longest wait that the service may ask for before a call fails with RATE_LIMITED instead, in
- * milliseconds; 60000 by default.
+ * Sets the longest wait that the service may ask for, in milliseconds; 60000 by default. If it asks
+ * for more, the call fails with RATE_LIMITED.
  *
  * @param config the settings to change
  * @param milliseconds the longest wait
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
                                                     uint64_t milliseconds);
 
 /**
- * The part of the company's budget of requests that a client may use, from 0.025 (one request a second) up to 1; 1 by default.
+ * Sets the share of the company's request budget that a client may use, from 0.025 (one request per
+ * second) to 1; 1 by default.
  *
  * @param config the settings to change
- * @param share the part
+ * @param share the share
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_budget_share(talentdata_config *config,
                                                      double share);
 
 /**
- * Whether a client keeps to 40 requests per second (section 8), true by default. Without, requests go as
- * fast as they are answered, for a service that counts none; the documented client rule is kept.
+ * Sets whether a client keeps to 40 requests per second; true by default. Otherwise it sends requests
+ * as fast as they are answered, which is meant for a service without a rate limit.
  *
  * @param config the settings to change
- * @param paced false for a service that counts no requests
+ * @param paced false for a service without a rate limit
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_paced(talentdata_config *config,
                                               bool paced);
 
 /**
- * Where clients report what they do; by default they are silent.
+ * Sends what clients log to a callback. Without it clients log nothing.
  *
- * The callback runs on threads of the library, several at once; it must be quick, must not end its
- * thread or jump out of it (longjmp, pthread_exit, a C++ exception), and a blocking call that it
- * makes fails with INVALID_ARGUMENT. It may free the client. No message holds a secret or a token.
+ * The callback runs on the library's threads, on several at once. It must return quickly and must
+ * not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
+ * INVALID_ARGUMENT; talentdata_client_close and talentdata_scan_cancel are allowed. No message holds
+ * a secret or a token.
+ *
+ * `release` is called exactly once, with `user_data`, when no callback is running and none will run
+ * again: after the settings, every client made from them, and all their scans and Arrow streams are
+ * freed and the threads behind them have ended, or when this function is called again for the same
+ * settings and nothing uses the former callback any more. That is usually within the last free, but
+ * it can be later and on a thread of the library, for instance when a callback is still running. It
+ * is not called if the process exits first, nor, for a client made before a fork, in the child.
  *
  * @param config the settings to change
- * @param level the talentdata_log_level up to which messages are wanted
- * @param callback what is called for each
- * @param user_data handed to the callback as it is; may be NULL
- * Ownership: `user_data` is lent until the last client made from these settings, and all its
- * scans, are freed.
+ * @param level the most detailed talentdata_log_level wanted
+ * @param callback what is called for each message
+ * @param user_data passed to both callbacks as it is; may be NULL
+ * @param release what releases `user_data`; may be NULL. It must not call the library.
+ * Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
+ * caller's, and `release` is not called.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, or a level that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown level.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             uint32_t level,
                                             talentdata_log_callback callback,
-                                            void *user_data);
+                                            void *user_data,
+                                            talentdata_release_callback release);
 
 /**
- * Makes options in which nothing is set: complete, pages as large as the service grants.
+ * Creates options with the defaults: complete, pages as large as the service allows.
  *
  * @param options_out the options
- * Ownership: gives `*options_out`; free it by talentdata_scan_options_free.
+ * Ownership: the caller frees `*options_out` with talentdata_scan_options_free.
  * Threads: any.
  * Errors: INVALID_ARGUMENT.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_new(talentdata_scan_options **options_out);
 
 /**
- * Frees options; nothing happens when they are NULL. Scans made with them go on.
+ * Frees options; does nothing when they are NULL. Scans made with them keep working.
  *
- * Ownership: takes `options`.
+ * Ownership: `options` must not be used any more.
  * Threads: one at a time per options.
  */
 void talentdata_scan_options_free(talentdata_scan_options *options);
 
 /**
- * How the scan deals with a list that changes while it is read.
+ * Sets how the scan handles a list that changes while it is read.
  *
  * @param options the options to change
  * @param consistency a talentdata_consistency
  * Threads: one at a time per options.
- * Errors: INVALID_ARGUMENT for NULL or another number.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown consistency.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_set_consistency(talentdata_scan_options *options,
                                                           uint32_t consistency);
 
 /**
- * How many records a page is asked to hold; the most that the service grants by default.
+ * Sets how many records to request per page; by default as many as the service allows.
  *
  * @param options the options to change
- * @param records the page size in records, from 1 to the list's maximum (100 in the service document); more fails with the first record
+ * @param records the page size in records, from 1 to the list's maximum (100). A larger size makes
+ * the first talentdata_scan_next fail.
  * Threads: one at a time per options.
  * Errors: INVALID_ARGUMENT for NULL or 0.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_set_page_size(talentdata_scan_options *options,
                                                         uint64_t records);
 
 /**
- * How many records the page holds.
+ * The number of records on the page.
  *
  * @param page the page
  * @param count_out the number of records
- * Ownership: lends `page`.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
-talentdata_error *talentdata_page_count(const talentdata_page *page, size_t *count_out);
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_page_count(const talentdata_page *page,
+                                        size_t *count_out);
 
 /**
  * A record of the page.
  *
  * @param page the page
- * @param index which, from 0
+ * @param index from 0
  * @param record_out the record
- * Ownership: lends `*record_out` until the page is freed; do not free it.
+ * Ownership: `*record_out` is valid until the page is freed; it must not be freed by itself.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_page_record(const talentdata_page *page,
                                          size_t index,
                                          const talentdata_record **record_out);
@@ -1074,17 +1206,18 @@ talentdata_error *talentdata_page_record(const talentdata_page *page,
  *
  * @param page the page
  * @param pagination_out the metadata
- * Ownership: lends `*pagination_out` until the page is freed.
+ * Ownership: `*pagination_out` is valid until the page is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_page_pagination(const talentdata_page *page,
                                              const talentdata_pagination **pagination_out);
 
 /**
- * Frees a page; nothing happens when it is NULL.
+ * Frees a page; does nothing when it is NULL.
  *
- * Ownership: takes `page`, and with it the records and texts that it lent.
+ * Ownership: `page` and everything read from it must not be used any more.
  * Threads: one at a time per page.
  */
 void talentdata_page_free(talentdata_page *page);
@@ -1097,60 +1230,93 @@ void talentdata_page_free(talentdata_page *page);
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_completeness(const talentdata_receipt *receipt,
                                                   talentdata_completeness *completeness_out);
 
 /**
- * How many records were delivered.
+ * What the proof of completeness rests on.
+ *
+ * @param receipt the receipt
+ * @param basis_out a talentdata_basis
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_receipt_basis(const talentdata_receipt *receipt,
+                                           talentdata_basis *basis_out);
+
+/**
+ * When the list was as delivered: the instant between the two passes of a snapshot that agree, by the
+ * clock of this machine.
+ *
+ * @param receipt the receipt
+ * @param instant_out a time in UTC as in RFC 3339; its data is NULL unless the basis is TWICE
+ * Ownership: `*instant_out` is lent until the receipt is freed.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_receipt_snapshot_at(const talentdata_receipt *receipt,
+                                                 talentdata_text *instant_out);
+
+/**
+ * The number of records handed out.
  *
  * @param receipt the receipt
  * @param records_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_records(const talentdata_receipt *receipt,
                                              uint64_t *records_out);
 
 /**
- * How many pages were joined.
+ * The number of pages read.
  *
  * @param receipt the receipt
  * @param pages_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
-talentdata_error *talentdata_receipt_pages(const talentdata_receipt *receipt, uint64_t *pages_out);
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_receipt_pages(const talentdata_receipt *receipt,
+                                           uint64_t *pages_out);
 
 /**
- * How many page requests were sent, retries included.
+ * The number of page requests sent, including retries.
  *
  * @param receipt the receipt
  * @param requests_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_requests(const talentdata_receipt *receipt,
                                               uint64_t *requests_out);
 
 /**
- * How many answers had status 429.
+ * The number of responses with status 429.
  *
  * @param receipt the receipt
  * @param rate_limited_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_rate_limited(const talentdata_receipt *receipt,
                                                   uint64_t *rate_limited_out);
 
 /**
- * How long it took from the first request to the end, in seconds.
+ * The time from the first request to the end, in seconds.
  *
  * @param receipt the receipt
  * @param seconds_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_seconds(const talentdata_receipt *receipt,
                                              double *seconds_out);
 
@@ -1159,17 +1325,18 @@ talentdata_error *talentdata_receipt_seconds(const talentdata_receipt *receipt,
  *
  * @param receipt the receipt
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the receipt is freed.
+ * Ownership: `*json_out` is valid until the receipt is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_json(const talentdata_receipt *receipt,
                                           talentdata_text *json_out);
 
 /**
- * Frees a receipt; nothing happens when it is NULL.
+ * Frees a receipt; does nothing when it is NULL.
  *
- * Ownership: takes `receipt`, and with it the texts that it lent.
+ * Ownership: `receipt` and everything read from it must not be used any more.
  * Threads: one at a time per receipt.
  */
 void talentdata_receipt_free(talentdata_receipt *receipt);
@@ -1179,40 +1346,44 @@ void talentdata_receipt_free(talentdata_receipt *receipt);
  *
  * @param record the record
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the record is freed.
+ * Ownership: `*json_out` is valid until the record is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_json(const talentdata_record *record,
                                          talentdata_text *json_out);
 
 /**
- * The list that the record is of, a talentdata_resource.
+ * The list that the record belongs to, a talentdata_resource.
  *
  * @param record the record
  * @param resource_out the number of the list
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_resource(const talentdata_record *record,
                                              talentdata_resource *resource_out);
 
 /**
- * The JSON of one value, by JSON pointer (RFC 6901) such as /address/city.
+ * The JSON of the value at a JSON pointer (RFC 6901) such as /address/city.
  *
  * @param record the record
- * @param pointer UTF-8 text, ended by a NUL
+ * @param pointer NUL-terminated UTF-8 text
  * @param json_out the value's JSON text; absent when there is no such value
- * Ownership: lends the inputs; `*json_out` is lent until the record is freed.
+ * Ownership: `*json_out` is valid until the record is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or text that is not a JSON pointer (it has to
+ * be empty or start with a slash).
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_find(const talentdata_record *record,
                                          const char *pointer,
                                          talentdata_text *json_out);
 
 /**
- * The same for a pointer of `length` bytes that no NUL ends.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param record the record
  * @param pointer UTF-8 text
@@ -1222,45 +1393,48 @@ talentdata_error *talentdata_record_find(const talentdata_record *record,
  * Threads: any.
  * Errors: as talentdata_record_find.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_find_n(const talentdata_record *record,
                                            const char *pointer,
                                            size_t length,
                                            talentdata_text *json_out);
 
 /**
- * The text of one string, its escapes resolved, by JSON pointer.
+ * The text of the string at a JSON pointer, its escapes resolved.
  *
  * @param record the record
- * @param pointer UTF-8 text, ended by a NUL
- * @param text_out the string's text; absent when there is no such value, or it is null
- * Ownership: lends the inputs; `*text_out` is lent until the record is freed.
+ * @param pointer NUL-terminated UTF-8 text
+ * @param text_out the string's text; absent when there is no such value or it is null
+ * Ownership: `*text_out` is valid until the record is freed.
  * Threads: any.
- * Errors: SCHEMA when the value is no string; INVALID_ARGUMENT as talentdata_record_find.
+ * Errors: SCHEMA when the value is not a string; INVALID_ARGUMENT as talentdata_record_find.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_find_text(const talentdata_record *record,
                                               const char *pointer,
                                               talentdata_text *text_out);
 
 /**
- * The same for a pointer of `length` bytes that no NUL ends.
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
  *
  * @param record the record
  * @param pointer UTF-8 text
  * @param length its length in bytes
- * @param text_out the string's text; absent when there is no such value, or it is null
+ * @param text_out the string's text; absent when there is no such value or it is null
  * Ownership: as talentdata_record_find_text.
  * Threads: any.
  * Errors: as talentdata_record_find_text.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_find_text_n(const talentdata_record *record,
                                                 const char *pointer,
                                                 size_t length,
                                                 talentdata_text *text_out);
 
 /**
- * Frees a record; nothing happens when it is NULL. Not for records lent by a page.
+ * Frees a record; does nothing when it is NULL. Not for a record of a page.
  *
- * Ownership: takes `record`, and with it the texts that it lent.
+ * Ownership: `record` and everything read from it must not be used any more.
  * Threads: one at a time per record.
  */
 void talentdata_record_free(talentdata_record *record);
@@ -1270,609 +1444,659 @@ void talentdata_record_free(talentdata_record *record);
  *
  * @param scan the scan
  * @param record_out the record; NULL at the end of the list
- * Ownership: lends `scan`; gives `*record_out`, free it by talentdata_record_free.
- * Threads: one at a time per scan; blocks.
+ * Ownership: the caller frees `*record_out` with talentdata_record_free.
+ * Threads: one at a time per scan; waits for the service.
  * Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
  * CANCELLED after talentdata_scan_cancel; CLOSED after another error, and in a forked child for a
- * scan of the parent; INVALID_ARGUMENT for NULL or while another thread is in a call.
+ * scan of the parent; INVALID_ARGUMENT for NULL or while another thread is using the scan.
  */
-talentdata_error *talentdata_scan_next(const talentdata_scan *scan,
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_next(talentdata_scan *scan,
                                        talentdata_record **record_out);
 
 /**
  * Takes the next record if it is there, without waiting.
  *
  * @param scan the scan
- * @param arrival_out what was found, a talentdata_arrival
- * @param record_out the record; NULL when none was found
- * Ownership: lends `scan`; gives `*record_out`, free it by talentdata_record_free.
+ * @param arrival_out the outcome, a talentdata_arrival
+ * @param record_out the record; NULL unless the outcome is a record
+ * Ownership: the caller frees `*record_out` with talentdata_record_free.
  * Threads: one at a time per scan.
  * Errors: as talentdata_scan_next.
  */
-talentdata_error *talentdata_scan_try_next(const talentdata_scan *scan,
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_try_next(talentdata_scan *scan,
                                            talentdata_arrival *arrival_out,
                                            talentdata_record **record_out);
 
 /**
- * A file descriptor for poll, select, epoll or an event loop. It is readable while
- * talentdata_scan_try_next has something to say: a record, the end or an error.
+ * Returns a file descriptor for poll, select, epoll or an event loop. It is readable while
+ * talentdata_scan_try_next has something to report: a record, the end or an error.
  *
  * @param scan the scan
- * @param descriptor_out the descriptor; the same at every call
- * Ownership: the descriptor belongs to the scan. Do not read, write or close it; it ends with the scan.
+ * @param descriptor_out the descriptor, the same in every call
+ * Ownership: the descriptor belongs to the scan, which closes it when it is freed. Do not read from it,
+ * write to it or close it.
  * Threads: one at a time per scan.
- * Errors: IO when the system grants no pipe; INVALID_ARGUMENT for NULL.
+ * Errors: IO when no pipe can be created; INVALID_ARGUMENT for NULL.
  */
-talentdata_error *talentdata_scan_descriptor(const talentdata_scan *scan,
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_descriptor(talentdata_scan *scan,
                                              int32_t *descriptor_out);
 
 /**
- * Stops a scan: a call that waits for it in another thread, and every later one, fails with CANCELLED.
+ * Cancels a scan: a call that another thread has in progress, and every later one, fails with CANCELLED.
  *
  * @param scan the scan
- * Ownership: lends `scan`, which still has to be freed.
- * Threads: any, also while another thread waits for the scan.
+ * Ownership: the caller still owns `scan` and has to free it.
+ * Threads: any, also while another thread is using the scan, and from a log callback.
  * Errors: INVALID_ARGUMENT for NULL.
  */
-talentdata_error *talentdata_scan_cancel(const talentdata_scan *scan);
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_cancel(talentdata_scan *scan);
 
 /**
- * What the scan has done so far; final once it has ended.
+ * Reports what the scan has done so far; final once it has ended. It counts the records that were
+ * handed out, and says "unfinished" until all of them were.
  *
  * @param scan the scan
  * @param receipt_out the receipt
- * Ownership: lends `scan`; gives `*receipt_out`, free it by talentdata_receipt_free.
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
  * Threads: one at a time per scan.
- * Errors: INVALID_ARGUMENT for NULL or while another thread is in a call.
+ * Errors: INVALID_ARGUMENT for NULL or while another thread is using the scan.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_receipt(const talentdata_scan *scan,
                                           talentdata_receipt **receipt_out);
 
 /**
- * Frees a scan and ends its requests; nothing happens when it is NULL. Its records stay valid, its
- * Arrow stream goes on, and a call of another thread that waits for it ends with CANCELLED.
+ * Frees a scan and stops its requests; does nothing when it is NULL. Its records stay valid, and its
+ * Arrow stream goes on.
  *
- * Ownership: takes `scan`; its descriptor must not be used any more.
- * Threads: any.
+ * Ownership: `scan` and its descriptor must not be used any more.
+ * Threads: any, once every other call with this scan has returned. If another thread may be using it,
+ * cancel the scan and join that thread first.
  */
 void talentdata_scan_free(talentdata_scan *scan);
 
 /**
- * Roles associated with the token (section 2). The form of a role is not shown: the field `roles`.
+ * The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
  *
  * @param token_permissions the token permissions
- * @param count_out how many
+ * @param count_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_token_permissions_roles_count(const talentdata_token_permissions *token_permissions,
                                                            size_t *count_out);
 
 /**
- * Roles associated with the token (section 2). The form of a role is not shown: the field `roles`.
+ * The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
  *
  * @param token_permissions the token permissions
- * @param index which, from 0
+ * @param index from 0
  * @param json_out the item as JSON
- * Ownership: `*json_out` is lent until the handle is freed.
+ * Ownership: `*json_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_token_permissions_roles_at(const talentdata_token_permissions *token_permissions,
                                                         size_t index,
                                                         talentdata_text *json_out);
 
 /**
- * Permissions granted to the token (section 2): the field `permissions`.
+ * The field `permissions`: Permissions granted to the token (section 2).
  *
  * @param token_permissions the token permissions
- * @param count_out how many
+ * @param count_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_token_permissions_permissions_count(const talentdata_token_permissions *token_permissions,
                                                                  size_t *count_out);
 
 /**
- * Permissions granted to the token (section 2): the field `permissions`.
+ * The field `permissions`: Permissions granted to the token (section 2).
  *
  * @param token_permissions the token permissions
- * @param index which, from 0
+ * @param index from 0
  * @param text_out the item
- * Ownership: `*text_out` is lent until the handle is freed.
+ * Ownership: `*text_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_token_permissions_permissions_at(const talentdata_token_permissions *token_permissions,
                                                               size_t index,
                                                               talentdata_text *text_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param token_permissions the token permissions
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle is freed.
+ * Ownership: `*json_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_token_permissions_json(const talentdata_token_permissions *token_permissions,
                                                     talentdata_text *json_out);
 
 /**
- * Frees the handle; nothing happens when it is NULL.
+ * Frees the handle; does nothing when it is NULL.
  *
- * Ownership: takes `token_permissions`, and with it all that it lent.
+ * Ownership: `token_permissions` and everything read from it must not be used any more.
  * Threads: one at a time per handle.
  */
 void talentdata_token_permissions_free(talentdata_token_permissions *token_permissions);
 
 /**
- * Total records available across all pages (section 2): the field `total`.
+ * The field `total`: Total records available across all pages (section 2).
  *
  * @param pagination the pagination
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_pagination_total(const talentdata_pagination *pagination,
                                               int64_t *value_out);
 
 /**
- * Number of records returned in this response (section 2): the field `limit`.
+ * The field `limit`: Number of records returned in this response (section 2).
  *
  * @param pagination the pagination
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_pagination_limit(const talentdata_pagination *pagination,
                                               int64_t *value_out);
 
 /**
- * Number of records skipped for this response (section 2): the field `offset`.
+ * The field `offset`: Number of records skipped for this response (section 2).
  *
  * @param pagination the pagination
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_pagination_offset(const talentdata_pagination *pagination,
                                                int64_t *value_out);
 
 /**
- * True when more records exist beyond this page (section 2): the field `hasMore`.
+ * The field `hasMore`: True when more records exist beyond this page (section 2).
  *
  * @param pagination the pagination
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_pagination_has_more(const talentdata_pagination *pagination,
                                                  bool *value_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param pagination the pagination
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle that holds it is freed.
+ * Ownership: `*json_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_pagination_json(const talentdata_pagination *pagination,
                                              talentdata_text *json_out);
 
 /**
- * Identifier (section 2): the field `id`.
+ * The field `id`: Identifier (section 2).
  *
  * @param record the record
  * @param text_out its value
- * Ownership: `*text_out` is lent until the record is freed.
+ * Ownership: `*text_out` is valid until the record is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_contact_id(const talentdata_record *record,
                                         talentdata_text *text_out);
 
 /**
- * First name (section 2): the field `firstName`.
+ * The field `firstName`: First name (section 2).
  *
  * @param record the record
  * @param text_out its value
- * Ownership: `*text_out` is lent until the record is freed.
+ * Ownership: `*text_out` is valid until the record is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_contact_first_name(const talentdata_record *record,
                                                 talentdata_text *text_out);
 
 /**
- * Last name (section 2): the field `lastName`.
+ * The field `lastName`: Last name (section 2).
  *
  * @param record the record
  * @param text_out its value
- * Ownership: `*text_out` is lent until the record is freed.
+ * Ownership: `*text_out` is valid until the record is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_contact_last_name(const talentdata_record *record,
                                                talentdata_text *text_out);
 
 /**
- * E-mail address (section 2): the field `email`.
+ * The field `email`: E-mail address (section 2).
  *
  * @param record the record
  * @param text_out its value
- * Ownership: `*text_out` is lent until the record is freed.
+ * Ownership: `*text_out` is valid until the record is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_contact_email(const talentdata_record *record,
                                            talentdata_text *text_out);
 
 /**
- * Current API version number (section 2): the field `version`.
+ * The field `version`: Current API version number (section 2).
  *
  * @param version_response the version response
  * @param text_out its value
- * Ownership: `*text_out` is lent until the handle is freed.
+ * Ownership: `*text_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_version(const talentdata_version_response *version_response,
                                                       talentdata_text *text_out);
 
 /**
- * Overall status (section 3). Other values are legal: the field `apiStatus`.
+ * The field `apiStatus`: Overall status (section 3). Other values are legal.
  *
  * @param version_response the version response
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_api_status(const talentdata_version_response *version_response,
                                                          talentdata_api_status *value_out);
 
 /**
- * Overall status (section 3). Other values are legal: the field `apiStatus`.
+ * The field `apiStatus`: Overall status (section 3). Other values are legal.
  *
  * @param version_response the version response
  * @param text_out its value
- * Ownership: `*text_out` is lent until the handle is freed.
+ * Ownership: `*text_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_api_status_text(const talentdata_version_response *version_response,
                                                               talentdata_text *text_out);
 
 /**
- * From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
  *
  * @param version_response the version response
- * @param count_out how many
+ * @param count_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_endpoints_count(const talentdata_version_response *version_response,
                                                               size_t *count_out);
 
 /**
- * From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
  *
  * @param version_response the version response
- * @param index which, from 0
+ * @param index from 0
  * @param text_out the name
- * Ownership: `*text_out` is lent until the handle is freed.
+ * Ownership: `*text_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_endpoints_name(const talentdata_version_response *version_response,
                                                              size_t index,
                                                              talentdata_text *text_out);
 
 /**
- * From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
  *
  * @param version_response the version response
- * @param index which, from 0
+ * @param index from 0
  * @param item_out the value
- * Ownership: `*item_out` is lent until the handle is freed.
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_endpoints_at(const talentdata_version_response *version_response,
                                                            size_t index,
                                                            const talentdata_category_entry **item_out);
 
 /**
- * From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
  *
  * @param version_response the version response
- * @param name UTF-8 text, ended by a NUL
- * @param item_out the value; NULL when there is none of that name
- * Ownership: `*item_out` is lent until the handle is freed.
+ * @param name NUL-terminated UTF-8 text
+ * @param item_out the value; NULL when there is none with that name
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_endpoints_find(const talentdata_version_response *version_response,
                                                              const char *name,
                                                              const talentdata_category_entry **item_out);
 
 /**
- * From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
  *
  * @param version_response the version response
  * @param name UTF-8 text
  * @param length its length in bytes
- * @param item_out the value; NULL when there is none of that name
- * Ownership: `*item_out` is lent until the handle is freed.
+ * @param item_out the value; NULL when there is none with that name
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_endpoints_find_n(const talentdata_version_response *version_response,
                                                                const char *name,
                                                                size_t length,
                                                                const talentdata_category_entry **item_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param version_response the version response
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle is freed.
+ * Ownership: `*json_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_response_json(const talentdata_version_response *version_response,
                                                    talentdata_text *json_out);
 
 /**
- * Frees the handle; nothing happens when it is NULL.
+ * Frees the handle; does nothing when it is NULL.
  *
- * Ownership: takes `version_response`, and with it all that it lent.
+ * Ownership: `version_response` and everything read from it must not be used any more.
  * Threads: one at a time per handle.
  */
 void talentdata_version_response_free(talentdata_version_response *version_response);
 
 /**
- * Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal: the field `status`.
+ * The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
  *
  * @param category_entry the category entry
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_status(const talentdata_category_entry *category_entry,
                                                    talentdata_category_status *value_out);
 
 /**
- * Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal: the field `status`.
+ * The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
  *
  * @param category_entry the category entry
  * @param text_out its value
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_status_text(const talentdata_category_entry *category_entry,
                                                         talentdata_text *text_out);
 
 /**
- * Version of the category (section 2): the field `version`.
+ * The field `version`: Version of the category (section 2).
  *
  * @param category_entry the category entry
  * @param text_out its value
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_version(const talentdata_category_entry *category_entry,
                                                     talentdata_text *text_out);
 
 /**
- * Only for AI-powered categories: taxonomy, inference and matching (section 2): the field `model_version`.
+ * The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
  *
  * @param category_entry the category entry
  * @param text_out its value; absent when the service sends none
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_model_version(const talentdata_category_entry *category_entry,
                                                           talentdata_text *text_out);
 
 /**
- * Only for AI-powered categories: taxonomy, inference and matching (section 2): the field `service_version`.
+ * The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
  *
  * @param category_entry the category entry
  * @param text_out its value; absent when the service sends none
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_service_version(const talentdata_category_entry *category_entry,
                                                             talentdata_text *text_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param category_entry the category entry
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle that holds it is freed.
+ * Ownership: `*json_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_category_entry_json(const talentdata_category_entry *category_entry,
                                                  talentdata_text *json_out);
 
 /**
- * Whether the client version is compatible (section 2): the field `compatible`.
+ * The field `compatible`: Whether the client version is compatible (section 2).
  *
  * @param version_check_response the version check response
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_compatible(const talentdata_version_check_response *version_check_response,
                                                                bool *value_out);
 
 /**
- * Whether the client version is still supported (section 2): the field `supported`.
+ * The field `supported`: Whether the client version is still supported (section 2).
  *
  * @param version_check_response the version check response
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_supported(const talentdata_version_check_response *version_check_response,
                                                               bool *value_out);
 
 /**
- * From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+ * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
  *
  * @param version_check_response the version check response
- * @param count_out how many
+ * @param count_out the number
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_endpoint_compatibility_count(const talentdata_version_check_response *version_check_response,
                                                                                  size_t *count_out);
 
 /**
- * From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+ * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
  *
  * @param version_check_response the version check response
- * @param index which, from 0
+ * @param index from 0
  * @param text_out the name
- * Ownership: `*text_out` is lent until the handle is freed.
+ * Ownership: `*text_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_endpoint_compatibility_name(const talentdata_version_check_response *version_check_response,
                                                                                 size_t index,
                                                                                 talentdata_text *text_out);
 
 /**
- * From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+ * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
  *
  * @param version_check_response the version check response
- * @param index which, from 0
+ * @param index from 0
  * @param item_out the value
- * Ownership: `*item_out` is lent until the handle is freed.
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+ * Errors: INVALID_ARGUMENT for NULL or an index out of range.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_endpoint_compatibility_at(const talentdata_version_check_response *version_check_response,
                                                                               size_t index,
                                                                               const talentdata_compatibility_entry **item_out);
 
 /**
- * From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+ * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
  *
  * @param version_check_response the version check response
- * @param name UTF-8 text, ended by a NUL
- * @param item_out the value; NULL when there is none of that name
- * Ownership: `*item_out` is lent until the handle is freed.
+ * @param name NUL-terminated UTF-8 text
+ * @param item_out the value; NULL when there is none with that name
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_endpoint_compatibility_find(const talentdata_version_check_response *version_check_response,
                                                                                 const char *name,
                                                                                 const talentdata_compatibility_entry **item_out);
 
 /**
- * From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+ * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
  *
  * @param version_check_response the version check response
  * @param name UTF-8 text
  * @param length its length in bytes
- * @param item_out the value; NULL when there is none of that name
- * Ownership: `*item_out` is lent until the handle is freed.
+ * @param item_out the value; NULL when there is none with that name
+ * Ownership: `*item_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_endpoint_compatibility_find_n(const talentdata_version_check_response *version_check_response,
                                                                                   const char *name,
                                                                                   size_t length,
                                                                                   const talentdata_compatibility_entry **item_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param version_check_response the version check response
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle is freed.
+ * Ownership: `*json_out` is valid until the handle is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_version_check_response_json(const talentdata_version_check_response *version_check_response,
                                                          talentdata_text *json_out);
 
 /**
- * Frees the handle; nothing happens when it is NULL.
+ * Frees the handle; does nothing when it is NULL.
  *
- * Ownership: takes `version_check_response`, and with it all that it lent.
+ * Ownership: `version_check_response` and everything read from it must not be used any more.
  * Threads: one at a time per handle.
  */
 void talentdata_version_check_response_free(talentdata_version_check_response *version_check_response);
 
 /**
- * Whether the client version is compatible with this category (section 2): the field `compatible`.
+ * The field `compatible`: Whether the client version is compatible with this category (section 2).
  *
  * @param compatibility_entry the compatibility entry
  * @param value_out its value
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_compatibility_entry *compatibility_entry,
                                                             bool *value_out);
 
 /**
- * Version of the category (section 2): the field `version`.
+ * The field `version`: Version of the category (section 2).
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_version(const talentdata_compatibility_entry *compatibility_entry,
                                                          talentdata_text *text_out);
 
 /**
- * For AI-powered categories (section 2): the field `model_version`.
+ * The field `model_version`: For AI-powered categories (section 2).
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value; absent when the service sends none
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_compatibility_entry *compatibility_entry,
                                                                talentdata_text *text_out);
 
 /**
- * Free text (section 2): the field `notes`.
+ * The field `notes`: Free text (section 2).
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value; absent when the service sends none
- * Ownership: `*text_out` is lent until the handle that holds it is freed.
+ * Ownership: `*text_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_notes(const talentdata_compatibility_entry *compatibility_entry,
                                                        talentdata_text *text_out);
 
 /**
- * All fields as JSON, also those that the document does not show.
+ * All fields as JSON, including undocumented ones.
  *
  * @param compatibility_entry the compatibility entry
  * @param json_out the JSON text
- * Ownership: `*json_out` is lent until the handle that holds it is freed.
+ * Ownership: `*json_out` is valid until the handle that holds it is freed.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL.
  */
+TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibility_entry *compatibility_entry,
                                                       talentdata_text *json_out);
 

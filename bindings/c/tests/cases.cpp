@@ -48,7 +48,7 @@ const char *name(talentdata_completeness completeness) {
   throw std::logic_error("a completeness that there is not");
 }
 
-void append(std::string &records, const talentdata::record &record) {
+void append(std::string &records, talentdata::record_view record) {
   if (!records.empty()) records += ',';
   records += record.json();
 }
@@ -70,17 +70,25 @@ std::string with_list(const std::string &list, Use use) {
 
 std::string perform(const talentdata::client &client, const words &verb) {
   const std::string &what = verb.at(0);
-  if (what == "version") return answer("", "null", client.version().json());
-  if (what == "permissions") return answer("", "null", client.permissions().json());
+  // What text is read from has to outlive it.
+  if (what == "version") {
+    const auto version = client.version();
+    return answer("", "null", version.json());
+  }
+  if (what == "permissions") {
+    const auto permissions = client.permissions();
+    return answer("", "null", permissions.json());
+  }
   if (what == "check") {
     const std::vector<std::string_view> categories(verb.begin() + 2, verb.end());
-    return answer("", "null", client.check_version(verb.at(1), categories).json());
+    const auto verdict = client.check_version(verb.at(1), categories);
+    return answer("", "null", verdict.json());
   }
   if (what == "scan") {
     return with_list(verb.at(1), [&](auto list) {
       auto scan = client.list(list);
       std::string records;
-      for (const auto &record : scan) append(records, record);
+      for (const auto &record : scan) append(records, record.view());
       const auto receipt = scan.receipt();
       return answer(records, quoted(name(receipt.completeness())), receipt.json());
     });
@@ -89,7 +97,7 @@ std::string perform(const talentdata::client &client, const words &verb) {
     return with_list(verb.at(1), [&](auto list) {
       const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
       std::string records;
-      for (std::size_t index = 0; index < page.size(); index++) append(records, page[index]);
+      for (const auto record : page) append(records, record);
       return answer(records, "null", page.pagination().json());
     });
   }

@@ -23,7 +23,7 @@ static void wrong_numbers_and_texts(talentdata_client *client) {
   talentdata_scan_options *options;
   OK(talentdata_scan_options_new(&options));
   fixture_poison();
-  fixture_fails(talentdata_scan_options_set_consistency(options, 3), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+  fixture_fails(talentdata_scan_options_set_consistency(options, 4), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
                 "consistency: ", "a number that is no consistency");
   fixture_fails(talentdata_scan_options_set_page_size(options, 0), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
                 "records: ", "a page of no records");
@@ -32,11 +32,11 @@ static void wrong_numbers_and_texts(talentdata_client *client) {
   OK(talentdata_config_new(&config));
   fixture_poison();
   fixture_fails(talentdata_config_set_client_id_n(config, "a\xff", 2), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "client_id: it is not valid UTF-8 at byte 1", "text that is not UTF-8");
+                "client_id: not valid UTF-8 at byte 1", "text that is not UTF-8");
   fixture_fails(talentdata_config_set_profile_n(config, "x", (size_t)1 << 30), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "profile: it is longer", "a text of 1 GiB");
-  fixture_fails(talentdata_config_set_log(config, 6, fixture_log, NULL), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "level: ", "a level that there is not");
+                "profile: must not be longer", "a text of 1 GiB");
+  fixture_fails(talentdata_config_set_log(config, 6, fixture_log, NULL, NULL),
+                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "level: ", "a level that there is not");
   OK(talentdata_config_set_client_id_n(config, "a\0b", 3));
   fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG, "client_id: ", "a NUL within a text");
   talentdata_config_free(config);
@@ -83,6 +83,15 @@ static void records(talentdata_client *client) {
   CHECK(text.data == json.data && text.length == json.length);
   OK(talentdata_record_find(kept, "/no/such/value", &text));
   CHECK(text.data == NULL && text.length == 0);
+  static const char *const no_pointers[] = {"firstName", "location/city", " /firstName"};
+  for (size_t i = 0; i < 3; i++) {
+    fixture_poison();
+    fixture_fails(talentdata_record_find(kept, no_pointers[i], fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                  "pointer: a JSON pointer starts with '/'", "a JSON pointer without its slash");
+    fixture_fails(talentdata_record_find_text(kept, no_pointers[i], fixture_slot(0)),
+                  TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "pointer: a JSON pointer starts with '/'",
+                  "a JSON pointer without its slash");
+  }
   OK(talentdata_record_find_text_n(kept, "/firstName+", 10, &text));
   talentdata_text name;
   OK(talentdata_contact_first_name(kept, &name));
@@ -103,10 +112,42 @@ static void records(talentdata_client *client) {
   OK(talentdata_page_record(page, 0, &lent));
   fixture_poison();
   fixture_fails(talentdata_contact_email(lent, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "record: it is of the list ja_skills, not of contacts", "an accessor of another list");
+                "record: belongs to the list ja_skills, not to contacts", "an accessor of another list");
   fixture_fails(talentdata_page_record(page, size, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "index: ",
                 "an index that there is not");
   talentdata_page_free(page);
+}
+
+/* A list that keeps still: the records are counted, and a snapshot reads them twice. */
+static void snapshots(talentdata_client *client) {
+  static const uint32_t numbers[] = {TALENTDATA_CONSISTENCY_COMPLETE, TALENTDATA_CONSISTENCY_SNAPSHOT,
+                                     TALENTDATA_CONSISTENCY_FAST};
+  static const talentdata_basis expected[] = {TALENTDATA_BASIS_COUNTED, TALENTDATA_BASIS_TWICE, TALENTDATA_BASIS_NONE};
+  for (size_t i = 0; i < 3; i++) {
+    talentdata_scan_options *options;
+    talentdata_scan *scan;
+    talentdata_record *record;
+    talentdata_receipt *receipt;
+    talentdata_basis basis;
+    talentdata_text instant;
+    OK(talentdata_scan_options_new(&options));
+    OK(talentdata_scan_options_set_consistency(options, numbers[i]));
+    OK(talentdata_client_list_with(client, TALENTDATA_RESOURCE_POOLS, options, &scan));
+    talentdata_scan_options_free(options);
+    for (;;) {
+      OK(talentdata_scan_next(scan, &record));
+      if (!record) break;
+      talentdata_record_free(record);
+    }
+    OK(talentdata_scan_receipt(scan, &receipt));
+    OK(talentdata_receipt_basis(receipt, &basis));
+    OK(talentdata_receipt_snapshot_at(receipt, &instant));
+    CHECK(basis == expected[i]);
+    CHECK((instant.data != NULL) == (basis == TALENTDATA_BASIS_TWICE));
+    CHECK(!instant.data || (instant.data[10] == 'T' && instant.data[instant.length - 1] == 'Z'));
+    talentdata_receipt_free(receipt);
+    talentdata_scan_free(scan);
+  }
 }
 
 static void models(talentdata_client *client) {
@@ -170,7 +211,7 @@ static void arrow(talentdata_client *client) {
   talentdata_record_free(record);
   fixture_poison();
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "a record was taken", "a stream of a scan that was begun");
+                "a record was already taken", "a stream of a scan that was begun");
   talentdata_scan_free(scan);
 }
 
@@ -179,7 +220,7 @@ static void errors(void) {
   talentdata_client *client;
   talentdata_text text;
   OK(talentdata_config_new(&config));
-  OK(talentdata_config_set_client_secret(config, "CANARY"));
+  OK(talentdata_config_set_client_secret(config, "CANARY-SECRET"));
   OK(talentdata_client_new(config, &client));
   talentdata_config_free(config);
   talentdata_token_permissions *permissions = NULL;
@@ -210,7 +251,7 @@ static void errors(void) {
                 "an attempt is counted");
   talentdata_client_free(client);
   CHECK(talentdata_error_code(NULL) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
-  CHECK(is(talentdata_error_message(NULL), "error: it is NULL") && talentdata_error_status(NULL) == 0);
+  CHECK(is(talentdata_error_message(NULL), "error: must not be NULL") && talentdata_error_status(NULL) == 0);
 }
 
 /* Signals that arrive at the library's threads would surprise an application; SIGPIPE would end it. */
@@ -237,11 +278,25 @@ static void the_host_is_left_alone(talentdata_client *client) {
   CHECK(strcmp(place, setlocale(LC_ALL, NULL)) == 0);
 }
 
+/* The numbers can be compared by the preprocessor. */
+#if TALENTDATA_VERSION_NUMBER < 1000 || TALENTDATA_VERSION_MAJOR > 100
+#error the version is not a number
+#endif
+static void versions(void) {
+  char text[32];
+  snprintf(text, sizeof text, "%d.%d.%d", TALENTDATA_VERSION_MAJOR, TALENTDATA_VERSION_MINOR, TALENTDATA_VERSION_PATCH);
+  CHECK(strcmp(text, TALENTDATA_VERSION) == 0 && is(talentdata_library_version(), text));
+  CHECK(TALENTDATA_VERSION_NUMBER ==
+        TALENTDATA_VERSION_MAJOR * 1000000 + TALENTDATA_VERSION_MINOR * 1000 + TALENTDATA_VERSION_PATCH);
+}
+
 int main(void) {
+  versions();
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
   wrong_numbers_and_texts(client);
   records(client);
+  snapshots(client);
   models(client);
   arrow(client);
   errors();

@@ -49,7 +49,7 @@ void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const ch
 
 void fixture_is_null(talentdata_error *error, const char *function, const char *argument) {
   char words[128];
-  snprintf(words, sizeof words, "%s: it is NULL", argument);
+  snprintf(words, sizeof words, "%s: must not be NULL", argument);
   fixture_fails(error, TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, words, function);
 }
 

@@ -1,14 +1,22 @@
 // What the C++ header promises: ownership, ranges, exceptions by kind, optional fields, callbacks that throw.
 #include <talentdata.hpp>
+#include <talentdata/arrow.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
 #if __cplusplus >= 202002L
 #include <ranges>
 static_assert(std::ranges::input_range<talentdata::scan<talentdata::contact>>);
+static_assert(!std::ranges::forward_range<talentdata::scan<talentdata::contact>>);
+static_assert(std::ranges::random_access_range<const talentdata::page<talentdata::contact>>);
+static_assert(std::ranges::sized_range<const talentdata::page<talentdata::contact>>);
+static_assert(std::ranges::common_range<const talentdata::page<talentdata::contact>>);
+static_assert(!std::ranges::borrowed_range<talentdata::page<talentdata::contact>>);
 #endif
 
 static int checks, failures;
@@ -27,6 +35,19 @@ constexpr bool moves_only = std::is_nothrow_move_constructible_v<T> && std::is_n
 static_assert(moves_only<talentdata::client> && moves_only<talentdata::scan<talentdata::contact>>);
 static_assert(moves_only<talentdata::record> && moves_only<talentdata::page<talentdata::record>>);
 static_assert(moves_only<talentdata::version_response> && moves_only<talentdata::receipt>);
+// A record of a page is a view: it copies, and is no owning record.
+using contacts_page = talentdata::page<talentdata::contact>;
+static_assert(std::is_same_v<decltype(std::declval<contacts_page &>()[0]), talentdata::contact_view>);
+static_assert(std::is_copy_constructible_v<talentdata::contact_view>);
+static_assert(!std::is_convertible_v<talentdata::contact_view, talentdata::contact> &&
+              !std::is_base_of_v<talentdata::record, talentdata::contact_view>);
+// The iterator of a scan cannot be copied, so algorithms of C++17 must not take it for an input iterator.
+template <class T, class = void>
+constexpr bool has_category = false;
+template <class T>
+constexpr bool has_category<T, std::void_t<typename T::iterator_category>> = true;
+static_assert(!has_category<talentdata::scan<talentdata::contact>::iterator>);
+static_assert(std::is_same_v<std::iterator_traits<contacts_page::iterator>::iterator_category, std::input_iterator_tag>);
 static_assert(std::is_copy_constructible_v<talentdata::error>);
 static_assert(std::is_base_of_v<talentdata::error, talentdata::rate_limited_error>);
 
@@ -49,14 +70,28 @@ static void lists(const talentdata::client &client) {
     if (count++ == 7) kept = std::move(contact);
   }
   CHECK(count == std::strtoul(std::getenv("CONTACTS"), nullptr, 10));
+  auto snapshot = client.list(talentdata::contacts, {TALENTDATA_CONSISTENCY_SNAPSHOT});
+  while (snapshot.next()) {}
+  const auto receipt = snapshot.receipt();
+  CHECK(receipt.basis() == TALENTDATA_BASIS_TWICE && receipt.snapshot_at()->back() == 'Z');
   const auto page = client.page(talentdata::contacts, 10, 7);
   CHECK(page.size() == 10 && page[0].id() == kept->id() && page[0].json() == kept->json());
-  CHECK(page.pagination().offset() == 7 && page.pagination().has_more());
+  std::size_t index = 0;
+  for (const auto contact : page) CHECK(contact.id() == page[index++].id());
+  CHECK(index == page.size() && !page.empty() && page.end() - page.begin() == 10);
+  CHECK(page.begin()->id() == page[0].id() && page.begin()[3].json() == page[3].json());
+  CHECK(std::count_if(page.begin(), page.end(), [](auto contact) { return !contact.email().empty(); }) == 10);
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)page[10]; }));
+  // A view is valid as long as its page, also when the page has moved.
+  const auto last = page[9];
+  const auto moved = std::move(const_cast<contacts_page &>(page));
+  CHECK(last.json() == moved[9].json());
+  CHECK(moved.pagination().offset() == 7 && moved.pagination().has_more());
   CHECK(kept->find_text("/firstName") == kept->first_name() && !kept->find("/nothing"));
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)kept->find("location/city"); }));
   CHECK(throws<talentdata::schema_error>([&] { (void)kept->find_text(std::string_view()); }));
-  CHECK(throws<talentdata::invalid_argument_error>([&] {
-    (void)talentdata::contact(client.page(talentdata::pools, 1, 0)[0]).email();
-  }));
+  const auto pools = client.page(talentdata::pools, 1, 0);
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)talentdata::contact_view(pools[0]).email(); }));
 }
 
 static void models(const talentdata::client &client) {
@@ -72,7 +107,7 @@ static void models(const talentdata::client &client) {
 }
 
 static void errors(const talentdata::client &client) {
-  const talentdata::config settings = std::move(talentdata::config().client_secret("CANARY"));
+  const talentdata::config settings = talentdata::config().client_secret("CANARY-SECRET");
   try {
     (void)talentdata::client(settings).permissions();
     CHECK(false);
@@ -90,13 +125,14 @@ static void errors(const talentdata::client &client) {
   (void)scan.next();
   std::thread([&] { scan.cancel(); }).join();
   CHECK(throws<talentdata::cancelled_error>([&] { (void)scan.next(); }));
-  const auto moved = std::move(scan);
+  auto moved = std::move(scan);
   CHECK(throws<talentdata::invalid_argument_error>([&] { scan.cancel(); }));
   CHECK(throws<talentdata::invalid_argument_error>([&] { (void)scan.next(); }));
   talentdata::client first{talentdata::config()};
   const auto second = std::move(first);
   CHECK(throws<talentdata::invalid_argument_error>([&] { (void)first.version(); }));
-  CHECK(!second.version().version().empty());
+  const auto version = second.version();
+  CHECK(!version.version().empty());
 }
 
 #if __cplusplus >= 202002L
@@ -105,8 +141,112 @@ static void ranges(const talentdata::client &client) {
   std::size_t count = 0;
   for (const auto &contact : scan | std::views::take(3)) count += !contact.id().empty();
   CHECK(count == 3);
+  const auto page = client.page(talentdata::contacts, 10, 0);
+  for (const auto contact : page | std::views::reverse | std::views::drop(7)) count += !contact.id().empty();
+  CHECK(count == 6);
 }
 #endif
+
+static void results(const talentdata::client &client) {
+  // The scan lives as long as the loop.
+  std::size_t count = 0;
+  for (const auto &contact : *client.try_list(talentdata::contacts)) count += !contact.id().empty();
+  CHECK(count == std::strtoul(std::getenv("CONTACTS"), nullptr, 10));
+  count = 0;
+  for (const auto contact : *client.try_page(talentdata::contacts, 10, 0)) count += !contact.id().empty();
+  CHECK(count == 10);
+  const auto version = client.try_version();
+  CHECK(version.has_value() && !version.value().version().empty() && (*version).json() == version->json());
+  auto moved = client.try_version().value();
+  CHECK(!moved.version().empty());
+  const auto failed = talentdata::client::try_make(talentdata::config().base_url("ftp://x"));
+  CHECK(!failed.has_value() && throws<talentdata::config_error>([&] { (void)failed.value(); }));
+  // The error outlives the temporary result that it comes from.
+  const auto &cause = talentdata::client::try_make(talentdata::config().base_url("ftp://x")).error();
+  CHECK(cause.message() == failed.error().message());
+
+  auto first = failed.error();
+  const auto second = std::move(first);
+  CHECK(std::string_view(first.what()) == second.what() && first.message() == second.message());
+  CHECK(first.code() == TALENTDATA_ERROR_KIND_CONFIG && first.kind_name() == "Config");
+  talentdata::error third = talentdata::config_error(second);
+  first = std::move(third);
+  CHECK(third.what() == std::string_view(first.what()));
+}
+
+static void setters_on_temporaries() {
+  const auto &settings = talentdata::config().max_attempts(2).paced(false).operation_timeout(std::chrono::seconds(60));
+  auto logged = 0;
+  const auto with_log = talentdata::config().log(TALENTDATA_LOG_LEVEL_ERROR, [&](auto, auto) { logged++; });
+  for (const auto *each : {&settings, &with_log}) {
+    const auto version = talentdata::client(*each).version();
+    CHECK(!version.version().empty());
+  }
+  CHECK(logged == 0);
+}
+
+// Every record is delivered, however often the log throws: the receipt counts it.
+static void a_log_that_throws_loses_no_record() {
+  talentdata::config settings;
+  settings.log(TALENTDATA_LOG_LEVEL_TRACE, [](talentdata_log_level, std::string_view) { throw std::runtime_error("log"); });
+  const talentdata::client client(settings);
+  auto made = client.try_list(talentdata::contacts);
+  auto &scan = made.value();
+  std::size_t count = 0, thrown = 0;
+  for (bool ended = false; !ended;) {
+    try {
+      for (const auto &contact : scan) count += !contact.id().empty();
+      ended = true;
+    } catch (const std::runtime_error &) {
+      thrown++;
+    }
+  }
+  const auto receipt = scan.try_receipt();
+  CHECK(thrown > 0 && count == receipt.value().records());
+  CHECK(count == std::strtoul(std::getenv("CONTACTS"), nullptr, 10));
+
+  auto polled = client.try_list(talentdata::contacts);
+  count = 0;
+  for (auto arrival = TALENTDATA_ARRIVAL_LATER; arrival != TALENTDATA_ARRIVAL_END;) {
+    try {
+      auto arrived = polled->poll();
+      arrival = arrived.arrival;
+      count += arrived.record.has_value();
+    } catch (const std::runtime_error &) {
+    }
+  }
+  CHECK(count == polled->try_receipt().value().records());
+}
+
+// The log function is destroyed exactly once, and not before the stream that still calls it is released.
+static void a_log_lives_as_long_as_its_stream() {
+  struct witness {
+    std::promise<void> gone;
+    ~witness() { gone.set_value(); }
+  };
+  ArrowArrayStream stream{};
+  std::future<void> gone;
+  {
+    auto seen = std::make_shared<witness>();
+    gone = seen->gone.get_future();
+    const auto settings = talentdata::config().log(TALENTDATA_LOG_LEVEL_TRACE, [seen](auto, auto) {});
+    seen.reset();
+    const talentdata::client client(settings);
+    client.list(talentdata::contacts).arrow_stream(&stream);
+  }
+  for (ArrowArray batch{}; stream.get_next(&stream, &batch) == 0 && batch.release;) batch.release(&batch);
+  CHECK(gone.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  stream.release(&stream);
+  gone.wait();
+}
+
+static void closed_from_another_thread() {
+  talentdata::client client{talentdata::config()};
+  std::thread([&] { client.close(); }).join();
+  CHECK(throws<talentdata::closed_error>([&] { (void)client.version(); }));
+  const auto second = std::move(client);
+  CHECK(throws<talentdata::invalid_argument_error>([&] { client.close(); }));
+}
 
 static void a_log_that_throws() {
   struct witness {
@@ -133,7 +273,12 @@ int main() {
   lists(client);
   models(client);
   errors(client);
+  results(client);
+  setters_on_temporaries();
   a_log_that_throws();
+  a_log_that_throws_loses_no_record();
+  a_log_lives_as_long_as_its_stream();
+  closed_from_another_thread();
 #if __cplusplus >= 202002L
   ranges(client);
 #endif

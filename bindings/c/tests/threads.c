@@ -65,7 +65,7 @@ static void *next_record(void *argument) {
 }
 
 /* Waits until another thread is in a call with the scan, which is what the refusal says. */
-static void until_in_a_call(const talentdata_scan *scan) {
+static void until_in_a_call(talentdata_scan *scan) {
   for (;;) {
     talentdata_receipt *receipt;
     talentdata_error *error = talentdata_scan_receipt(scan, &receipt);
@@ -97,10 +97,28 @@ static void ended_by_another_thread(void) {
 
   pthread_create(&thread, NULL, ask_version, &call);
   int second = accept(listener, NULL, NULL);
+  OK(talentdata_client_close(call.client));
+  pthread_join(thread, NULL);
+  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is closed during a call");
+  fixture_fails(talentdata_client_version(call.client, fixture_slot(0)), TALENTDATA_ERROR_KIND_CLOSED, "closed",
+                "a client stays closed");
+  OK(talentdata_client_close(call.client));
+  talentdata_client_free(call.client);
+  close(first), close(second), close(listener);
+}
+
+/* The header forbids to free what another thread uses; a call that waits already survives it all the same. */
+static void freed_by_another_thread(void) {
+  struct call call = {0};
+  pthread_t thread;
+  int listener = fixture_silent_service(&call.client);
+  pthread_create(&thread, NULL, ask_version, &call);
+  int first = accept(listener, NULL, NULL);
   talentdata_client_free(call.client);
   pthread_join(thread, NULL);
-  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is freed during a call");
-  close(first), close(second), close(listener);
+  fixture_poison();
+  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is freed while a call waits");
+  close(first), close(listener);
 
   listener = fixture_silent_service(&call.client);
   OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
@@ -110,7 +128,7 @@ static void ended_by_another_thread(void) {
   first = accept(listener, NULL, NULL);
   talentdata_scan_free(call.scan);
   pthread_join(thread, NULL);
-  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a scan is freed during a call");
+  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a scan is freed while a call waits");
   close(first), close(listener);
 }
 
@@ -145,7 +163,7 @@ static void a_callback_that_calls_back(void) {
   talentdata_config *config;
   talentdata_page *page;
   OK(talentdata_config_new(&config));
-  OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, hear, &heard));
+  OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, hear, &heard, NULL));
   OK(talentdata_client_new(config, &heard.client));
   talentdata_config_free(config);
   OK(talentdata_client_page(heard.client, TALENTDATA_RESOURCE_CONTACTS, 1, 0, &page));
@@ -157,6 +175,7 @@ static void a_callback_that_calls_back(void) {
 int main(void) {
   many_threads_on_one_client();
   ended_by_another_thread();
+  freed_by_another_thread();
   a_callback_that_calls_back();
   return fixture_verdict();
 }

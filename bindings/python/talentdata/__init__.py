@@ -9,7 +9,7 @@
 
 from collections.abc import Mapping as _Mapping
 
-from . import _errors, _models
+from . import _errors, _exit, _models
 from ._client import AsyncClient, Client
 from ._error import Error
 from ._errors import *  # noqa: F403
@@ -17,7 +17,7 @@ from ._models import *  # noqa: F403
 from ._open_enum import OpenEnum
 from ._page import Page
 from ._plan import LastResponse, Plan
-from ._receipt import Completeness, Receipt
+from ._receipt import Basis, Completeness, Receipt
 from ._resource import AsyncResource, Resource
 from ._sandbox import Sandbox
 from ._scan import AsyncScan, Scan
@@ -30,6 +30,7 @@ __all__ = [
     "AsyncClient",
     "AsyncResource",
     "AsyncScan",
+    "Basis",
     "Client",
     "Completeness",
     "Error",

@@ -163,7 +163,7 @@ class AuthError(Error):
     """Credentials or token refused.
 
     >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client(client_secret="another") as client:
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client(client_secret="another-secret") as client:
     ...     try:
     ...         client.permissions()
     ...     except talentdata.AuthError as error:
@@ -345,7 +345,13 @@ class IoError(Error):
 class CancelledError(Error):
     """Stopped by the caller.
 
-    The cause (`__cause__`) of the `KeyboardInterrupt` that ends `Scan.to_parquet`; says what can be resumed.
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     try:
+    ...         (scan := client.pools.list()).close() or list(scan)
+    ...     except talentdata.CancelledError as error:
+    ...         print(error.kind, error.attempts)
+    Cancelled 0
     """
 
     kind = "Cancelled"

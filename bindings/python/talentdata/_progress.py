@@ -14,6 +14,24 @@ from ._talentdata import RawScan
 EVERY = 0.1
 
 
+class Bar:
+    """A progress bar of a scan: called after each page, closed at the end, or when it is forgotten."""
+
+    __slots__ = ("_bar", "_scan")
+
+    def __init__(self, scan: RawScan, bar: Any) -> None:
+        self._scan = scan
+        self._bar = bar
+
+    def __call__(self) -> None:
+        records, total = self._scan.progress()
+        self._bar.total = total
+        self._bar.update(records - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
 @contextmanager
 def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
     """Shows how far a scan has come; yields what is to be called after each page."""
@@ -21,14 +39,8 @@ def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[
     if bar is None:
         yield lambda: None
         return
-
-    def tell() -> None:
-        records, total = scan.progress()
-        bar.total = total
-        bar.update(records - bar.n)
-
     try:
-        yield tell
+        yield bar
     finally:
         bar.close()
 
@@ -48,7 +60,7 @@ async def told(work: Awaitable[None], tell: Callable[[], object]) -> None:
     task.result()
 
 
-def start(scan: RawScan, name: str, wanted: bool | None) -> Any:
+def start(scan: RawScan, name: str, wanted: bool | None) -> Bar | None:
     """A bar, where one is wanted and can be seen."""
     notebook = in_notebook()
     if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
@@ -60,7 +72,7 @@ def start(scan: RawScan, name: str, wanted: bool | None) -> Any:
             raise
         return None
     records, total = scan.progress()
-    return tqdm.tqdm(desc=name, unit=" records", initial=records, total=total)
+    return Bar(scan, tqdm.tqdm(desc=name, unit=" records", initial=records, total=total))
 
 
 def in_notebook() -> bool:

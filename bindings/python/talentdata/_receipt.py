@@ -10,7 +10,7 @@ from ._talentdata import Field, Record
 
 
 class Completeness(OpenEnum):
-    """Whether every record that was in the list all the time has been delivered.
+    """Whether every record present throughout the scan was delivered exactly once.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"pools": 3}) as sandbox, sandbox.client() as client:
@@ -28,6 +28,27 @@ class Completeness(OpenEnum):
     NOT_CHECKED = "not_checked"
 
 
+class Basis(OpenEnum):
+    """What the proof of completeness rests on, the strongest first.
+
+    >>> import talentdata
+    >>> with talentdata.Sandbox(records={"pools": 3}) as sandbox, sandbox.client() as client:
+    ...     scan = client.pools.list(consistency="snapshot")
+    ...     pools = list(scan)
+    >>> scan.receipt.basis == talentdata.Basis.TWICE == "twice"
+    True
+    """
+
+    __slots__ = ()
+
+    TWICE = "twice"
+    """Two passes over the list, one after the other, read the same records with the same contents."""
+    COUNTED = "counted"
+    """The total never changed during the scan, and exactly that many records were delivered."""
+    JOINED = "joined"
+    """The list changed during the scan; every page joined the one before it, and the order held."""
+
+
 class Receipt(Record):
     """What a scan has done. Counts are of this scan alone, times in seconds.
 
@@ -43,6 +64,8 @@ class Receipt(Record):
     _documented = (
         "resource",
         "completeness",
+        "basis",
+        "snapshot_at",
         "doubts",
         "resumed",
         "records",
@@ -65,13 +88,18 @@ class Receipt(Record):
     resource: Field[str] = Field("resource", "text", required=True)
     """The list."""
     completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
-    """Whether every record that was in the list all the time has been delivered."""
+    """Whether every record present throughout the scan was delivered exactly once."""
+    basis: Field[Basis | None] = Field("basis", "text", of=Basis)
+    """What the proof of completeness rests on; `None` where it is not proven."""
+    snapshot_at: Field[str | None] = Field("snapshot_at", "text")
+    """The instant between the two passes of a snapshot that agree, at which the list was as delivered, by
+    the clock of this machine: a time in UTC as in RFC 3339."""
     doubts: Field[list[str]] = Field("doubts", "array", required=True)
     """Why completeness is not proven."""
     resumed: Field[int] = Field("resumed", "integer", required=True)
     """How often an export was resumed; 0 when a single run has done it all."""
     records: Field[int] = Field("records", "integer", required=True)
-    """Records delivered."""
+    """Records that the caller was given."""
     pages: Field[int] = Field("pages", "integer", required=True)
     """Pages that were joined."""
     requests: Field[int] = Field("requests", "integer", required=True)

@@ -36,7 +36,7 @@ class Resource(Generic[R]):
         self,
         *,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast"] = "complete",
+        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
@@ -44,7 +44,9 @@ class Resource(Generic[R]):
         Args:
             page_size: Records per request; the list's maximum by default (section 8: 100).
             consistency: `"complete"` delivers every record that is in the list all the time exactly once,
-                even while the list changes; `"fast"` follows the offsets and checks nothing.
+                even while the list changes; `"fast"` follows the offsets and checks nothing; `"snapshot"` delivers
+                the list as it was at one instant: it reads it two to five times, until two passes in a row agree,
+                and keeps the records in a temporary file until then.
             progress: A progress bar by tqdm; by default on a terminal and in a notebook, if tqdm is installed.
 
         >>> import talentdata
@@ -135,7 +137,7 @@ class AsyncResource(Generic[R]):
         self,
         *,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast"] = "complete",
+        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """See `Resource.list`; there is nothing to await before the first record."""

@@ -23,7 +23,23 @@ class Sandbox(BaseSandbox):
         faults: Whether it can be told to misbehave; see `misbehave`.
         token_lifetime: Seconds that a token lives.
         max_limit: The most records on a page, whatever is asked for (section 8: 100).
+        later_max_limit: The same from the fourth page request of a list on.
         gzip: Whether bodies are compressed for clients that accept it.
+        drift: Changes made to a list between page requests, as numbers: after `every` so many of its requests, at most
+            `times` times, so many `inserts`, `deletes`, `updates`, and `bulk_deletes` (in one piece). `seed` chooses
+            the places.
+        order: What lists are sorted by: `"stable"`, `"ties"` (tied records come in another order at every request),
+            `"random"` (all of them do), `"updated"` (updated records move to the end), `"updated-desc"` (to the
+            front) or `"anywhere"` (to a random place).
+        ids: What tells records from each other: `"unique"` ids, `"numeric"` ones, `"none"`, `"equal"` (no ids, and all
+            records are equal), `"volatile"` (no ids, and a member that is another one at every read), `"repeated"`
+            (two records share an id) or `"colliding"` (two ids share their 64-bit XXH3 hash).
+        total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
+        ignore_offset: Whether every page is the first one.
+        replicas: Replicas that answer in place of each other, as numbers: `count` of them, of which the last lacks
+            the last `lag_percent` of each list. They take turns; with `"random": 1`, they are chosen at random.
+        warnings: Whether an array `warnings` accompanies an empty array of records, where the interface does not name
+            the latter.
 
     Raises:
         talentdata.InvalidArgumentError: An argument is wrong; it is named.
@@ -34,6 +50,13 @@ class Sandbox(BaseSandbox):
     ...     client = sandbox.client()
     ...     sum(1 for contact in client.contacts.list())
     250
+
+    A program of your own can be tried against a service that sorts badly:
+
+    >>> with talentdata.Sandbox(order="ties", seed=7) as sandbox, sandbox.client() as client:
+    ...     first, again = ([contact.id for contact in client.contacts.page(limit=57)] for _ in range(2))
+    >>> first == again, set(first) == set(again)
+    (False, True)
     """
 
     __slots__ = ()

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from . import _frames
-from ._progress import follow, told
+from ._progress import Bar, follow, start, told
 from ._receipt import Receipt
-from ._talentdata import RawScan, Record, Table
+from ._talentdata import RawScan, Record, Records, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -22,45 +22,47 @@ F = TypeVar("F")
 
 
 class Scan(Generic[R]):
-    """All records of a list: iterate over it once. `client.contacts.list()` makes one.
+    """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
 
-    Pages are fetched ahead, in parallel, at the rate that the service allows. Whoever stops iterating may
-    go on later with another `for`; Ctrl-C loses no record. Leaving a `with` block, or `close`, stops the requests.
+    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving a `with` block, or
+    `close`, stops the requests.
+
+    One iterator reads the records. Whoever stops in between, by `break` or Ctrl-C, goes on with the same
+    iterator and loses nothing: `records = iter(scan)`. Threads that share it get each record once. A second
+    iterator is refused, because the records that the first one has taken would be missing.
 
     Raises:
-        talentdata.Error: A page could not be had; its `offset` says which. The scan has ended then.
-        talentdata.ClosedError: The scan has ended, or was closed.
+        talentdata.Error: A page could not be fetched; its `offset` says which. The scan has ended then.
+        talentdata.InvalidArgumentError: The scan was read before, or is being read in another way.
+        talentdata.CancelledError: The scan was closed.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
     ...     scan = client.contacts.list()
-    ...     first = next(contact.email for contact in scan)
-    ...     len([contact for contact in scan]), scan.receipt.records
+    ...     records = iter(scan)
+    ...     first = next(contact.email for contact in records)
+    ...     len([contact for contact in records]), scan.receipt.records
     (249, 250)
     """
 
-    __slots__ = ("_current", "_name", "_progress", "_scan")
+    __slots__ = ("_model", "_name", "_progress", "_scan")
 
     def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
         self._scan = scan
         self._name = name
+        self._model = model
         self._progress = progress
-        # Ends where more have to be waited for, and goes on behind it.
-        self._current: Iterator[R] = map(model, scan)
 
     def __iter__(self) -> Iterator[R]:
-        with follow(self._scan, self._name, self._progress) as tell:
-            while True:
-                yield from self._current
-                if not self._scan.fill(False):
-                    return
-                tell()
+        return self._scan.records(self._model, True, start(self._scan, self._name, self._progress))
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow; needs the package pyarrow.
 
         A column per field, by its name on the wire: the documented ones first, then those of the first
         1,000 records. Values that fit no column are in `_extra`, as JSON, so that nothing is lost.
+
+        After Ctrl-C, this method, `to_polars` and `to_pandas` go on where the scan stopped: the frame has all rows.
 
         Raises:
             ImportError: pyarrow is not installed; nothing was sent.
@@ -114,6 +116,9 @@ class Scan(Generic[R]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
+        One reader gets them, once. Where a query is run again, as DuckDB does for each result that it shows,
+        and where an interrupted read has to go on, `to_arrow` is the way.
+
         >>> import pyarrow, talentdata
         >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
         ...     reader = pyarrow.RecordBatchReader.from_stream(client.pools.list())
@@ -124,19 +129,21 @@ class Scan(Generic[R]):
 
     def _collect(self, convert: Callable[[Table], F]) -> F:
         with follow(self._scan, self._name, self._progress) as tell:
-            table = self._scan.table(False)
-            while self._scan.fill_table(False, table):
+            while self._scan.collect(False):
                 tell()
             tell()
-        return convert(table)
+        frame = convert(self._scan.table())
+        # Not before: whoever interrupts the conversion can call again.
+        self._scan.give_table()
+        return frame
 
     @property
     def receipt(self) -> Receipt:
-        """What has been done so far; final once the scan has ended."""
+        """What has been done so far; final once the scan has ended. `records` counts those that you were given."""
         return Receipt(self._scan.receipt())
 
     def close(self) -> None:
-        """Stops all requests of the scan; a thread that waits for it gets a `ClosedError`."""
+        """Stops all requests of the scan; a thread that waits for it gets a `CancelledError`."""
         self._scan.close()
 
     def __enter__(self) -> Scan[R]:
@@ -154,6 +161,9 @@ class Scan(Generic[R]):
 class AsyncScan(Generic[R]):
     """All records of a list, for `async for`; see `Scan`.
 
+    Whoever stops in between, by `break` or a timeout, goes on with the same iterator: `records = aiter(scan)`.
+    Tasks that share it get each record once.
+
     >>> import asyncio, talentdata
     >>> async def main(sandbox):
     ...     async with sandbox.async_client() as client:
@@ -163,23 +173,17 @@ class AsyncScan(Generic[R]):
     250
     """
 
-    __slots__ = ("_current", "_name", "_progress", "_scan")
+    __slots__ = ("_model", "_name", "_progress", "_scan")
 
     def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
         self._scan = scan
         self._name = name
+        self._model = model
         self._progress = progress
-        # Ends where more have to be waited for, and goes on behind it.
-        self._current: Iterator[R] = map(model, scan)
 
-    async def __aiter__(self) -> AsyncIterator[R]:
-        with follow(self._scan, self._name, self._progress) as tell:
-            while True:
-                for record in self._current:
-                    yield record
-                if not await self._scan.fill(True):
-                    return
-                tell()
+    def __aiter__(self) -> AsyncIterator[R]:
+        bar = start(self._scan, self._name, self._progress)
+        return AsyncRecords(self._scan.records(self._model, False, None), bar)
 
     async def to_arrow(self) -> pyarrow.Table:
         """See `Scan.to_arrow`."""
@@ -201,19 +205,20 @@ class AsyncScan(Generic[R]):
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:
         with follow(self._scan, self._name, self._progress) as tell:
-            table = await self._scan.table(True)
-            while await self._scan.fill_table(True, table):
+            while await self._scan.collect(True):
                 tell()
             tell()
-        return convert(table)
+        frame = convert(self._scan.table())
+        self._scan.give_table()
+        return frame
 
     @property
     def receipt(self) -> Receipt:
-        """What has been done so far; final once the scan has ended."""
+        """See `Scan.receipt`."""
         return Receipt(self._scan.receipt())
 
     async def close(self) -> None:
-        """Stops all requests of the scan; a task that waits for it gets a `ClosedError`."""
+        """Stops all requests of the scan; a task that waits for it gets a `CancelledError`."""
         self._scan.close()
 
     async def __aenter__(self) -> AsyncScan[R]:
@@ -226,3 +231,32 @@ class AsyncScan(Generic[R]):
 
     def __repr__(self) -> str:
         return f"<scan of {self._name}: {self._scan.progress()[0]} records so far>"
+
+
+class AsyncRecords(Generic[R]):
+    """The records of an `AsyncScan`, one after the other.
+
+    It is no generator, which an exception would end: whoever was cancelled goes on with the next record.
+    """
+
+    __slots__ = ("_bar", "_records")
+
+    def __init__(self, records: Records[R], bar: Bar | None) -> None:
+        self._records = records
+        self._bar = bar
+
+    def __aiter__(self) -> AsyncRecords[R]:
+        return self
+
+    async def __anext__(self) -> R:
+        while True:
+            # Ends where more have to be waited for. A loop, because Ctrl-C cannot come between it and `return`.
+            for record in self._records:
+                return record
+            more = await self._records.fill()
+            if self._bar is not None:
+                self._bar()
+            if not more:
+                if self._bar is not None:
+                    self._bar.close()
+                raise StopAsyncIteration

@@ -6,7 +6,10 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from typing_extensions import Self, disjoint_base
 
+from ._progress import Bar
+
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=Record)
 
 __all__ = [
     "BaseClient",
@@ -15,8 +18,10 @@ __all__ = [
     "RawRecord",
     "RawScan",
     "Record",
+    "Records",
     "Table",
     "__version__",
+    "end_visits",
     "run_command_line",
 ]
 
@@ -63,6 +68,7 @@ class Field(Generic[_T]):
 class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
+def end_visits() -> int: ...
 def run_command_line(arguments: list[str]) -> int: ...
 
 @disjoint_base
@@ -126,20 +132,13 @@ class BaseClient:
 @final
 class RawScan:
     def __new__(cls, client: BaseClient, resource: str, page_size: int | None, consistency: str) -> Self: ...
+    def records(self, model: type[_R], waits: bool, progress: Bar | None) -> Records[_R]: ...
     @overload
-    def fill(self, awaited: Literal[False]) -> bool: ...
+    def collect(self, awaited: Literal[False]) -> bool: ...
     @overload
-    def fill(self, awaited: Literal[True]) -> Awaitable[bool]: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> RawRecord: ...
-    @overload
-    def table(self, awaited: Literal[False]) -> Table: ...
-    @overload
-    def table(self, awaited: Literal[True]) -> Awaitable[Table]: ...
-    @overload
-    def fill_table(self, awaited: Literal[False], table: Table) -> bool: ...
-    @overload
-    def fill_table(self, awaited: Literal[True], table: Table) -> Awaitable[bool]: ...
+    def collect(self, awaited: Literal[True]) -> Awaitable[bool]: ...
+    def table(self) -> Table: ...
+    def give_table(self) -> None: ...
     @overload
     def export(
         self,
@@ -163,6 +162,13 @@ class RawScan:
     def progress(self) -> tuple[int, int | None]: ...
     def close(self) -> None: ...
 
+@final
+class Records(Generic[_R]):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _R: ...
+    def fill(self) -> Awaitable[bool]: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
+
 @disjoint_base
 class BaseSandbox:
     def __new__(
@@ -177,7 +183,15 @@ class BaseSandbox:
         faults: bool = False,
         token_lifetime: float = 3600.0,
         max_limit: int = 100,
+        later_max_limit: int | None = None,
         gzip: bool = False,
+        drift: Mapping[str, int] | None = None,
+        order: str = "stable",
+        ids: str = "unique",
+        total: str = "exact",
+        ignore_offset: bool = False,
+        replicas: Mapping[str, int] | None = None,
+        warnings: bool = False,
     ) -> Self: ...
     @property
     def base_url(self) -> str: ...

@@ -53,6 +53,15 @@ def test_options_of_a_client(client_class, name, value, is_a, way_out):
         ({"latency": -1}, "latency", "", "a number from 0"),
         ({"port": 65536}, "port", "int", "65535"),
         ({"faults": 1}, "faults", "int", "True or False"),
+        ({"order": 5}, "order", "int", "an order's name"),
+        ({"order": "sorted"}, "order", "", "updated-desc"),
+        ({"ids": "some"}, "ids", "", "volatile"),
+        ({"total": "one"}, "total", "", "unknown"),
+        ({"drift": {"speed": 1}}, "drift", "", "inserts"),
+        ({"drift": {"inserts": -1}}, 'drift["inserts"]', "int", "a whole number from 0"),
+        ({"replicas": {"lag_percent": 101}}, "replicas", "", "100"),
+        ({"replicas": 2}, "replicas", "int", "a dict of numbers"),
+        ({"warnings": 1}, "warnings", "int", "True or False"),
     ],
 )
 def test_options_of_a_sandbox(options, name, is_a, way_out):

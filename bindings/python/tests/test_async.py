@@ -48,12 +48,16 @@ def test_verbs(sandbox):
 def test_scan(sandbox):
     async def work(client):
         scan = client.contacts.list()
-        ids = []
-        async for contact in scan:
+        records, ids = aiter(scan), []
+        async for contact in records:
             ids.append(contact.id)
+            assert scan.receipt.records == len(ids)
             if len(ids) == 30:
                 break
-        ids += [contact.id async for contact in scan]
+        with pytest.raises(talentdata.InvalidArgumentError, match=r"aiter\(scan\)"):
+            await anext(aiter(scan))
+        ids += [contact.id async for contact in records]
+        assert [contact async for contact in records] == []
         assert scan.receipt.completeness == "proven"
         async with client.pools.list() as pools:
             assert len([pool async for pool in pools]) == 3
@@ -100,13 +104,14 @@ def test_a_cancelled_scan_loses_nothing(sandbox, faults):
     faults({"match": {"path": "/v1/contacts", "nth": 3}, "reply": {"delay_ms": 600}})
 
     async def work(client):
-        scan, ids, cancelled = client.contacts.list(), [], 0
-        while True:
-            async def read():
-                async for contact in scan:
-                    ids.append(contact.id)
-                return True
+        records, ids, cancelled = aiter(client.contacts.list()), [], 0
 
+        async def read():
+            async for contact in records:
+                ids.append(contact.id)
+            return True
+
+        while True:
             try:
                 if await asyncio.wait_for(read(), 0.1):
                     return ids, cancelled
@@ -115,6 +120,43 @@ def test_a_cancelled_scan_loses_nothing(sandbox, faults):
 
     ids, cancelled = run(sandbox, work)
     assert cancelled > 0 and len(ids) == len(set(ids)) == 450
+
+
+def test_tasks_share_an_iterator(sandbox):
+    async def work(client):
+        records = aiter(client.contacts.list(page_size=5))
+
+        async def read():
+            return [contact.id async for contact in records]
+
+        return sum(await asyncio.gather(*(read() for _ in range(5))), [])
+
+    ids = run(sandbox, work)
+    assert len(ids) == len(set(ids)) == 450
+
+
+@pytest.mark.parametrize("name", ["to_arrow", "to_polars", "to_pandas"])
+def test_a_frame_after_a_timeout_has_all_rows(name):
+    options = {"records": {"contacts": 9000}, "policy": "unlimited", "faults": True}
+    with talentdata.Sandbox(**options) as sandbox:
+        # Behind the first batch of 4,096 rows.
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
+
+        async def work(client):
+            # A page that hangs is asked for again.
+            scan = client.with_options(paced=False, attempt_timeout=0.5, max_attempts=20).contacts.list()
+            with pytest.raises(asyncio.TimeoutError):
+                task = asyncio.ensure_future(getattr(scan, name)())
+                while scan._scan.progress()[0] < 4096:
+                    await asyncio.sleep(0.005)
+                await asyncio.wait_for(task, 0.01)
+            assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
+            sandbox.misbehave()
+            again = asyncio.ensure_future(getattr(scan, name)())
+            return len(await again), scan.receipt
+
+        rows, receipt = run(sandbox, work)
+    assert (rows, receipt.records, receipt.completeness) == (9000, 9000, "proven")
 
 
 def test_several_loops_share_a_client(sandbox):
@@ -144,7 +186,7 @@ def test_closing_a_scan_wakes_the_task_that_waits_for_it(sandbox, faults):
         while sandbox.stats()["requests_by_path"].get("/v1/contacts", 0) == 0:
             await asyncio.sleep(0.005)
         await scan.close()
-        with pytest.raises(talentdata.ClosedError, match="was closed"):
+        with pytest.raises(talentdata.CancelledError, match="was closed"):
             await task
         return (await client.version()).version
 

@@ -110,8 +110,14 @@ def test_an_error_in_a_stream_reaches_the_consumer(client, faults):
     with pytest.raises(Exception, match="may not do this"):
         pyarrow.table(client.contacts.list(page_size=10))
     faults({"match": {"path": "/v1/contacts", "from": 1}, "reply": {"status": 403}})
-    with pytest.raises(talentdata.ForbiddenError):
-        client.contacts.list().to_arrow()
+    for use in (lambda scan: scan.to_arrow(), pyarrow.table):
+        scan = client.contacts.list()
+        with pytest.raises(talentdata.ForbiddenError):
+            use(scan)
+        # What has failed must not look empty.
+        for again in (list, use):
+            with pytest.raises(talentdata.InvalidArgumentError, match="has failed"):
+                again(scan)
 
 
 def test_a_stream_that_is_not_read_holds_nothing_up(client):
@@ -120,3 +126,44 @@ def test_a_stream_that_is_not_read_holds_nothing_up(client):
     del capsule
     scan.close()
     assert len(list(client.pools.list())) == 3
+
+
+def test_a_conversion_that_fails_can_be_done_again(client, monkeypatch):
+    scan = client.contacts.list()
+
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pyarrow, "table", fail)
+        with pytest.raises(KeyboardInterrupt):
+            scan.to_arrow()
+    assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
+    with pytest.raises(talentdata.InvalidArgumentError, match=r"to_arrow\(\).*go on"):
+        list(scan)
+    assert len(scan.to_pandas()) == 450
+    assert (scan.receipt.records, scan.receipt.completeness) == (450, "proven")
+    with pytest.raises(talentdata.InvalidArgumentError, match="has ended"):
+        scan.to_pandas()
+
+
+def test_a_query_that_runs_twice_needs_a_table(client):
+    duckdb = pytest.importorskip("duckdb")
+    scan = client.contacts.list()  # noqa: F841
+    relation = duckdb.sql("from scan")
+    assert "450 rows" in str(relation)
+    with pytest.raises(Exception, match=r"call to_arrow\(\) first"):
+        relation.fetchall()
+    contacts = client.contacts.list().to_arrow()  # noqa: F841
+    relation = duckdb.sql("from contacts")
+    assert "450 rows" in str(relation) and len(relation.fetchall()) == 450
+
+
+def test_a_stream_is_read_once(client):
+    scan = client.contacts.list()
+    one, other = (pyarrow.RecordBatchReader.from_stream(scan) for _ in range(2))
+    assert one.read_all().num_rows == scan.receipt.records == 450
+    with pytest.raises(Exception, match=r"call to_arrow\(\) first"):
+        other.read_all()
+    with pytest.raises(talentdata.InvalidArgumentError, match=r"call to_arrow\(\) first"):
+        pyarrow.table(scan)

@@ -17,10 +17,12 @@ PATIENCE = 20
 CHILD = """
 import pathlib, sys, threading, time, talentdata
 package = str(pathlib.Path(talentdata.__file__).parent)
+native = False
 def tell():
-    # The main thread is within the package, and this one runs: so it waits there, without the GIL.
+    # The main thread is within the package, and this one runs: so it waits there, without the GIL. Of what is
+    # native from the caller on there is no frame: there, that a request has come has to do.
     main = threading.main_thread().ident
-    while not sys._current_frames()[main].f_code.co_filename.startswith(package):
+    while not native and not sys._current_frames()[main].f_code.co_filename.startswith(package):
         time.sleep(0.001)
     print("waiting", flush=True)
 url, id, secret = sys.argv[1:4]
@@ -51,7 +53,7 @@ PLACES = {
         "client.pools.page()",
         "client.version()",
     ),
-    "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached)", "list(reached)"),
+    "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached); native = True", "list(reached)"),
     "columns": ({"path": "/v1/contacts"}, SLOW, "", "scan.to_arrow()"),
     "stream": ({"path": "/v1/contacts"}, SLOW, "import pyarrow", "pyarrow.table(scan)"),
 }
@@ -116,7 +118,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
-            when=lambda: until(lambda: pathlib.Path(f"{path}.checkpoint").exists() and stuck(sandbox)),
+            when=lambda: until(lambda: pathlib.Path(f"{path}.part.2").exists() and stuck(sandbox)),
             before_usable=sandbox.misbehave,
         )
         assert said == "interrupted\n", err
@@ -142,8 +144,59 @@ def test_ctrl_c_while_connecting():
             waiting.append(one)
         code = CHILD.format(before="pass", wait="client.version()", after="print(client.closed, flush=True)")
         url = f"http://127.0.0.1:{address[1]}"
-        said, out, err = interrupt(code, url, "id", "secret", when=lambda: None, before_usable=lambda: None)
+        said, out, err = interrupt(code, url, "id", "a long secret", when=lambda: None, before_usable=lambda: None)
         for one in waiting:
             one.close()
     assert said == "interrupted\n", err
     assert out == "False\n", err
+
+
+#: What is interrupted, and what comes of doing it again: all rows, or a refusal that says what to do.
+WHOLE, REFUSED = "20000 20000 proven", "refused"
+AGAIN = {
+    "scan.to_arrow()": WHOLE,
+    "scan.to_polars()": WHOLE,
+    "scan.to_pandas()": WHOLE,
+    "got.extend(records) or got": WHOLE,
+    "list(scan)": REFUSED,
+    "[contact.id for contact in scan]": REFUSED,
+    "polars.DataFrame(scan)": REFUSED,
+    "pyarrow.table(scan)": REFUSED,
+    "pandas.DataFrame.from_arrow(scan)": REFUSED,
+    "duckdb.sql('from scan').fetchall()": REFUSED,
+}
+
+BEGIN = """import duckdb, pandas, polars, pyarrow
+    # A page that hangs is asked for again.
+    scan = client.with_options(paced=False, attempt_timeout=0.5).contacts.list()
+    records, got, native = iter(scan), [], True"""
+
+#: As a program does that goes on after an error: what other libraries make of the interruption is one.
+INSIST = """for _ in range(1000):
+        try:
+            {use}
+        except Exception:
+            pass"""
+
+REPEAT = """
+try:
+    print(len({use}), scan.receipt.records, scan.receipt.completeness)
+except Exception as error:
+    print("refused" if "list()" in str(error) and scan.receipt.completeness == "unfinished" else error)
+"""
+
+
+@pytest.mark.parametrize("use", AGAIN)
+def test_what_was_interrupted_is_never_shorter_than_its_receipt(use):
+    code = CHILD.format(before=BEGIN, wait=INSIST.format(use=use), after=REPEAT.format(use=use))
+    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
+        # Behind the first batch of 4,096 rows.
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
+        said, out, err = interrupt(
+            code,
+            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
+            when=lambda: until(lambda: stuck(sandbox)),
+            before_usable=sandbox.misbehave,
+        )
+    assert said == "interrupted\n", err
+    assert out == AGAIN[use] + "\n", err

@@ -1,15 +1,30 @@
 """Memory stays as it is, however many calls are made and records are read."""
 
+import asyncio
+import gc
+import weakref
+
 import pytest
-from support import python
+from support import held, python, until
+
+import talentdata
 
 CODE = """
-import os, talentdata
+import gc, os, talentdata
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 sandbox = talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited")
 client = sandbox.client(paced=False)
+class Holder(talentdata.Client):
+    pass
+def cycles():
+    for _ in range(10):
+        holder = Holder(base_url=client.base_url, client_id=sandbox.client_id, client_secret=sandbox.client_secret)
+        holder.scan = holder.contacts.list()
+        holder.records = iter(holder.scan)
+        holder.first = next(holder.records)
+    gc.collect()
 def calls():
     for _ in range(500):
         client.version().endpoints["taxonomy"].status
@@ -41,9 +56,99 @@ print(resident() - before)
 """
 
 
-@pytest.mark.parametrize("work", ["calls", "failures", "scans", "abandoned", "pages", "objects"])
+@pytest.mark.parametrize("work", ["calls", "failures", "scans", "abandoned", "pages", "objects", "cycles"])
 def test_memory_stays_as_it_is(work):
     result = python(CODE.replace("{WORK}", work))
     assert result.returncode == 0, result.stderr
     # What four times as much work as before leaves behind; an allocator may keep a little.
     assert int(result.stdout) < 4 << 20
+
+
+KEPT = """
+import os, talentdata
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+with talentdata.Sandbox(records={"contacts": 60_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
+    # What reading takes is taken before.
+    assert sum(1 for _ in client.contacts.list()) == 60_000
+    before = resident()
+    kept = [contact for number, contact in enumerate(client.contacts.list()) if number % 100 == 0]
+    print(len(kept), sum(len(contact.json) for contact in kept), resident() - before)
+"""
+
+
+def test_a_record_that_is_kept_keeps_no_page():
+    result = python(KEPT)
+    assert result.returncode == 0, result.stderr
+    count, size, more = map(int, result.stdout.split())
+    # One record of each page, which holds a hundred of them.
+    assert count == 600 and more < 100 * size / 3
+
+
+CYCLES = """
+import gc, os, sys, talentdata
+class Holder(talentdata.Client):
+    pass
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+with talentdata.Sandbox(records={"contacts": 500}, policy="unlimited") as sandbox:
+    def round():
+        holder = Holder(base_url=sandbox.base_url, client_id=sandbox.client_id, client_secret=sandbox.client_secret)
+        holder.scan = holder.contacts.list(page_size=10)
+        holder.records = iter(holder.scan)
+        next(holder.records)
+    round()
+    most = descriptors()
+    for _ in range(50):
+        round()
+        gc.collect()
+    sys.stdout.write(f"{most} ")
+    sys.stdout.flush()
+    # Connections are closed by another thread.
+    for _ in range(1000):
+        if descriptors() <= most:
+            break
+        __import__("time").sleep(0.01)
+    print(descriptors())
+"""
+
+
+def test_reference_cycles_through_a_scan_are_collected():
+    result = python(CYCLES)
+    assert result.returncode == 0, result.stderr
+    first, last = map(int, result.stdout.split())
+    assert last <= first
+
+
+def test_the_rest_that_refers_to_python_objects_is_collected(client):
+    class Model(talentdata.Record):
+        pass
+
+    # A field that refers to a class which holds it, and an iterator over records of that class.
+    Model.again = talentdata._talentdata.Field("again", "model", of=Model)
+    Model.records = client.pools.list()._scan.records(Model, True, None)
+    gone = weakref.ref(Model)
+    del Model
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_event_loop_that_is_never_run_again_is_collected():
+    with held() as service:
+        client = talentdata.AsyncClient(base_url=service.base_url)
+
+        async def call():
+            return client._version(True)
+
+        loop = asyncio.new_event_loop()
+        future = loop.run_until_complete(call())
+        service.answer.set()
+        until(lambda: loop._ready)
+    gone = weakref.ref(future)
+    # As `close` does, which would also forget the answer.
+    loop._selector.close(), loop._ssock.close(), loop._csock.close()
+    loop._closed = True
+    del loop, future
+    # The thread that has brought the answer may still be about to let go of the loop.
+    until(lambda: gc.collect() >= 0 and gone() is None)

@@ -65,9 +65,21 @@ def test_half_a_surrogate_pair_is_kept():
     assert Record(text)["\udc00"] == 1
 
 
-def test_a_name_that_comes_twice_counts_once_and_the_same_everywhere():
-    record = Record('{"a":1,"a":2}')
-    assert record["a"] == 1 and record.to_dict() == {"a": 1} and len(record) == 1
+def test_of_a_name_that_occurs_twice_the_last_counts_everywhere(client, faults):
+    text = '{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"b","\\u0078":{"y":1,"y":2}}'
+    record = Contact(text)
+    assert record["id"] == record.id == record.get("id") == "b"
+    assert record["x"] == record.extra["x"] == {"y": 2}
+    assert record.to_dict() == json.loads(text) and list(record) == list(json.loads(text)) and len(record) == 5
+    assert record == Contact('{"id":"b","firstName":"A","lastName":"B","email":"c","x":{"y":2}}')
+    records = [text, text.replace('"b"', '"d"')]
+    pagination = '{"total":2,"limit":2,"offset":0,"hasMore":false}'
+    body = f'{{"success":true,"contacts":[{",".join(records)}],"pagination":{pagination}}}'
+    faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
+    # They are told apart by the last id, too, and columns hold it.
+    scan = client.contacts.list()
+    assert [contact.id for contact in scan] == ["b", "d"] and scan.receipt.completeness == "proven"
+    assert client.contacts.list().to_arrow()["id"].to_pylist() == ["b", "d"]
 
 
 def test_nesting_is_bounded():

@@ -32,9 +32,28 @@ def test_options_for_a_service_that_differs():
         request = urllib.request.Request(f"{sandbox.base_url}/v1/version", headers={"accept-encoding": "gzip"})
         with urllib.request.urlopen(request) as answer:
             assert answer.headers["content-encoding"] == "gzip"
-        wrong = sandbox.client(client_secret="wrong")
+        wrong = sandbox.client(client_secret="wrong-secret")
         with pytest.raises(talentdata.AuthError):
             wrong.permissions()
+
+
+def test_services_that_sort_badly_lag_or_lie():
+    drift = {"every": 2, "times": 1, "deletes": 3, "bulk_deletes": 10}
+    options = {
+        "records": {"pools": 100},
+        "drift": drift,
+        "order": "random",
+        "ids": "none",
+        "replicas": {"count": 2, "lag_percent": 50},
+    }
+    with talentdata.Sandbox(**options) as sandbox, sandbox.client() as client:
+        pages = [client.pools.page(limit=10) for _ in range(4)]
+        assert [page.pagination.total for page in pages] == [100, 50, 87, 44]
+        assert "id" not in pages[0][0] and [*pages[0]] != [*pages[2]]
+    with talentdata.Sandbox(total="zero", ignore_offset=True, warnings=True) as sandbox, sandbox.client() as client:
+        first, second = (client.contacts.page(limit=5, offset=offset) for offset in (0, 5))
+        assert second.pagination.total == 0 and second.pagination.offset == 5
+        assert [*first] == [*second]
 
 
 def test_wrong_options_are_named():

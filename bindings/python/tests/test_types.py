@@ -58,7 +58,6 @@ def test_examples_in_docstrings(name):
 WITHOUT_EXAMPLE = {
     "__version__": "a string",
     "IncompleteError": "only the command line ends with it",
-    "CancelledError": "it takes a signal to provoke",
     "InternalError": "it takes a defect to provoke",
 }
 

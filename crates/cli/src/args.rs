@@ -129,8 +129,7 @@ impl Command {
 ///
 /// # Errors
 /// What is to be shown in place of running: usage errors, and help texts.
-pub(crate) fn read(given: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let given: Vec<OsString> = given.into_iter().collect();
+pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     if given.iter().any(is_secret) {
         return Err(Arguments::command().error(
             clap::error::ErrorKind::UnknownArgument,

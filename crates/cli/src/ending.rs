@@ -1,16 +1,16 @@
-//! How a run ends other than well, and the exit code and words for it.
+//! How a run can fail, with the exit code and the message.
 
 use crate::signals::Signal;
 use talentdata_core::{Error, ErrorKind};
 
-/// Why a run did not end well.
+/// Why a run did not succeed.
 #[derive(Debug)]
 pub(crate) enum Ending {
     /// It failed.
     Failed(Error),
-    /// Something was said on standard error already; what is left is the exit code of this kind.
+    /// The message is on standard error already; what is left is the exit code of this kind.
     Said(ErrorKind),
-    /// Nobody reads standard output any more, as after `| head`: that is not an error.
+    /// Standard output was closed by its reader, as by `| head`: that is not an error.
     ReaderGone,
     /// A signal stopped it.
     Stopped(Signal),
@@ -23,11 +23,11 @@ impl From<Error> for Ending {
 }
 
 impl Ending {
-    /// Says what has to be said, and gives the exit code.
+    /// Prints the message, if there is one, and returns the exit code.
     pub(crate) fn report(self, verbose: bool) -> u8 {
         match self {
             Ending::Failed(error) => {
-                say(&error, "", verbose);
+                say(&error, "", None, verbose);
                 error.kind().exit_code()
             }
             Ending::Said(kind) => kind.exit_code(),
@@ -37,11 +37,12 @@ impl Ending {
     }
 }
 
-/// The line about an error at `place`; with `verbose` all that is known.
-pub(crate) fn say(error: &Error, place: &str, verbose: bool) {
-    let line = match verbose {
-        true => format!("error: {place}{error:?}"),
-        false => format!("error: {place}{error}"),
+/// The line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
+pub(crate) fn say(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
+    let (shown, separator) = match verbose {
+        true => (format!("{error:?}"), "\n"),
+        false => (error.to_string(), "; "),
     };
-    crate::output::remark(&line);
+    let end = hint.map_or(String::new(), |hint| format!("{separator}{hint}"));
+    crate::output::remark(&format!("error: {place}{shown}{end}"));
 }

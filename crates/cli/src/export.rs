@@ -2,13 +2,16 @@
 
 use crate::args::Common;
 use crate::connect::{Connection, connect};
+use crate::continuation::Continuation;
 use crate::ending::Ending;
 use crate::outcomes::{say_doubts, say_failures};
-use crate::output::reader_gone;
+use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{names, receipts};
 use clap::ValueEnum;
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -18,10 +21,10 @@ use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use tokio::task::{JoinSet, LocalSet};
 
-/// Shown below the verb's help.
+/// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
-One list is written to PATH; of several lists PATH is a folder with a file for each, such as
-contacts.jsonl. The lists are read side by side and share one request budget.
+One list is written to PATH; for several lists PATH is a directory with a file for each, such as
+contacts.jsonl. The lists are read in parallel and share one request budget.
 
 Examples:
   talentdata export contacts --sandbox --out contacts.jsonl
@@ -29,8 +32,8 @@ Examples:
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
   talentdata export contacts --out - | head";
 
-/// How long a stop may take when the reader of standard output might never go on reading.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a stop may take when the reader of standard output may have stalled.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What to export, where to and how.
 #[derive(Debug, clap::Args)]
@@ -38,21 +41,20 @@ pub(crate) struct Verb {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
-    /// The file to write, or the folder when there are several lists; - is standard output
+    /// The file to write, or the directory when there are several lists; - is standard output
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// The form of the records; by default what the name of the file ends with, and else jsonl
+    /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = names::one_of(Format::ALL))]
     format: Option<Format>,
-    /// Go on where an interrupted export to this file stopped, or begin where there was none; not
-    /// for arrow
+    /// Continue an interrupted export to this file, or begin if there is none; not for arrow
     #[arg(long)]
     resume: bool,
-    /// Write what was done, and whether completeness is proven, to this file as JSON; of several
-    /// lists an array. No export may write to the same file
+    /// Write what was done, and whether completeness is proven, to this file as JSON; for several
+    /// lists an array. It says "unfinished" while the export runs and after it has failed
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
-    /// Whether pages overlap, so that records are complete even while the list changes
+    /// What the export promises although the list changes while it is read
     #[arg(long, default_value = "complete")]
     consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default
@@ -62,21 +64,41 @@ pub(crate) struct Verb {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Consistency {
-    /// Each record that is there all the time, exactly once
+    /// Every record present throughout the export, exactly once
     Complete,
-    /// One request in a hundred less, and nothing is checked
+    /// One percent fewer requests, and nothing is checked
     Fast,
+    /// The list as it was at one instant: read twice, or up to five times, until two passes in a row agree;
+    /// the records wait in a temporary file. Cannot be resumed
+    Snapshot,
 }
 
-pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+/// `arguments` are those of the whole command line.
+pub(crate) async fn run(
+    verb: &Verb,
+    common: &Common,
+    arguments: &[OsString],
+) -> Result<(), Ending> {
     let exports = verb.exports()?;
     let connection = connect(common)?;
     verb.prepare(&exports)?;
     let to_stdout = verb.out == Path::new("-");
-    let signals = Signals::take(to_stdout.then_some(PATIENCE))?;
+    let sandbox = common.sandbox;
+    let continuation = Continuation::new(&exports, &connection.client, arguments, sandbox);
+    let last_words = continuation.clone();
+    let farewell = move || {
+        if let Some(hint) = last_words.hint() {
+            remark(&format!("error: stopped immediately; {hint}"));
+        }
+    };
+    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), farewell)?;
+    if let Some(path) = &verb.receipt {
+        receipts::begin(path, &exports)?;
+    }
     let progress = Rc::new(Progress::start(to_stdout, common.verbose > 0));
+    let reached = Rc::new(RefCell::new(vec![None; exports.len()]));
     let outcomes = LocalSet::new()
-        .run_until(all(&exports, &connection, &signals, &progress))
+        .run_until(all(&exports, &connection, &signals, &progress, &reached))
         .await;
     progress.end();
 
@@ -87,16 +109,27 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     if to_stdout && failed(ErrorKind::Io) && reader_gone() {
         return Err(Ending::ReaderGone);
     }
-    let receipts: Vec<&Receipt> = outcomes.iter().flatten().collect();
+    let doubted = say_doubts(&exports, &outcomes);
+    let hint = outcomes
+        .iter()
+        .any(Result::is_err)
+        .then(|| continuation.hint());
+    let kind = say_failures(&exports, &outcomes, hint.flatten(), common.verbose > 0)
+        .or(doubted.then_some(ErrorKind::Incomplete));
     if let Some(path) = &verb.receipt {
-        receipts::write(path, &receipts, exports.len())?;
+        let reached = reached.borrow();
+        let rows = exports.iter().zip(&outcomes).zip(reached.iter());
+        let receipts = rows.map(|((export, outcome), last)| match outcome {
+            Ok(receipt) => receipt.clone(),
+            Err(_) => receipts::unfinished(export, last.as_ref()),
+        });
+        receipts::end(path, &receipts.collect::<Vec<_>>())?;
     }
-    let kind = say_failures(&exports, &outcomes, common.verbose > 0)
-        .or(say_doubts(&exports, &outcomes).then_some(ErrorKind::Incomplete));
     match (signals.caught(), kind) {
         (Some(signal), Some(_)) if failed(ErrorKind::Cancelled) => Err(Ending::Stopped(signal)),
         (_, Some(kind)) => Err(Ending::Said(kind)),
         (_, None) => {
+            let receipts: Vec<&Receipt> = outcomes.iter().flatten().collect();
             progress.sum_up(&receipts, &verb.out);
             Ok(())
         }
@@ -104,7 +137,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
 }
 
 impl Verb {
-    /// What is to be done, a row for each list.
+    /// An export for each list.
     fn exports(&self) -> Result<Vec<Export>, Error> {
         let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
         names::refuse_twice(&self.resources)?;
@@ -112,22 +145,21 @@ impl Verb {
             let most = resource.shape().max_limit.unwrap_or(u64::MAX);
             if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
                 return refuse(format!(
-                    "--page-size: {size} is not possible; give 1 to {most}"
+                    "--page-size must be between 1 and {most} (got {size})"
                 ));
             }
         }
         if self.receipt.as_ref() == Some(&self.out) {
-            return refuse("--receipt and --out name the same file".into());
+            return refuse("--receipt and --out must not be the same file".into());
         }
         let one = self.resources.len() == 1;
         if self.resume && self.format(one) == Format::Arrow {
             return refuse(
-                "--resume: an Arrow file has no place to go on from; take parquet, csv or jsonl"
-                    .into(),
+                "--resume: an Arrow file cannot be continued; use parquet, csv or jsonl".into(),
             );
         }
         if self.out == Path::new("-") && !one {
-            return refuse("--out -: standard output takes one list; name a folder".into());
+            return refuse("--out -: standard output takes one list; give a directory".into());
         }
         Ok(self
             .resources
@@ -136,15 +168,14 @@ impl Verb {
             .collect())
     }
 
-    /// Makes the folder for several lists, and sees that the receipt has a place of its own, before
-    /// hours are spent.
+    /// Creates the directory for several lists, and checks the path of the receipt, before hours are spent.
     fn prepare(&self, exports: &[Export]) -> Result<(), Error> {
         if self.resources.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {
                 let shown = self.out.display();
                 Error::new(
                     ErrorKind::Io,
-                    format!("cannot make folder {shown}: {error}"),
+                    format!("cannot create directory {shown}: {error}"),
                 )
             })?;
         }
@@ -153,7 +184,7 @@ impl Verb {
             .map_or(Ok(()), |path| receipts::check(path, exports))
     }
 
-    /// The format asked for, in so many words or by the name of the one file.
+    /// The format requested explicitly, or by the name of the single file.
     fn format(&self, one: bool) -> Format {
         let ending = self.out.extension().filter(|_| one);
         let named = || ending.and_then(|ending| ending.to_str()?.to_lowercase().parse().ok());
@@ -175,6 +206,7 @@ impl Verb {
                 consistency: match self.consistency {
                     Consistency::Complete => scan::Consistency::Complete,
                     Consistency::Fast => scan::Consistency::Fast,
+                    Consistency::Snapshot => scan::Consistency::Snapshot,
                 },
                 page_size: self.page_size,
                 resume: None,
@@ -184,26 +216,31 @@ impl Verb {
     }
 }
 
-/// Runs them side by side; each goes on whatever becomes of the others. Outcomes are in the same order.
+/// Runs them side by side; each goes on whatever becomes of the others. Outcomes are in the same order,
+/// and so is what each has `reached`.
 async fn all(
     exports: &[Export],
     connection: &Connection,
     signals: &Signals,
     progress: &Rc<Progress>,
+    reached: &Rc<RefCell<Vec<Option<Receipt>>>>,
 ) -> Vec<Result<Receipt, Error>> {
     let mut running = JoinSet::new();
     for (index, export) in exports.iter().cloned().enumerate() {
         let (client, signals) = (connection.client.clone(), signals.clone());
-        let progress = Rc::clone(progress);
+        let (progress, reached) = (Rc::clone(progress), Rc::clone(reached));
         running.spawn_local(async move {
             let stop = async {
                 signals.stopped().await;
             };
-            let note = |receipt: &Receipt| progress.note(index, receipt);
+            let note = |receipt: &Receipt| {
+                progress.note(index, receipt);
+                reached.borrow_mut()[index] = Some(receipt.clone());
+            };
             (index, export.run(&client, stop, note).await)
         });
     }
-    let unended = || Error::new(ErrorKind::Internal, "an export ended by a defect");
+    let unended = || Error::new(ErrorKind::Internal, "internal error; please report it");
     let mut outcomes: Vec<Result<Receipt, Error>> =
         exports.iter().map(|_| Err(unended())).collect();
     while let Some(ended) = running.join_next().await {

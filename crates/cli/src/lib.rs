@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod completions;
 mod connect;
+mod continuation;
 mod ending;
 mod export;
 mod help;
@@ -33,7 +34,8 @@ use talentdata_core::{Error, ErrorKind};
 /// It takes over standard output, standard error and the signals, and after a signal it may end the
 /// process: nothing else is to be done in a process that runs it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match args::read(arguments) {
+    let given: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = match args::read(&given) {
         Ok(arguments) => arguments,
         Err(text) => {
             // A usage error or a help text; a closed output does not change the code.
@@ -41,27 +43,27 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(text.exit_code()).unwrap_or(2);
         }
     };
-    let outcome = logging::start(arguments.common.verbose).and_then(|()| run(&arguments));
+    let outcome = logging::start(arguments.common.verbose).and_then(|()| run(&arguments, &given));
     match outcome {
         Ok(()) => 0,
         Err(ending) => ending.report(arguments.common.verbose > 0),
     }
 }
 
-fn run(arguments: &Arguments) -> Result<(), Ending> {
+fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
     // One fetches while this thread writes; each further one would keep memory of its own.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;
-    let outcome = runtime.block_on(dispatch(arguments));
+    let outcome = runtime.block_on(dispatch(arguments, given));
     // A look-up of a host's name cannot be interrupted, and must not hold up the end.
     runtime.shutdown_background();
     outcome
 }
 
-async fn dispatch(arguments: &Arguments) -> Result<(), Ending> {
+async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
     let common = &arguments.common;
     match &arguments.command {
         Command::Resources => resources::run(),
@@ -69,7 +71,7 @@ async fn dispatch(arguments: &Arguments) -> Result<(), Ending> {
         Command::Check(verb) => check::run(verb, common).await,
         Command::Permissions => permissions::run(common).await,
         Command::List(verb) => list::run(verb, common).await,
-        Command::Export(verb) => export::run(verb, common).await,
+        Command::Export(verb) => export::run(verb, common, given).await,
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Sandbox(verb) => sandbox::run(verb).await,
         Command::Completions(verb) => completions::run(verb),

@@ -1,4 +1,4 @@
-//! What is said of exports that ended: failures, and doubts about completeness.
+//! What is said about exports that have ended: failures, and doubts about completeness.
 
 use crate::ending::say;
 use crate::names;
@@ -7,13 +7,15 @@ use talentdata_core::export::{Export, Target};
 use talentdata_core::scan::{Completeness, Doubt, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
-/// A line for each failure, naming the lists where there are several; the kind of the first.
+/// A line for each failure, with the lists it concerns where there are several, and `hint` at the end of the
+/// last; returns the kind of the first.
 pub(crate) fn say_failures(
     exports: &[Export],
     outcomes: &[Result<Receipt, Error>],
+    hint: Option<&str>,
     verbose: bool,
 ) -> Option<ErrorKind> {
-    // Refused credentials fail every list in the same words, which need to be said once.
+    // Refused credentials fail every list with the same message, which needs to be said once.
     let mut failures: Vec<(&Error, Vec<String>)> = Vec::new();
     for (export, outcome) in exports.iter().zip(outcomes) {
         let Err(error) = outcome else { continue };
@@ -24,11 +26,12 @@ pub(crate) fn say_failures(
             None => failures.push((error, vec![name])),
         }
     }
-    for (error, lists) in &failures {
-        match exports.len() {
-            1 => say(error, "", verbose),
-            _ => say(error, &format!("{}: ", lists.join(", ")), verbose),
-        }
+    for ((error, lists), left) in failures.iter().zip((0..failures.len()).rev()) {
+        let place = match exports.len() {
+            1 => String::new(),
+            _ => format!("{}: ", lists.join(", ")),
+        };
+        say(error, &place, hint.filter(|_| left == 0), verbose);
     }
     failures.first().map(|(error, _)| error.kind())
 }
@@ -52,7 +55,7 @@ pub(crate) fn say_doubts(exports: &[Export], outcomes: &[Result<Receipt, Error>]
             Target::Stdout => "standard output".into(),
         };
         remark(&format!(
-            "warning: {}: completeness is not proven: {}; {place} is written all the same, with {} records",
+            "warning: {}: completeness is not proven: {}; {place} was written nevertheless, with {} records",
             names::dashed(export.resource),
             reasons.join("; "),
             receipt.records

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 use talentdata_core::config::REQUESTS_PER_SECOND;
-use talentdata_core::scan::{Completeness, Receipt};
+use talentdata_core::scan::{Basis, Receipt};
 
 /// The one line about all lists of a run; silent where standard error is no terminal.
 pub(crate) struct Progress {
@@ -117,20 +117,30 @@ impl Progress {
             return;
         }
         let all = Counts::together(receipts.iter().map(|receipt| Counts::of(receipt)));
-        let proven = |receipt: &&Receipt| receipt.completeness == Completeness::Proven;
         crate::output::remark(&format!(
             "{} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
             all.records,
             all.seconds,
             all.budget(),
-            match receipts.iter().all(proven) {
-                true => "proven",
-                false => "not checked",
-            },
+            proof(receipts),
             match out == Path::new("-") {
                 true => "standard output".into(),
                 false => out.display().to_string(),
             }
         ));
+    }
+}
+
+/// What completeness rests on; of several lists, the weakest.
+fn proof(receipts: &[&Receipt]) -> &'static str {
+    let any = |basis| receipts.iter().any(|receipt| receipt.basis == basis);
+    if any(None) {
+        "not checked"
+    } else if any(Some(Basis::Joined)) {
+        "proven (joined)"
+    } else if any(Some(Basis::Counted)) {
+        "proven (counted)"
+    } else {
+        "proven (twice)"
     }
 }

@@ -1,30 +1,32 @@
 //! Writes receipts of exports to a file, all at once or not at all; a pipe or a device is written to as it is.
+//!
+//! A file says `unfinished` from the start of a run to its end, so that an older receipt does not
+//! speak for a run that failed.
 
-use crate::ending::Ending;
 use crate::{names, output};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use talentdata_core::export::Export;
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
-/// Sees that there is a folder to write to, and that no export writes to the same file.
+/// Checks that there is a directory to write to, and that no export writes to the same file.
 ///
 /// # Errors
-/// `Io`, naming the file; `InvalidArgument` when it is one of an export.
+/// `Io` with the path; `InvalidArgument` when it is one of an export.
 pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
-    if !folder(path).is_dir() {
-        return Err(failed(path, "there is no such folder"));
+    if !directory(path).is_dir() {
+        return Err(failed(path, "no such directory"));
     }
     if path.is_dir() {
-        return Err(failed(path, "it is a folder"));
+        return Err(failed(path, "it is a directory"));
     }
     match exports.iter().find(|export| export.uses(path)) {
         None => Ok(()),
         Some(export) => {
             let message = format!(
-                "--receipt: {} is, by this or another name, a file that the export of {} writes; name another",
+                "--receipt: {} is, by this or another name, a file that the export of {} writes; choose another path",
                 path.display(),
                 names::dashed(export.resource)
             );
@@ -33,19 +35,47 @@ pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
     }
 }
 
-/// Writes the receipt of the one list asked for, or an array of those that ended of several; where
-/// none ended, nothing.
+/// The receipt of an export that has not ended, or not well: what it had done, as far as is known.
+pub(crate) fn unfinished(export: &Export, last: Option<&Receipt>) -> Receipt {
+    Receipt {
+        resource: export.resource.name().to_owned(),
+        completeness: Completeness::Unfinished,
+        ..last.cloned().unwrap_or_default()
+    }
+}
+
+/// Replaces an older receipt by one that says `unfinished`. Pipes and devices get the last one only.
 ///
 /// # Errors
-/// `Io`, naming the file.
-pub(crate) fn write(path: &Path, receipts: &[&Receipt], asked: usize) -> Result<(), Ending> {
+/// `Io` with the path.
+pub(crate) fn begin(path: &Path, exports: &[Export]) -> Result<(), Error> {
+    if is_stream(path) {
+        return Ok(());
+    }
+    let receipts = exports.iter().map(|export| unfinished(export, None));
+    write(path, &receipts.collect::<Vec<_>>())
+}
+
+/// Writes the receipt of a single list, or an array of those of several. A pipe or a device gets nothing
+/// when no list is complete: its reader may be gone too.
+///
+/// # Errors
+/// `Io` with the path.
+pub(crate) fn end(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
+    let is_unfinished = |receipt: &Receipt| receipt.completeness == Completeness::Unfinished;
+    if is_stream(path) && receipts.iter().all(is_unfinished) {
+        return Ok(());
+    }
+    write(path, receipts)
+}
+
+fn write(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
     let text = match receipts {
-        [] => return Ok(()),
-        [receipt] if asked == 1 => serde_json::to_string_pretty(receipt),
+        [receipt] => serde_json::to_string_pretty(receipt),
         several => serde_json::to_string_pretty(several),
     };
     let text = text.map_err(output::unwritable)?;
-    save(path, &text).map_err(|error| failed(path, error).into())
+    save(path, &text).map_err(|error| failed(path, error))
 }
 
 fn failed(path: &Path, why: impl std::fmt::Display) -> Error {
@@ -53,21 +83,25 @@ fn failed(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, message)
 }
 
-fn folder(path: &Path) -> &Path {
+fn directory(path: &Path) -> &Path {
     let parent = path.parent();
-    let named = parent.filter(|folder| !folder.as_os_str().is_empty());
+    let named = parent.filter(|directory| !directory.as_os_str().is_empty());
     named.unwrap_or(Path::new("."))
 }
 
+/// Whether it is a pipe or a device. If one were replaced by a file, it would be gone, and root may do that.
+fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
 fn save(path: &Path, text: &str) -> std::io::Result<()> {
-    // A device that is replaced is no device any more, and root may do that.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if is_stream(path) {
         let mut stream = OpenOptions::new().write(true).open(path)?;
         return writeln!(stream, "{text}");
     }
     let mut file = tempfile::Builder::new()
         .prefix(".talentdata-")
-        .tempfile_in(folder(path))?;
+        .tempfile_in(directory(path))?;
     writeln!(file, "{text}")?;
     file.as_file().sync_all()?;
     file.persist(path)?;

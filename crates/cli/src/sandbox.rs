@@ -11,7 +11,7 @@ use std::time::Duration;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Options};
+use talentdata_sandbox::{Drift, Ids, Options, Order, Replicas, Total};
 
 /// Shown below the verb's help.
 pub(crate) const EXAMPLES: &str = "\
@@ -20,7 +20,9 @@ Prints one line of JSON with base_url, client_id and client_secret when it is re
 
 Examples:
   talentdata sandbox --records contacts=100000,ja-skills=5000
-  talentdata sandbox --policy token-bucket --latency-ms 20 --drift every=3,inserts=2,deletes=1";
+  talentdata sandbox --policy token-bucket --latency-ms 20 --drift every=3,inserts=2,deletes=1
+  talentdata sandbox --order updated --drift every=2,updates=1
+  talentdata sandbox --replicas count=2,lag-percent=50 --ids none";
 
 /// How the service behaves.
 #[derive(Debug, clap::Args)]
@@ -46,12 +48,36 @@ pub(crate) struct Verb {
     /// The most records on a page, whatever is asked for
     #[arg(long, value_name = "N", default_value_t = Options::default().max_limit)]
     max_limit: u64,
+    /// The same from the fourth page request of a list on
+    #[arg(long, value_name = "N")]
+    later_max_limit: Option<u64>,
     /// Compress answers for clients that accept it
     #[arg(long)]
     gzip: bool,
-    /// Lists change after every so many page requests, by so many records
-    #[arg(long, value_name = "every=N,inserts=N,deletes=N", value_parser = drift)]
+    /// Lists change after every so many page requests, by so many records: every=N, times=N, inserts=N, deletes=N,
+    /// updates=N, bulk-deletes=N, seed=N
+    #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Drift>)]
     drift: Option<Drift>,
+    /// What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a
+    /// column that updates change
+    #[arg(long, default_value_t = Options::default().order, value_parser = names::one_of(Order::ALL))]
+    order: Order,
+    /// What tells records from each other
+    #[arg(long, default_value_t = Options::default().ids, value_parser = names::one_of(Ids::ALL))]
+    ids: Ids,
+    /// What the pagination object says of the length of a list; with unknown, hasMore is always true as well
+    #[arg(long, default_value_t = Options::default().total, value_parser = names::one_of(Total::ALL))]
+    total: Total,
+    /// Answer every page request with the first page, whatever its offset
+    #[arg(long)]
+    ignore_offset: bool,
+    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N,
+    /// random=0|1
+    #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Replicas>)]
+    replicas: Option<Replicas>,
+    /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
+    #[arg(long)]
+    warnings: bool,
     /// Offer /__faults, /__requests, /__stats and /__drift, to misbehave on demand and tell what was seen
     #[arg(long)]
     faults: bool,
@@ -61,7 +87,7 @@ pub(crate) struct Verb {
 }
 
 pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
-    let signals = Signals::take(None)?;
+    let signals = Signals::take(None, || {})?;
     let sandbox = start(verb.options())?;
     output::data(&format!(
         "{}\n",
@@ -91,8 +117,15 @@ impl Verb {
             latency: Duration::from_millis(self.latency_ms),
             token_lifetime: Duration::from_secs(self.token_lifetime),
             max_limit: self.max_limit,
+            later_max_limit: self.later_max_limit,
             gzip: self.gzip,
             drift: self.drift,
+            order: self.order,
+            ids: self.ids,
+            total: self.total,
+            ignore_offset: self.ignore_offset,
+            replicas: self.replicas,
+            warnings: self.warnings,
             faults: self.faults,
             ..Options::default()
         }
@@ -127,28 +160,6 @@ fn size(text: &str) -> Result<(Resource, u64), String> {
         .parse::<Resource>()
         .map_err(|error| error.to_string())?;
     Ok((resource, number(size)?))
-}
-
-fn drift(text: &str) -> Result<Drift, String> {
-    let mut drift = Drift {
-        every_requests: 1,
-        inserts: 0,
-        deletes: 0,
-        seed: 0,
-    };
-    for part in text.split(',') {
-        let (name, value) = part
-            .split_once('=')
-            .ok_or("give every=N,inserts=N,deletes=N")?;
-        let field = match name {
-            "every" => &mut drift.every_requests,
-            "inserts" => &mut drift.inserts,
-            "deletes" => &mut drift.deletes,
-            _ => return Err(format!("{name:?} is none of every, inserts and deletes")),
-        };
-        *field = number(value)?;
-    }
-    Ok(drift)
 }
 
 fn number<N: FromStr>(text: &str) -> Result<N, String> {

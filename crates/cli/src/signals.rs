@@ -1,4 +1,4 @@
-//! Ctrl-C and the request to terminate: the first stops the work in order, the second at once.
+//! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind};
@@ -29,13 +29,20 @@ pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
 
 impl Signals {
     /// Takes the signals over. After the first one the process ends by itself when a second one
-    /// comes, or when `patience` has passed.
+    /// comes, or when `patience` has passed; `farewell` is called before.
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
-    pub(crate) fn take(patience: Option<Duration>) -> Result<Self, Error> {
-        let mut source = Source::new()
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("no signals: {error}")))?;
+    pub(crate) fn take(
+        patience: Option<Duration>,
+        farewell: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, Error> {
+        let mut source = Source::new().map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot handle signals: {error}"),
+            )
+        })?;
         let (sender, receiver) = watch::channel(None);
         tokio::spawn(async move {
             let first = source.next().await;
@@ -49,7 +56,9 @@ impl Signals {
                     None => source.next().await,
                 }
             };
-            std::process::exit(second.await.exit_code().into());
+            let code = second.await.exit_code();
+            farewell();
+            std::process::exit(code.into());
         });
         Ok(Signals(receiver))
     }

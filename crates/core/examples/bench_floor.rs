@@ -1,8 +1,9 @@
 //! The floor of `cargo xtask bench`: fetches the page bytes that a complete scan fetches, and discards them or writes
 //! them to a file.
 //!
-//! `bench_floor RECORDS [PATH]`; address and credentials come from the environment. The HTTP library, its settings, the
-//! number of threads and the number of requests under way are those of the client; nothing is parsed or kept.
+//! `bench_floor RECORDS [PATH]`; address and credentials come from the environment. The HTTP library is the usual one,
+//! built on the same as the client; the number of threads and the number of requests under way are those of the client;
+//! nothing is parsed or kept.
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
 //! The client: one company's credentials, budget and connections, shared by cheap clones.
 
+mod admission;
 mod call;
 mod token;
 
@@ -8,7 +9,9 @@ pub(crate) use call::Call;
 use crate::auth::Auth;
 use crate::config::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::GateSettings;
+use crate::gate::{GateSettings, LONGEST_GAP};
+use crate::memory::{Memory, PAGES};
+use crate::meter::Meter;
 use crate::retry::Retry;
 use crate::transport::{Answer, Transport};
 use crate::turnstile::Turnstile;
@@ -30,6 +33,7 @@ struct Inner {
     turnstile: Arc<Turnstile>,
     auth: Auth,
     retry: Mutex<Retry>,
+    memory: Arc<Memory>,
 }
 
 impl Client {
@@ -48,6 +52,8 @@ impl Client {
             window: Duration::from_secs(1),
             share: config.share,
             paced: config.paced,
+            // A gap of our own is no reason to fail a call.
+            longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
         let turnstile = Turnstile::new(gate, config.max_wait);
@@ -75,6 +81,7 @@ impl Client {
             turnstile,
             auth: Auth::default(),
             retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
+            memory: Memory::new(PAGES),
             config,
         })))
     }
@@ -82,6 +89,17 @@ impl Client {
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.0.config
+    }
+
+    /// The memory of the pages of all clones.
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.0.memory
+    }
+
+    /// A scan cannot go on without the page at this offset, which therefore gets memory before its other pages.
+    pub(crate) fn needs_page(&self, meter: &Meter, offset: u64) {
+        meter.needs(offset);
+        self.0.memory.look_again();
     }
 
     /// The answer that came last, of whichever call; none before the first.

@@ -5,8 +5,8 @@ mod scrub;
 
 pub use kind::ErrorKind;
 use scrub::KEPT;
-pub(crate) use scrub::Scrubber;
 pub use scrub::drives_terminal;
+pub(crate) use scrub::{SHORTEST_SECRET, Scrubber};
 
 use std::fmt;
 use std::time::Duration;

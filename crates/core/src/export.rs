@@ -1,31 +1,37 @@
-//! Writes a list into a file or to standard output; the final name appears only when it is whole.
+//! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
-//! Until then the records are in `PATH.part` (those of Parquet in `PATH.part.1` and so on), and `PATH.checkpoint` says how far they go. The
-//! checkpoint is written after the first page, about once a second from then on, and whenever the
-//! export stops, each time after the data it speaks of has been synced. Whatever ends an export, a
-//! resumed one goes on from there; if the list has not changed, the file is byte for byte the same
-//! as if nothing had happened.
+//! Until then the records are in `PATH.part` (those of Parquet in row-group files, `PATH.part.1` and so
+//! on), and `PATH.checkpoint` says how far they go. The checkpoint is written at the start, after the
+//! first page, about once a second from then on, and whenever the export stops, each time after the
+//! data that it describes have been synced. Whatever ends an export, a resumed one goes on from there;
+//! if the list has not changed, the file has the same bytes as one written without interruption.
 //!
-//! The names of these files (`PATH.checkpoint.new` is one more) belong to an export from its beginning
-//! to its end. Where nothing is unfinished they have to be free, and no link at one of them is followed:
-//! files of somebody else are neither removed nor written to.
+//! A work file is ours only if a checkpoint vouches for it: one that was synced before the file was
+//! created, and that recognises it by its inode number and time of creation, or by its data. Any other
+//! file at the name of a work file is refused and left as it is, and so are links, files with several
+//! names and files of other users, whatever a checkpoint says. A checkpoint without `PATH.part` is stale
+//! and is replaced. The lock on the checkpoint keeps other exports to the same path away; it is held from
+//! the first moment until nothing is left to clean up.
 //!
-//! A file that is replaced hands on its mode, and until then no work file is open to more people. A new
-//! file has the mode that the umask gives.
+//! Only the owner can read the work files. The finished file has the mode of the file that it
+//! replaces; a new one has the mode that the umask gives.
 //!
-//! A symbolic link stays one: what it points at is written. A pipe or a device is written to
-//! directly, like standard output, and without a checkpoint.
+//! A symbolic link at the path itself is followed: what it points at is written. A pipe or a device is
+//! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
+mod claim;
 mod encoder;
+mod files;
+mod fingerprint;
+mod foreign_files;
 mod format;
-mod groups;
+mod key;
 mod mode;
 mod output;
-mod part;
-mod piece;
-mod place;
-mod strangers;
+mod part_file;
+mod paths;
+mod row_groups;
 mod unfinished;
 
 pub use format::Format;
@@ -33,8 +39,11 @@ pub use format::Format;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Receipt, Scan, ScanOptions};
+use checkpoint::Checkpoint;
+use key::ExportKey;
 use output::Output;
-use place::Place;
+use paths::OutputPaths;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use talentdata_types::Resource;
 
@@ -56,36 +65,56 @@ pub struct Export {
     pub format: Format,
     /// Where to.
     pub target: Target,
-    /// How the list is read; where to go on is for the checkpoint to say, and not for these options.
+    /// How the list is read. Where to continue is up to the checkpoint; leave `resume` empty.
     pub scan: ScanOptions,
-    /// Whether to go on from the checkpoint that an unfinished export has left; it begins afresh
-    /// where there is none, and always when this is false.
+    /// Whether to continue from the checkpoint that an unfinished export has left. The export begins
+    /// again where there is none, and always when this is false. A snapshot leaves none.
     pub resume: bool,
 }
 
 impl Export {
-    /// Whether a file at `path` would be one that this export writes, replaces or works with, by
-    /// whatever links and detours. Something else must not be written there.
+    /// Whether a file at `path` would be the output or a work file of this export, by whatever links
+    /// and detours. Nothing else must be written there.
     pub fn uses(&self, path: &Path) -> bool {
         match &self.target {
-            Target::File(target) => strangers::would_meet(&Place::at(target), path),
+            Target::File(target) => foreign_files::would_meet(&OutputPaths::at(target), path),
             Target::Stdout => false,
         }
     }
 
+    /// Whether an interrupted export has left something that this one, with `resume`, would continue.
+    pub fn is_resumable(&self, client: &Client) -> bool {
+        let Target::File(target) = &self.target else {
+            return false;
+        };
+        let paths = OutputPaths::at(target);
+        let checkpoint = paths.checkpoint();
+        // Opening a pipe would wait for its other end.
+        if !checkpoint.is_file() || !paths.part().is_file() {
+            return false;
+        }
+        let file = File::open(checkpoint).ok();
+        let Some(found) = file.and_then(|file| Checkpoint::read(&file, &paths).ok()) else {
+            return false;
+        };
+        let key = ExportKey::new(self, client.config());
+        let same = key.difference(&found.key).is_none();
+        same && found.is_resumable() && found.is_intact(&paths)
+    }
+
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
-    /// `progress` is told after each page; the receipt covers the runs that are resumed, too, but what
-    /// the spec does not know is counted in the final one only. Writing
-    /// blocks the calling task, while the pages are fetched on another: a slow disk slows the
-    /// fetching and fills no memory. On a runtime of a single thread they take turns. Dropping the
-    /// future is like killing the process: up to a second of work is lost, and nothing is tidied up.
+    /// `progress` is called after each page; the receipt covers the resumed runs too, but only the
+    /// final one counts what the spec does not know. Writing blocks the calling task, while pages are
+    /// fetched on another: a slow disk slows the fetching and fills no memory. On a runtime of a single
+    /// thread they take turns. Dropping the future is like killing the process: up to a second of work
+    /// is lost, and nothing is cleaned up.
     ///
     /// # Errors
-    /// Those of the scan; `Io`, naming the file, also when another export is writing to it or the name
+    /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
     /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
-    /// that of another client, naming what differs; `Cancelled` when stopped. The message says what
-    /// is left to resume from.
+    /// that of another client, with the setting that differs; `Cancelled` when stopped. The message
+    /// says what is left to resume from.
     pub async fn run(
         &self,
         client: &Client,
@@ -93,7 +122,7 @@ impl Export {
         progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
         if self.scan.resume.is_some() {
-            let message = "scan.resume: an export goes on from its checkpoint; leave it out";
+            let message = "scan.resume must be empty: an export continues from its checkpoint";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let mut output = Output::open(self, client.config())?;

@@ -9,17 +9,31 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 
 impl RawRecord {
-    /// The raw JSON of the value that a JSON pointer (RFC 6901) names; none when there is none.
+    /// The raw JSON of the value at a JSON pointer (RFC 6901); `None` where there is no such value.
     ///
-    /// Of a name that occurs twice the last counts.
-    pub fn pointer(&self, pointer: &str) -> Option<&str> {
-        let mut value = self.as_bytes();
-        if !pointer.is_empty() {
-            let mut steps = pointer.strip_prefix('/')?.split('/');
-            value = last_named(self.members(), &unescaped(steps.next()?))?;
-            for step in steps {
-                value = child(value, &unescaped(step))?;
-            }
+    /// Where a name occurs twice, the last value counts.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the text is not a JSON pointer: it has to be empty or start with `/`.
+    pub fn pointer(&self, pointer: &str) -> Result<Option<&str>> {
+        if pointer.is_empty() {
+            return Ok(Some(self.as_str()));
+        }
+        let Some(steps) = pointer.strip_prefix('/') else {
+            let message = format!(
+                "pointer: a JSON pointer starts with '/' (got {:?}; did you mean {:?}?)",
+                excerpt(pointer),
+                excerpt(&format!("/{pointer}"))
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        Ok(self.value_at(steps.split('/')))
+    }
+
+    fn value_at<'a>(&self, mut steps: impl Iterator<Item = &'a str>) -> Option<&str> {
+        let mut value = last_named(self.members(), &unescaped(steps.next()?))?;
+        for step in steps {
+            value = child(value, &unescaped(step))?;
         }
         std::str::from_utf8(value).ok()
     }
@@ -76,7 +90,7 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
 
 fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
     match value.first()? {
-        b'{' => last_named(json::members(value), step),
+        b'{' => json::member(value, step),
         b'[' => {
             // RFC 6901 knows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
@@ -85,6 +99,11 @@ fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
         }
         _ => None,
     }
+}
+
+/// As much of a caller's text as a message needs.
+fn excerpt(text: &str) -> &str {
+    &text[..text.floor_char_boundary(60)]
 }
 
 /// A step of a JSON pointer.
@@ -97,11 +116,7 @@ fn last_named<'a>(
     members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     name: &str,
 ) -> Option<&'a [u8]> {
-    let is_it = |raw: &[u8]| {
-        raw == name.as_bytes()
-            || (raw.contains(&b'\\') && json::text(raw).is_some_and(|text| text == name))
-    };
-    let named = members.filter(|(raw, _)| is_it(raw));
+    let named = members.filter(|(raw, _)| json::is_named(raw, name));
     named.last().map(|(_, value)| value)
 }
 
@@ -136,9 +151,14 @@ mod tests {
             ("/text", Some("\"\\u00e9\"")),
             ("/a2", Some("2")),
             ("/a/b/0/x", None),
-            ("a", None),
         ] {
-            assert_eq!(record.pointer(pointer), found, "{pointer}");
+            assert_eq!(record.pointer(pointer).unwrap(), found, "{pointer}");
+        }
+        for wrong in ["a", "a/b", "#/a", " /a", &"é".repeat(100)] {
+            let error = record.pointer(wrong).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+            assert!(error.message().contains("starts with '/'"), "{error}");
+            assert!(error.message().len() < 400, "{error}");
         }
     }
 

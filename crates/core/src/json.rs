@@ -29,6 +29,17 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
+/// Whether a raw name (without quotes, escapes as they are) reads `name`.
+pub fn is_named(raw: &[u8], name: &str) -> bool {
+    raw == name.as_bytes() || raw.contains(&b'\\') && text(raw).is_some_and(|text| text == name)
+}
+
+/// The raw value of the member called `name`; of a name that occurs twice, the last.
+pub fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let named = members(object).filter(|(raw, _)| is_named(raw, name));
+    named.last().map(|(_, value)| value)
+}
+
 /// The items of a JSON array, raw.
 pub struct Items<'a>(Walk<'a>);
 

@@ -31,6 +31,7 @@ mod client;
 mod error;
 mod fields;
 mod list;
+mod memory;
 mod meter;
 mod plan;
 mod record;

@@ -58,10 +58,12 @@ impl<T> List<T> {
             .fetch_page(self.resource, limit, offset, key, None)
             .await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
+        // Its memory is the caller's from here on.
         Ok(Page {
             records: records?,
             pagination: page.pagination,
             key: page.key,
+            claim: None,
         })
     }
 }
@@ -103,6 +105,7 @@ impl Client {
         let mut query = vec![("offset", offset)];
         query.extend(limit.map(|limit| ("limit", limit)));
         let operation = resource.shape().operation;
+        let mut claim = self.memory().claim(meter.as_ref(), offset);
         let call = Call {
             operation,
             query,
@@ -117,8 +120,11 @@ impl Client {
             meter,
         };
         let page = self
-            .call(call, |answer| Page::read(answer, key, offset))
+            .call_within(call, Some(&mut claim), |answer| {
+                Page::read(answer, key, offset)
+            })
             .await;
-        page.map_err(|error| error.with_offset(offset))
+        page.map(|page| page.with_claim(claim))
+            .map_err(|error| error.with_offset(offset))
     }
 }

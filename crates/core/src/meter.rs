@@ -1,11 +1,14 @@
 //! Counts what the calls of a scan cost, from whichever task they run on.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The counts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
+    /// The offset of the page that the scan needs next, and 1; 0 where it does not say.
+    needed: AtomicU64,
+    page_bytes: AtomicUsize,
     requests: AtomicU64,
     retries: AtomicU64,
     rate_limited: AtomicU64,
@@ -32,6 +35,27 @@ impl Meter {
     pub(crate) fn backs_off(&self, wait: Duration) {
         self.backed_off_micros
             .fetch_add(micros(wait), Ordering::Relaxed);
+    }
+
+    /// The scan cannot go on without the page at this offset, which therefore gets memory before all others.
+    pub(crate) fn needs(&self, offset: u64) {
+        self.needed
+            .store(offset.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// The offset of the page that the scan needs, where it says so.
+    pub(crate) fn needed(&self) -> Option<u64> {
+        self.needed.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// A page was read that takes so much memory.
+    pub(crate) fn page_read(&self, bytes: usize) {
+        self.page_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What the page that was read last takes in memory, in bytes.
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.page_bytes.load(Ordering::Relaxed)
     }
 
     /// Writes the counts into a receipt.

@@ -9,10 +9,12 @@ pub(crate) use text::Texts;
 use crate::answer::{from_json, json_error};
 use crate::error::{Again, Error, ErrorKind, Result};
 use crate::json::{self, MOST_FIELDS, MOST_ITEMS, Member, Span};
+use crate::memory::Claim;
 use crate::record::RawRecord;
 use crate::transport::Answer;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
+use std::sync::Arc;
 use talentdata_types::Pagination;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
@@ -44,6 +46,8 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
+    /// What its text and outline take of the memory of all pages, until the page is handed on.
+    pub(crate) claim: Option<Arc<Claim>>,
 }
 
 impl Page {
@@ -53,6 +57,14 @@ impl Page {
     pub(crate) fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
         let status = answer.status.as_u16();
         read(answer, key, offset).map_err(|error| error.with_offset(offset).with_status(status))
+    }
+
+    /// The same page with its claim to memory, which from here on is for all that it takes.
+    pub(crate) fn with_claim(mut self, mut claim: Claim) -> Self {
+        let page = self.records.first().map(RawRecord::page);
+        claim.complete(page.map_or(0, |page| page.size()));
+        self.claim = Some(Arc::new(claim));
+        self
     }
 }
 
@@ -76,7 +88,7 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
     }
     let (key, array) = match key {
         Some(key) => (key.to_owned(), members.require(key)?),
-        None => members.one_array_of_objects(pagination.limit)?,
+        None => members.one_array_of_objects(&pagination)?,
     };
     let items = match &array.items {
         Some(items) => items.as_slice(),
@@ -90,6 +102,7 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
         records: page.records(),
         pagination,
         key,
+        claim: None,
     })
 }
 
@@ -104,7 +117,7 @@ fn fault(text: &str) -> Error {
         Ok(_) => Error::new(
             ErrorKind::TooLarge,
             format!(
-                "the JSON is nested too deeply, or has more than {MOST_ITEMS} records or {MOST_FIELDS} fields in one"
+                "the JSON is nested too deeply, or has more than {MOST_ITEMS} records or members, or {MOST_FIELDS} fields in one record"
             ),
         ),
     }
@@ -159,7 +172,10 @@ impl<'a> Members<'a> {
 
     /// The one member that is an array of objects. Where others could be it as well, it is the one with
     /// as many items as the service says it returned (section 2, `limit`).
-    fn one_array_of_objects(&self, returned: i64) -> Result<(String, &'a Member)> {
+    fn one_array_of_objects(&self, pagination: &Pagination) -> Result<(String, &'a Member)> {
+        let returned = pagination.limit;
+        // Beyond the end of the list, an array of objects is something else, such as warnings.
+        let none = returned == 0 || pagination.total <= pagination.offset;
         let arrays = || self.members.iter().filter(|member| member.items.is_some());
         let full: Vec<_> = arrays().filter(|member| holds_objects(member)).collect();
         let empty = arrays().find(|member| count(member) == 0);
@@ -168,7 +184,7 @@ impl<'a> Members<'a> {
         let found = |member: &'a Member| Ok((self.name(member).into_owned(), member));
         match (full.as_slice(), empty) {
             // Of several empty arrays none holds a record, whichever is meant.
-            (_, Some(empty)) if returned == 0 || full.is_empty() => found(empty),
+            (_, Some(empty)) if none || full.is_empty() => found(empty),
             ([one], _) => found(one),
             _ if fitting.len() == 1 => found(fitting[0]),
             ([], None) => {
@@ -198,9 +214,10 @@ fn holds_objects(member: &Member) -> bool {
 mod tests {
     use super::*;
 
-    fn key(members: &str, returned: i64) -> Result<String> {
-        let pagination =
-            format!(r#""pagination":{{"total":9,"limit":{returned},"offset":0,"hasMore":true}}"#);
+    fn key(members: &str, returned: i64, total: i64) -> Result<String> {
+        let pagination = format!(
+            r#""pagination":{{"total":{total},"limit":{returned},"offset":0,"hasMore":true}}"#
+        );
         let answer = Answer::of_json(format!("{{{members},{pagination}}}"));
         Page::read(&answer, None, 0).map(|page| page.key)
     }
@@ -222,11 +239,14 @@ mod tests {
             (none.to_owned(), 100, Some("items")),
             (r#""items":[1,2]"#.to_owned(), 2, None),
         ] {
-            let key = key(&members, returned);
+            let key = key(&members, returned, 9);
             let kind = key.as_ref().err().map(Error::kind);
             assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
             assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
         }
+        // Of an empty list, whatever the service repeats as the limit.
+        let empty = key(&format!("{none},{notes}"), 100, 0);
+        assert_eq!(empty.unwrap(), "items");
     }
 
     #[test]

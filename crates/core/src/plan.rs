@@ -45,15 +45,16 @@ fn total(page: &Page) -> u64 {
     u64::try_from(page.pagination.total).unwrap_or(0)
 }
 
-/// Pages of a complete scan: each but the first brings one record less than it holds, because it
-/// overlaps the one before.
+/// Pages of a complete scan of a list that stands still: each but the first brings one record less than
+/// it holds, because it overlaps the one before, and the end of a list of several pages is looked at again.
 fn pages(page: &Page) -> u64 {
     let granted = page.records.len() as u64;
     if !page.pagination.has_more || granted == 0 {
         return 1;
     }
-    match granted {
+    let pages = match granted {
         1 => total(page),
         _ => total_pages(total(page).saturating_sub(1), granted - 1).unwrap_or(1),
-    }
+    };
+    pages.saturating_add(1)
 }

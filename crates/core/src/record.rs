@@ -5,10 +5,11 @@ use crate::error::{Error, Result, Scrubber};
 use crate::page::PageText;
 #[cfg(feature = "arrow")]
 use crate::page::Texts;
-use crate::scan::Identity;
+use crate::scan::{Identity, IdentityKey};
 use bytes::Bytes;
 use memchr::memchr2;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One record: a JSON object, exactly as received. Its page stays in memory as long as any of its records.
@@ -36,6 +37,11 @@ impl RawRecord {
     /// The JSON text as a piece of the page it came in, which lives as long as any piece of it.
     pub fn into_bytes(self) -> Bytes {
         self.page.json_bytes(self.index)
+    }
+
+    /// Whether no name occurs twice, so that the first field of a name is also the last; false where that is not known.
+    pub fn has_distinct_names(&self) -> bool {
+        self.page.has_distinct_names(self.index)
     }
 
     /// The fields in the order of the text: raw name (without quotes) and raw value.
@@ -66,7 +72,12 @@ impl RawRecord {
     /// `Schema`, naming the field, when a documented field is missing or of another type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
         let place = format!("record {} of the page", self.index);
-        from_json(self.as_str(), &place).map_err(|error| self.fault(error))
+        let read = from_json(self.as_str(), &place).or_else(|error| {
+            // A name that occurs twice is an error there. Of such the last counts, as everywhere.
+            let last_of_each: Value = from_json(self.as_str(), &place).map_err(|_| error)?;
+            from_json(&last_of_each.to_string(), &place)
+        });
+        read.map_err(|error| self.fault(error))
     }
 
     /// An error in reading this record, whose own names may be part of it.
@@ -102,8 +113,8 @@ impl RawRecord {
     }
 
     /// What tells this record from others: its `id`, else all its bytes.
-    pub(crate) fn identity(&self) -> Identity {
-        self.page.identity(self.index)
+    pub(crate) fn identity(&self, key: &IdentityKey) -> Identity {
+        self.page.identity(self.index, key)
     }
 }
 
@@ -133,5 +144,18 @@ impl RawRecord {
         let answer = crate::transport::Answer::of_json(body);
         let page = crate::page::Page::read(&answer, None, 0).unwrap();
         page.records.into_iter().next().unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RawRecord;
+    use talentdata_types::Contact;
+
+    #[test]
+    fn of_a_name_that_occurs_twice_the_last_counts() {
+        let json = r#"{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"z","x":2}"#;
+        let contact: Contact = RawRecord::of_json(json).to().unwrap();
+        assert_eq!((contact.id.as_str(), &contact.extra["x"]), ("z", &2.into()));
     }
 }

@@ -1,17 +1,26 @@
 //! A scan: every record of a list, in order, page after page.
 
 mod driver;
+mod evidence;
+mod identity;
+mod join;
+mod memory;
 mod position;
+mod progress;
 mod receipt;
+mod rfc3339;
 mod sequence;
-mod stitch;
+mod sight;
+#[cfg(test)]
+mod simulation;
+mod snapshot;
+mod spool;
 mod tally;
-mod window;
 
+pub(crate) use identity::{Identity, IdentityKey};
 pub use position::{Batch, Position};
-pub use receipt::{Completeness, Doubt, Receipt};
+pub use receipt::{Basis, Completeness, Doubt, Receipt};
 pub(crate) use tally::Unknown;
-pub(crate) use window::Identity;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,12 +39,17 @@ use tokio::sync::mpsc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consistency {
-    /// Pages overlap by one record, and the scan steps back where they do not join: every record
-    /// that is in the list during the whole scan is delivered exactly once, given a stable order.
+    /// Pages overlap, and the scan steps back where they do not join: every record present throughout
+    /// the scan is delivered exactly once, given a stable order. [`Receipt`] says whether that is proven.
     #[default]
     Complete,
     /// Pages follow each other without overlap; nothing is checked.
     Fast,
+    /// The list as it was at one instant: it is read completely, at least twice and at most five times, until
+    /// two passes in a row read the same records with the same contents; only then are they delivered.
+    ///
+    /// Until then the records are in a temporary file. Such a scan cannot be resumed.
+    Snapshot,
 }
 
 /// What a scan is asked to do.
@@ -58,6 +72,8 @@ pub struct Scan<T = RawRecord> {
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     receipt: Arc<Mutex<Receipt>>,
+    /// Records received so far, those in `current` included.
+    received: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
     read: fn(RawRecord) -> Result<T>,
@@ -84,6 +100,7 @@ impl<T> Scan<T> {
             batches,
             current: VecDeque::new(),
             receipt,
+            received: 0,
             over: false,
             read,
             _driver: AbortOnDrop(task),
@@ -109,15 +126,18 @@ impl<T> Scan<T> {
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
         let mut batch = ready!(self.batches.poll_recv(context));
-        if batch.is_none() && !self.over && self.receipt().completeness == Completeness::Unfinished
-        {
+        let unfinished = || self.progress().completeness == Completeness::Unfinished;
+        if batch.is_none() && !self.over && unfinished() {
             // Its task is gone without a word, which must not be taken for the end of the list.
             batch = Some(Err(Error::new(
                 ErrorKind::Internal,
                 "the scan broke off before the end of the list",
             )));
         }
-        self.over |= !matches!(batch, Some(Ok(_)));
+        match &batch {
+            Some(Ok(batch)) => self.received += batch.records.len() as u64,
+            _ => self.over = true,
+        }
         Poll::Ready(batch)
     }
 
@@ -129,6 +149,7 @@ impl<T> Scan<T> {
             batches: self.batches,
             current: self.current,
             receipt: self.receipt,
+            received: self.received,
             over: self.over,
             read: Ok,
             _driver: self._driver,
@@ -137,15 +158,31 @@ impl<T> Scan<T> {
     }
 
     /// What has been done so far; final once the scan has ended.
+    ///
+    /// `records` counts those that the caller was given, while pages and requests run ahead of them.
     pub fn receipt(&self) -> Receipt {
-        self.receipt
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let mut receipt = self.progress();
+        receipt.records = self.received;
+        if !self.over {
+            receipt.set_unfinished();
+        }
+        receipt.without(self.current.len())
+    }
+
+    /// What its task has done so far.
+    fn progress(&self) -> Receipt {
+        let receipt = self.receipt.lock();
+        receipt.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Scan {
+    /// Takes back records that were received and not yet given to the caller; they come next.
+    pub(crate) fn take_back(&mut self, records: VecDeque<RawRecord>) {
+        let behind = std::mem::replace(&mut self.current, records);
+        self.current.extend(behind);
+    }
+
     /// A scan that brings just these pages.
     #[cfg(test)]
     #[cfg(feature = "arrow")]
@@ -157,6 +194,10 @@ impl Scan {
                 receipt: Receipt::default(),
                 unknown: Default::default(),
                 offset: 0,
+                behind: 0,
+                evidence: Default::default(),
+                key: Default::default(),
+                _claim: None,
             });
             assert!(sender.try_send(batch).is_ok());
         }
@@ -165,6 +206,7 @@ impl Scan {
             batches,
             current: VecDeque::new(),
             receipt: Arc::default(),
+            received: 0,
             over: true,
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
@@ -202,6 +244,22 @@ impl<T> Stream for Scan<T> {
     }
 }
 
+impl Receipt {
+    /// The same, when so many of the records are still held back from the caller.
+    pub fn without(mut self, held: usize) -> Self {
+        self.records = self.records.saturating_sub(held as u64);
+        if held > 0 {
+            self.set_unfinished();
+        }
+        self
+    }
+
+    fn set_unfinished(&mut self) {
+        self.completeness = Completeness::Unfinished;
+        (self.basis, self.snapshot_at) = (None, None);
+    }
+}
+
 /// A task that ends with its owner.
 pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
 
@@ -223,6 +281,7 @@ mod tests {
             batches,
             current: VecDeque::new(),
             receipt: Arc::default(),
+            received: 0,
             over: false,
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),

@@ -1,29 +1,48 @@
 //! One attempt: sends a request, tells the gate of the answer, reads the body within its bounds.
 
-use crate::clock;
+mod body;
+mod connect;
+mod failure;
+
+use crate::clock::{self, Time};
 use crate::config::Config;
-use crate::error::{Again, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gate::RateHeaders;
+use crate::memory::Claim;
 use crate::turnstile::Permit;
-use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode};
-use rustls_platform_verifier::BuilderVerifierExt;
-use std::error::Error as _;
+use body::{Body, Stop};
+use bytes::Bytes;
+use connect::Connector;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
 
 /// The largest body of an error or of a small answer, decompressed, in bytes.
 pub(crate) const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
 pub(crate) const PAGE_BODY: usize = 64 * 1024 * 1024;
 
-/// Bodies have room for a multiple of this, so that the room of one that is gone fits the next.
-const ROOM: usize = 16 * 1024;
+/// More interim responses (status 1xx) than this are refused: nothing else would end them.
+const MOST_INTERIM: usize = 16;
+/// Connections that are not used are closed after this long.
+const IDLE_CONNECTION: Duration = Duration::from_secs(90);
+
+/// A request as it is sent.
+pub(crate) type Request = http::Request<Full<Bytes>>;
 
 /// The HTTP client of one configuration. No other is built anywhere.
 pub(crate) struct Transport {
-    http: reqwest::Client,
+    http: Client<Connector, Full<Bytes>>,
     attempt: Duration,
+    idle: Duration,
     host: String,
     last: Mutex<Option<(StatusCode, Arc<HeaderMap>)>>,
 }
@@ -45,34 +64,30 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
 }
 
+/// What one attempt may take.
+pub(crate) struct Bounds<'a> {
+    /// The largest body, decompressed, in bytes.
+    pub(crate) body: usize,
+    /// The time left of the call.
+    pub(crate) time: Duration,
+    /// The memory of a page.
+    pub(crate) claim: Option<&'a mut Claim>,
+}
+
 impl Transport {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("talentdata/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(tls(config)?)
-            // A redirect of the token request would carry the secret in its body to another origin.
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(config.timeouts.connect)
-            .read_timeout(config.timeouts.idle)
-            // Retries are ours, so that each one passes the gate and is counted.
-            .retry(reqwest::retry::never())
-            .tcp_nodelay(true);
-        if config.base_url.is_loopback() {
-            // A proxy from the environment would be shown the secret in clear.
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|_| {
-            Error::new(
-                ErrorKind::Config,
-                "the HTTP client cannot be set up; check the proxy variables of the environment",
-            )
-        })?;
-        let host = config.base_url.to_string();
+        // It follows no redirect, which would carry the secret of the token request to another origin, and repeats
+        // nothing that may have been sent: retries are ours, so that each one passes the gate and is counted.
+        let http = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_CONNECTION)
+            .build(Connector::new(config)?);
         Ok(Transport {
             http,
             attempt: config.timeouts.attempt,
-            host,
+            idle: config.timeouts.idle,
+            host: config.base_url.to_string(),
             last: Mutex::default(),
         })
     }
@@ -80,71 +95,126 @@ impl Transport {
     /// Sends one request and reads its answer, whatever the status.
     pub(crate) async fn send(
         &self,
-        request: reqwest::Request,
-        permit: Permit,
-        most: usize,
-    ) -> Result<Answer> {
-        match tokio::time::timeout(self.attempt, self.exchange(request, permit, most)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::new(
-                ErrorKind::Timeout,
-                format!(
-                    "no complete answer from {} within {} s",
-                    self.host,
-                    self.attempt.as_secs_f64()
-                ),
-            )),
-        }
-    }
-
-    async fn exchange(
-        &self,
-        request: reqwest::Request,
+        request: Request,
         mut permit: Permit,
-        most: usize,
+        bounds: Bounds<'_>,
     ) -> Result<Answer> {
+        let mut until = clock::now().saturating_add(self.attempt.min(bounds.time));
         permit.sent();
-        let mut response = self
-            .http
-            .execute(request)
-            .await
-            .map_err(|error| self.failure(&error))?;
-        let status = response.status();
-        let limits = RateHeaders::read(response.headers(), SystemTime::now());
+        let response = self.within(until, self.head(request)).await??;
+        let (mut head, mut incoming) = response.into_parts();
+        let status = head.status;
+        let limits = RateHeaders::read(&head.headers, SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
-        let headers = Arc::new(std::mem::take(response.headers_mut()));
+        let declared = declared_length(&head.headers);
+        let gzip = is_gzip(&head.headers);
+        if gzip {
+            head.headers.remove(CONTENT_ENCODING);
+            head.headers.remove(CONTENT_LENGTH);
+        }
+        let headers = Arc::new(head.headers);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((status, Arc::clone(&headers)));
         let most = if status.is_success() {
-            most
+            bounds.body
         } else {
             SMALL_BODY
         };
-        let declared = response.content_length().unwrap_or(0);
-        if status.is_success() && declared > most as u64 {
-            return Err(too_large(most).with_status(status.as_u16()));
+        let too_large = || {
+            let message = format!("the answer is larger than {most} bytes decompressed");
+            Error::new(ErrorKind::TooLarge, message).with_status(status.as_u16())
+        };
+        if status.is_success() && !gzip && declared > most as u64 {
+            return Err(too_large());
         }
-        let likely = declared.min(most as u64) as usize;
-        let mut body = BytesMut::with_capacity(likely.next_multiple_of(ROOM));
-        // Piece by piece, because only the decompressed size can be trusted.
-        while let Some(piece) = response
-            .chunk()
-            .await
-            .map_err(|error| self.failure(&error))?
-        {
-            if body.len() + piece.len() > most {
-                if status.is_success() {
-                    return Err(too_large(most).with_status(status.as_u16()));
-                }
-                break;
+        let likely = if gzip {
+            0
+        } else {
+            declared.min(most as u64) as usize
+        };
+        let waiting = clock::now();
+        let mut body = Body::new(likely, most, gzip, bounds.claim).await;
+        // Waiting for memory is no fault of the service.
+        until = until.saturating_add(clock::now().saturating_sub(waiting));
+        let outcome = loop {
+            let Some(piece) = self.within(until, self.piece(&mut incoming)).await?? else {
+                break body.finish().await;
+            };
+            let waiting = clock::now();
+            if let Err(stop) = body.push(&piece).await {
+                break match stop {
+                    // Of an error, what has come is enough.
+                    Stop::TooLarge if !status.is_success() => Ok(body.so_far()),
+                    stop => Err(stop),
+                };
             }
-            body.extend_from_slice(&piece);
-        }
+            until = until.saturating_add(clock::now().saturating_sub(waiting));
+        };
+        let body = outcome.map_err(|stop| match stop {
+            Stop::TooLarge => too_large(),
+            Stop::Gzip(error) => failure::broken_gzip(&self.host, &error),
+        })?;
         Ok(Answer {
             status,
             headers,
             limits,
-            body: body.freeze(),
+            body,
+        })
+    }
+
+    /// Sends a request, and waits for the head of its response.
+    async fn head(&self, mut request: Request) -> Result<http::Response<Incoming>> {
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        let agent = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+        let (interim, too_many) = (AtomicUsize::new(0), Arc::new(Notify::new()));
+        let tell = Arc::clone(&too_many);
+        hyper::ext::on_informational(&mut request, move |_| {
+            if interim.fetch_add(1, Ordering::Relaxed) == MOST_INTERIM {
+                tell.notify_one();
+            }
+        });
+        tokio::select! {
+            response = self.http.request(request) => {
+                response.map_err(|error| failure::no_response(&self.host, &error))
+            }
+            () = too_many.notified() => {
+                let message = format!(
+                    "{} sent more than {MOST_INTERIM} interim responses (status 1xx) instead of a response",
+                    self.host
+                );
+                Err(Error::new(ErrorKind::TooLarge, message))
+            }
+        }
+    }
+
+    /// The next piece of a body; none at its end.
+    async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>> {
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| failure::broken_body(&self.host, &error))?;
+            // What is no data is trailers, which say nothing that is used.
+            if let Ok(piece) = frame.into_data() {
+                return Ok(Some(piece));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends a step when nothing comes for too long, or the attempt takes too long.
+    async fn within<T>(&self, until: Time, step: impl Future<Output = T>) -> Result<T> {
+        let left = until.saturating_sub(clock::now());
+        let limited = tokio::time::timeout(self.idle.min(left), step).await;
+        limited.map_err(|_| {
+            let host = &self.host;
+            let message = match left <= self.idle {
+                true => format!(
+                    "no complete answer from {host} within {} s",
+                    self.attempt.as_secs_f64()
+                ),
+                false => format!("timed out waiting for {host}"),
+            };
+            Error::new(ErrorKind::Timeout, message)
         })
     }
 
@@ -155,134 +225,30 @@ impl Transport {
             headers: HeaderMap::clone(headers),
         })
     }
-
-    /// Says in our own words what went wrong; the library's would show the query string.
-    fn failure(&self, error: &reqwest::Error) -> Error {
-        let host = &self.host;
-        let cause = deepest_cause(error);
-        let says = |needle: &str| cause.to_lowercase().contains(needle);
-        let (kind, message) = if error.is_timeout() {
-            let what = if error.is_connect() {
-                "no connection to"
-            } else {
-                "no sign of life from"
-            };
-            (
-                ErrorKind::Timeout,
-                format!("{what} {host} within the deadline"),
-            )
-        } else if says("certificate")
-            || says("tls")
-            || says("handshake")
-            || says("invalidcontenttype")
-        {
-            (
-                ErrorKind::Tls,
-                format!("{host} cannot be trusted or does not speak TLS: {cause}"),
-            )
-        } else if error.is_connect() {
-            (
-                ErrorKind::Connect,
-                format!("cannot connect to {host}: {cause}"),
-            )
-        } else if error.is_decode() && !is_lost_connection(error) {
-            (
-                ErrorKind::Decode,
-                format!("the answer of {host} cannot be decompressed: {cause}"),
-            )
-        } else {
-            (
-                ErrorKind::Transport,
-                format!("lost the connection to {host}: {cause}"),
-            )
-        };
-        let again = if kind.is_retryable() {
-            Again::Yes
-        } else {
-            Again::Never
-        };
-        Error::new(kind, message).with_again(again)
-    }
 }
 
-/// TLS as the operating system trusts it. The loopback client needs none, not even certificates.
-fn tls(config: &Config) -> Result<rustls::ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let failed = |error: rustls::Error| {
-        Error::new(
-            ErrorKind::Tls,
-            format!("the system's certificates cannot be used: {error}"),
-        )
-    };
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    if config.base_url.is_loopback() {
-        let none = rustls::RootCertStore::empty();
-        return Ok(builder.with_root_certificates(none).with_no_client_auth());
-    }
-    Ok(builder
-        .with_platform_verifier()
-        .map_err(failed)?
-        .with_no_client_auth())
+/// The length of the body by its header; 0 where it does not say.
+fn declared_length(headers: &HeaderMap) -> u64 {
+    let length = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok());
+    length.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-fn too_large(most: usize) -> Error {
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("the answer is larger than {most} bytes decompressed"),
-    )
+fn is_gzip(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let is_it = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"gzip");
+    codings.next().is_some_and(is_it) && codings.next().is_none()
 }
 
-/// The last in the chain of causes: the one that says what happened.
-fn deepest_cause(error: &reqwest::Error) -> String {
-    let mut cause: Option<&dyn std::error::Error> = error.source();
-    let mut text = String::from("no reason given");
-    while let Some(one) = cause {
-        text = one.to_string();
-        cause = one.source();
-    }
-    text
-}
-
-/// Whether an error while reading a body is a lost connection, which the library calls "decode".
-fn is_lost_connection(error: &reqwest::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = error.source();
-    while let Some(one) = cause {
-        if one
-            .to_string()
-            .contains("end of file before message length reached")
-        {
-            return true;
-        }
-        if let Some(io) = one.downcast_ref::<std::io::Error>() {
-            use std::io::ErrorKind::{
-                ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof,
-            };
-            let lost = [
-                ConnectionAborted,
-                ConnectionReset,
-                NotConnected,
-                UnexpectedEof,
-            ];
-            if lost.contains(&io.kind()) {
-                return true;
-            }
-        }
-        cause = one.source();
-    }
-    false
-}
-
-#[cfg(test)]
 impl Answer {
-    /// An answer with status 200 and this body.
-    pub(crate) fn of_json(body: impl Into<String>) -> Self {
+    /// An answer with status 200 and this body, which was received before.
+    pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {
         Answer {
             status: StatusCode::OK,
             headers: Arc::default(),
             limits: RateHeaders::default(),
-            body: body.into().into(),
+            body: body.into(),
         }
     }
 }

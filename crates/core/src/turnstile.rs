@@ -12,6 +12,9 @@ pub(crate) struct Turnstile {
     gate: std::sync::Mutex<Gate>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     turn: Mutex<()>,
+    /// Calls that are sent for the first time stand here first, so that at most one of them is ahead of a call that
+    /// was already at the head of the queue.
+    queue: Mutex<()>,
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
@@ -25,6 +28,7 @@ impl Turnstile {
         Arc::new(Turnstile {
             gate: std::sync::Mutex::new(Gate::new(settings)),
             turn: Mutex::new(()),
+            queue: Mutex::new(()),
             scans: Mutex::new(()),
             changed: Notify::new(),
             max_wait,
@@ -35,10 +39,15 @@ impl Turnstile {
     pub(crate) async fn turn(&self, lane: Lane) -> Turn<'_> {
         let scans = match lane {
             Lane::Scan => Some(self.scans.lock().await),
-            Lane::Single => None,
+            Lane::Single | Lane::Again => None,
+        };
+        let queue = match lane {
+            Lane::Scan | Lane::Single => Some(self.queue.lock().await),
+            Lane::Again => None,
         };
         Turn {
             _turn: self.turn.lock().await,
+            _queue: queue,
             _scans: scans,
         }
     }
@@ -100,11 +109,14 @@ pub(crate) enum Lane {
     Single,
     /// One of the many pages of a scan.
     Scan,
+    /// A call of either kind whose token was refused: it has waited before, and goes before all others.
+    Again,
 }
 
 /// The first place in the queue.
 pub(crate) struct Turn<'a> {
     _turn: MutexGuard<'a, ()>,
+    _queue: Option<MutexGuard<'a, ()>>,
     _scans: Option<MutexGuard<'a, ()>>,
 }
 

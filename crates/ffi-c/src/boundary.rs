@@ -1,33 +1,37 @@
-//! Everything unsafe: text and arrays that C hands in, what the host's threads must not notice, panics.
+//! Everything unsafe: text and arrays from C, signals and errno of the host's threads, panics.
 //!
-//! What C passes is trusted as far as the header demands it: a pointer that is not NULL is good for
-//! as long as the call lasts. Nothing else is assumed.
+//! What C passes is trusted as far as the header demands it: a pointer that is not NULL has the type of
+//! its parameter, is aligned for it, and is valid until the call returns. Nothing else is assumed. The
+//! exported functions rely on the same: `Option<&T>`, `Option<Box<T>>` and `Option<NonNull<T>>` have the
+//! layout of a nullable pointer, a `Box` only ever comes from a handle that this library gave out, and an
+//! out slot is `MaybeUninit`, so nothing that C left in it is read or dropped.
 
 use crate::error::Error;
 use std::any::Any;
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
-/// Longer texts are surely something else, such as a file's content.
+/// A longer text is surely a mistake, such as the content of a file.
 const LONGEST_TEXT: usize = 1024 * 1024;
 
-/// Runs what an exported function does: a failure or a panic becomes the returned error, and `errno`
-/// is as it was.
+/// Runs the body of an exported function: a failure or a panic becomes the returned error, and `errno` is
+/// restored.
 pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> Option<Box<Error>> {
     let failed = caught(call).err()?;
     Some(Box::new(Error::new(failed)))
 }
 
-/// The same for what C calls through a pointer, such as a stream.
+/// The same for functions that C calls through a pointer, such as those of a stream.
 pub(crate) fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     let _errno = Errno::keep();
     // What a panic leaves half done is dropped or behind a lock that says so.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(of_panic(panic)))
 }
 
-/// The same for what cannot fail: after a panic the value is `otherwise`.
+/// The same for functions that cannot fail: after a panic the value is `otherwise`.
 pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     let _errno = Errno::keep();
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
@@ -41,7 +45,7 @@ fn of_panic(panic: Box<dyn Any + Send>) -> CoreError {
     // A payload may panic again when it is dropped.
     std::mem::forget(panic);
     let message = format!(
-        "a defect of libtalentdata: {}",
+        "internal error in libtalentdata, please report it: {}",
         said.as_deref().unwrap_or("no message")
     );
     CoreError::new(ErrorKind::Internal, message)
@@ -60,7 +64,7 @@ pub(crate) fn slot<'a, T>(
     slot.ok_or_else(|| is_null(name))
 }
 
-/// What an accessor does: writes what `read` finds in the handle, when neither argument is NULL.
+/// The body of an accessor: writes what `read` finds in the handle, unless an argument is NULL.
 pub(crate) fn get<'a, H, T>(
     (handle, name): (Option<&'a H>, &str),
     (out, out_name): (Option<&mut MaybeUninit<T>>, &str),
@@ -79,10 +83,10 @@ pub(crate) fn invalid(name: &str, why: impl std::fmt::Display) -> CoreError {
 }
 
 fn is_null(name: &str) -> CoreError {
-    invalid(name, "it is NULL")
+    invalid(name, "must not be NULL")
 }
 
-/// Text that C hands in as pointer and length in bytes; it is borrowed from the caller's argument.
+/// Text that C passes as a pointer and a length in bytes; it is borrowed from the caller's argument.
 pub(crate) fn text<'a>(data: &'a *const c_char, length: usize, name: &str) -> Result<&'a str> {
     if data.is_null() {
         return Err(is_null(name));
@@ -90,29 +94,31 @@ pub(crate) fn text<'a>(data: &'a *const c_char, length: usize, name: &str) -> Re
     if length > LONGEST_TEXT {
         return Err(invalid(
             name,
-            format_args!("it is longer than {LONGEST_TEXT} bytes"),
+            format_args!("must not be longer than {LONGEST_TEXT} bytes"),
         ));
     }
-    // SAFETY: the header demands `length` readable bytes, unchanged during the call, and the
-    // borrow ends with the caller's argument.
+    // SAFETY: `data` is not NULL, bytes need no alignment, and `length` is far below `isize::MAX`. The
+    // header demands that many readable bytes that nobody changes during the call, and the borrow ends
+    // with the caller's argument.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) };
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        invalid(name, format_args!("it is not valid UTF-8 at byte {at}"))
+        invalid(name, format_args!("not valid UTF-8 at byte {at}"))
     })
 }
 
-/// Text that C ends with a NUL.
+/// NUL-terminated text from C.
 pub(crate) fn terminated<'a>(data: &'a *const c_char, name: &str) -> Result<&'a str> {
     if data.is_null() {
         return Err(is_null(name));
     }
-    // SAFETY: the header demands a NUL; no byte behind it is read, nor any behind the longest text.
+    // SAFETY: `data` is not NULL. The header demands a NUL, `strnlen` reads no byte behind it, and it stops
+    // after the longest text in any case.
     let length = unsafe { libc::strnlen(*data, LONGEST_TEXT + 1) };
     text(data, length, name)
 }
 
-/// An array that C hands in as pointer and count; NULL is one of no items.
+/// An array that C passes as a pointer and a count; without items it may be NULL.
 pub(crate) fn array<'a, T>(data: &'a *const T, count: usize, name: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
@@ -123,24 +129,50 @@ pub(crate) fn array<'a, T>(data: &'a *const T, count: usize, name: &str) -> Resu
     if count > LONGEST_TEXT / size_of::<T>().max(1) {
         return Err(invalid(name, format_args!("{count} items are too many")));
     }
-    // SAFETY: the header demands `count` items, unchanged during the call.
+    // SAFETY: `data` is not NULL and, being an array of `T` in C, aligned. The header demands `count` items
+    // that nobody changes during the call; they take at most `LONGEST_TEXT` bytes. `T` is `Text` or a
+    // pointer, for which every bit pattern is valid. The borrow ends with the caller's argument.
     Ok(unsafe { std::slice::from_raw_parts(*data, count) })
 }
 
-/// A pointer of the application that is handed back to its callback, and never looked at.
-#[derive(Clone, Copy)]
-pub(crate) struct UserData(pub(crate) *mut c_void);
+/// A handle that C passes as not const, since the call changes what it stands for. It is borrowed
+/// shared all the same, because another thread may use it meanwhile.
+pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
+    // SAFETY: the header demands a live handle, `T: Sync` that threads may share it, and no `&mut` to
+    // a `T` is ever made while C holds the handle. The borrow ends with the caller's argument.
+    handle.as_ref().map(|handle| unsafe { handle.as_ref() })
+}
 
-// SAFETY: it is not dereferenced here, and the header says that the callback runs on any thread.
+/// Called once with the pointer given to talentdata_config_set_log, when no log callback will be
+/// called with it any more.
+pub type ReleaseCallback = Option<extern "C" fn(user_data: *mut c_void)>;
+
+/// A pointer of the application that is handed back to its callbacks and never dereferenced here.
+/// Dropping it releases it.
+pub(crate) struct UserData {
+    pub(crate) pointer: *mut c_void,
+    pub(crate) release: ReleaseCallback,
+}
+
+// SAFETY: the pointer is only passed on, and the header says that both callbacks run on any thread.
 unsafe impl Send for UserData {}
-// SAFETY: as above.
+// SAFETY: as above; the header also says that the log callback runs on several threads at once.
 unsafe impl Sync for UserData {}
 
-/// Keeps the application's signals away from a thread of the library. A broken connection then
-/// raises no SIGPIPE that ends the program; faults of the thread itself still arrive.
+impl Drop for UserData {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            release(self.pointer);
+        }
+    }
+}
+
+/// Blocks the application's signals in a thread of the library. A broken connection then raises no SIGPIPE
+/// that ends the program; faults of the thread itself are still delivered.
 pub(crate) fn block_signals() {
     #[cfg(unix)]
-    // SAFETY: the set is initialised by `sigfillset`, and only this thread's mask changes.
+    // SAFETY: `sigfillset` initialises the set before it is read, the other calls get a pointer to that set
+    // or none, and only the mask of this thread changes, which the library started.
     unsafe {
         let mut set = MaybeUninit::uninit();
         libc::sigfillset(set.as_mut_ptr());
@@ -158,8 +190,9 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Makes the handle that holds it one that another thread may free during a call: the compiler must
-/// not take it for granted that a lent handle stays to the end of the call, which keeps what it needs.
+/// Keeps the compiler from assuming that a borrowed handle is readable until the call returns. A call
+/// that waits has cloned what it needs, so a handle that is freed meanwhile, although the header
+/// forbids it, is not read again.
 #[derive(Default)]
 pub(crate) struct MayBeFreed {
     _shared: std::sync::atomic::AtomicBool,
@@ -170,14 +203,14 @@ struct Errno(i32);
 
 impl Errno {
     fn keep() -> Self {
-        // SAFETY: the location is this thread's own.
+        // SAFETY: libc returns a pointer to an aligned integer of this thread, valid as long as the thread.
         Errno(unsafe { *errno() })
     }
 }
 
 impl Drop for Errno {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: as above; an `Errno` never leaves the function that made it, so this is the same thread.
         unsafe { *errno() = self.0 };
     }
 }
@@ -207,13 +240,7 @@ mod tests {
                 .unwrap_err()
                 .raw_os_error()
         };
-        assert!(
-            guard(|| {
-                assert_eq!(file(), Some(libc::ENOENT));
-                Ok(())
-            })
-            .is_none()
-        );
+        assert_eq!(file(), Some(libc::ENOENT));
         let before = std::io::Error::last_os_error().raw_os_error();
         let _ = guard(|| {
             file();

@@ -1,41 +1,41 @@
-//! The client handle and its calls.
+//! The client handle: made, closed and freed, and its lists.
 
 use crate::boundary::{
-    MayBeFreed, array, block_signals, get, guard, guard_or, invalid, lent, slot, terminated, text,
+    MayBeFreed, block_signals, get, guard, guard_or, invalid, lent, shared, slot,
 };
 use crate::config::Config;
 use crate::error::Error;
-use crate::generated::models::{Resource, TokenPermissions, VersionCheckResponse, VersionResponse};
+use crate::generated::models::Resource;
 use crate::options::ScanOptions;
 use crate::page::Page;
 use crate::scan::Scan;
-use crate::text::Text;
-use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use talentdata_core::blocking::Client as Blocking;
-use talentdata_core::types::{CategoryName, Resource as CoreResource};
+use talentdata_core::types::Resource as CoreResource;
 use talentdata_core::{Result, ScanOptions as CoreOptions};
 
-/// In place of a limit: the service decides how many records a page holds.
+/// Passed as a limit, lets the service decide how many records a page holds.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 
-/// A client of the service: one company's credentials, budget and connections. Any number of
-/// threads may use it at once. Freed by talentdata_client_free.
+/// A client of the service: one company's credentials, request budget and connections. Any number of
+/// threads may use it at once. Freed with talentdata_client_free.
 pub struct Client {
-    inner: Blocking,
+    pub(crate) inner: Blocking,
     _lent: MayBeFreed,
 }
 
-/// Makes a client, without sending anything. It has two threads of its own, which see no signals.
+/// Creates a client without sending anything. It runs two threads of its own, which receive no signals.
 ///
-/// After a fork the client works on in the child, with threads and connections of the child's own.
+/// After a fork the client also works in the child, which gets its own threads and connections.
 ///
 /// @param config its settings
 /// @param client_out the client
-/// Ownership: lends `config`; gives `*client_out`, free it by talentdata_client_free.
+/// Ownership: the caller frees `*client_out` with talentdata_client_free.
 /// Threads: any; no other may change `config` meanwhile.
 /// Errors: CONFIG, naming the setting that is missing or wrong; TLS when the system's certificates
-/// cannot be used; INTERNAL when the system grants no threads; INVALID_ARGUMENT.
+/// cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_new(
     config: Option<&Config>,
@@ -44,13 +44,14 @@ pub extern "C" fn talentdata_client_new(
     get((config, "config"), (client_out, "client_out"), Client::new)
 }
 
-/// Makes a client from the environment and the profile file alone: TALENTDATA_BASE_URL,
-/// TALENTDATA_CLIENT_ID and TALENTDATA_CLIENT_SECRET.
+/// Creates a client from the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
+/// TALENTDATA_CLIENT_SECRET) and the profile file alone.
 ///
 /// @param client_out the client
-/// Ownership: gives `*client_out`; free it by talentdata_client_free.
+/// Ownership: the caller frees `*client_out` with talentdata_client_free.
 /// Threads: any; no other may change the environment meanwhile.
 /// Errors: as talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_from_environment(
     client_out: Option<&mut MaybeUninit<Box<Client>>>,
@@ -62,11 +63,30 @@ pub extern "C" fn talentdata_client_from_environment(
     })
 }
 
-/// Frees a client; nothing happens when it is NULL. Calls of it that other threads have under way end with
-/// CLOSED; its scans, pages and records stay valid.
+/// Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
+/// one. Scans go on; talentdata_scan_cancel ends them. Closing twice is allowed.
 ///
-/// Ownership: takes `client`.
-/// Threads: any.
+/// To end a client that several threads use, close it (and cancel its scans), join the threads, then
+/// free it.
+///
+/// @param client the client
+/// Ownership: the caller still owns `client` and has to free it.
+/// Threads: any, also while others are in calls, and from a log callback.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) -> Option<Box<Error>> {
+    guard(|| {
+        lent(shared(&client), "client")?.inner.clone().close();
+        Ok(())
+    })
+}
+
+/// Closes and frees a client; does nothing when it is NULL. Its scans, pages and records stay valid.
+///
+/// Ownership: `client` must not be used any more.
+/// Threads: any, once every other call with this client has returned. A call that is about to begin
+/// or has just begun would read freed memory, so close the client and join its threads first.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_free(client: Option<Box<Client>>) {
     guard_or((), || {
@@ -77,14 +97,15 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<Client>>) {
     });
 }
 
-/// Begins to read a list from its beginning to its end. Pages are fetched ahead while records are taken.
+/// Starts reading a whole list. Pages are fetched ahead while records are taken.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
 /// @param scan_out the scan
-/// Ownership: lends `client`; gives `*scan_out`, free it by talentdata_scan_free.
+/// Ownership: the caller frees `*scan_out` with talentdata_scan_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or a number that is no list; CLOSED. Nothing is sent yet.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown list; CLOSED. Nothing is sent yet.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_list(
     client: Option<&Client>,
@@ -96,15 +117,16 @@ pub extern "C" fn talentdata_client_list(
     })
 }
 
-/// The same with options.
+/// Like talentdata_client_list, with options.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
-/// @param options what the scan is asked to do
+/// @param options the options of the scan
 /// @param scan_out the scan
-/// Ownership: lends `client` and `options`; gives `*scan_out`, free it by talentdata_scan_free.
+/// Ownership: the caller frees `*scan_out` with talentdata_scan_free.
 /// Threads: any; no other may change `options` meanwhile.
 /// Errors: as talentdata_client_list.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_list_with(
     client: Option<&Client>,
@@ -117,16 +139,17 @@ pub extern "C" fn talentdata_client_list_with(
     })
 }
 
-/// One page of a list, as the service sent it (section 8 of the service document).
+/// Fetches one page of a list.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
-/// @param limit how many records at most, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
 /// @param offset how many records to skip
 /// @param page_out the page
-/// Ownership: lends `client`; gives `*page_out`, free it by talentdata_page_free.
-/// Threads: any; blocks.
-/// Errors: INVALID_ARGUMENT for NULL, a number that is no list, or another limit; those of a call.
+/// Ownership: the caller frees `*page_out` with talentdata_page_free.
+/// Threads: any; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or another limit; those of a call.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_page(
     client: Option<&Client>,
@@ -141,103 +164,6 @@ pub extern "C" fn talentdata_client_page(
         let page = client.inner.clone().page(resource, limit, offset)?;
         Ok(Box::new(Page::new(page, resource)?))
     })
-}
-
-/// Version and status of the service and of each category (section 9). Needs no credentials.
-///
-/// @param client the client
-/// @param version_out the report
-/// Ownership: lends `client`; gives `*version_out`, free it by talentdata_version_response_free.
-/// Threads: any; blocks.
-/// Errors: INVALID_ARGUMENT for NULL; those of a call.
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_version(
-    client: Option<&Client>,
-    version_out: Option<&mut MaybeUninit<Box<VersionResponse>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (version_out, "version_out"), |client| {
-        let version = client.inner.clone().version()?;
-        Ok(Box::new(VersionResponse::new(version)?))
-    })
-}
-
-/// Whether the service still supports a client of this version that uses these categories
-/// (section 9). The answer holds an entry per category.
-///
-/// @param client the client
-/// @param client_version the API version the application was made for, such as 1.8.2, ended by a NUL
-/// @param categories names of the categories it uses, each ended by a NUL; other names are legal
-/// @param count how many categories
-/// @param check_out the verdict
-/// Ownership: lends all inputs; gives `*check_out`, free it by talentdata_version_check_response_free.
-/// Threads: any; blocks.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or an empty version; those of a call.
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_check_version(
-    client: Option<&Client>,
-    client_version: *const c_char,
-    categories: *const *const c_char,
-    count: usize,
-    check_out: Option<&mut MaybeUninit<Box<VersionCheckResponse>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (check_out, "check_out"), |client| {
-        let version = terminated(&client_version, "client_version")?;
-        let names = array(&categories, count, "categories")?.iter();
-        let names: Result<Vec<&str>> = names.map(|name| terminated(name, "categories")).collect();
-        client.check(version, names?)
-    })
-}
-
-/// The same for texts that no NUL ends.
-///
-/// @param client the client
-/// @param client_version the API version the application was made for
-/// @param length its length in bytes
-/// @param categories names of the categories it uses
-/// @param count how many categories
-/// @param check_out the verdict
-/// Ownership: lends all inputs; gives `*check_out`, free it by talentdata_version_check_response_free.
-/// Threads: any; blocks.
-/// Errors: as talentdata_client_check_version.
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_check_version_n(
-    client: Option<&Client>,
-    client_version: *const c_char,
-    length: usize,
-    categories: *const Text,
-    count: usize,
-    check_out: Option<&mut MaybeUninit<Box<VersionCheckResponse>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (check_out, "check_out"), |client| {
-        let version = text(&client_version, length, "client_version")?;
-        let names = array(&categories, count, "categories")?.iter();
-        let names: Result<Vec<&str>> = names
-            .map(|name| text(&name.data, name.length, "categories"))
-            .collect();
-        client.check(version, names?)
-    })
-}
-
-/// Roles and permissions of the client's token (section 5).
-///
-/// @param client the client
-/// @param permissions_out what the token may do
-/// Ownership: lends `client`; gives `*permissions_out`, free it by talentdata_token_permissions_free.
-/// Threads: any; blocks.
-/// Errors: INVALID_ARGUMENT for NULL; AUTH when the credentials are refused; those of a call.
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_permissions(
-    client: Option<&Client>,
-    permissions_out: Option<&mut MaybeUninit<Box<TokenPermissions>>>,
-) -> Option<Box<Error>> {
-    get(
-        (client, "client"),
-        (permissions_out, "permissions_out"),
-        |client| {
-            let permissions = client.inner.clone().permissions()?;
-            Ok(Box::new(TokenPermissions::new(permissions)?))
-        },
-    )
 }
 
 // Each call works on a clone, which shares everything and outlives the handle.
@@ -261,12 +187,6 @@ impl Client {
         let scan = self.inner.clone().scan(resource, options)?;
         Ok(Box::new(Scan::new(scan, resource)))
     }
-
-    fn check(&self, version: &str, names: Vec<&str>) -> Result<Box<VersionCheckResponse>> {
-        let names = names.into_iter().map(CategoryName::from);
-        let check = self.inner.clone().check_version(version, names)?;
-        Ok(Box::new(VersionCheckResponse::new(check)?))
-    }
 }
 
 /// The list of a number.
@@ -274,5 +194,5 @@ fn list(number: u32) -> Result<CoreResource> {
     let mut all = Resource::ALL.into_iter();
     let found = all.find(|(known, _)| *known as u32 == number);
     let found = found.map(|(_, list)| list);
-    found.ok_or_else(|| invalid("resource", format_args!("{number} is no list")))
+    found.ok_or_else(|| invalid("resource", format_args!("{number} is not a known list")))
 }

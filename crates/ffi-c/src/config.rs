@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use talentdata_core::{Builder, Timeouts};
 
 /// Settings of clients. What is not set comes from the environment, then from the profile file.
-/// Freed by talentdata_config_free.
+/// Freed with talentdata_config_free.
 #[derive(Default)]
 pub struct Config {
     pub(crate) builder: Builder,
@@ -16,12 +16,13 @@ pub struct Config {
     pub(crate) sink: Option<Sink>,
 }
 
-/// Makes settings in which nothing is set.
+/// Creates settings in which nothing is set.
 ///
 /// @param config_out the settings
-/// Ownership: gives `*config_out`; free it by talentdata_config_free.
+/// Ownership: the caller frees `*config_out` with talentdata_config_free.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_new(
     config_out: Option<&mut MaybeUninit<Box<Config>>>,
@@ -32,23 +33,25 @@ pub extern "C" fn talentdata_config_new(
     })
 }
 
-/// Frees settings; nothing happens when they are NULL. Clients made from them go on.
+/// Frees settings; does nothing when they are NULL. Clients made from them keep working.
 ///
-/// Ownership: takes `config`.
+/// Ownership: `config` must not be used any more.
 /// Threads: one at a time per config.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_free(config: Option<Box<Config>>) {
     guard_or((), || drop(config));
 }
 
-/// Where the service is, such as https://talent.example; else TALENTDATA_BASE_URL. There is no default.
+/// Sets the address of the service, such as https://talent.example. If it is not set, TALENTDATA_BASE_URL
+/// applies; there is no default.
 ///
 /// @param config the settings to change
-/// @param base_url UTF-8 text, ended by a NUL
-/// Ownership: lends both; the text is copied.
+/// @param base_url NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
-/// checked by talentdata_client_new.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// checks the value itself.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_base_url(
     config: Option<&mut Config>,
@@ -62,14 +65,15 @@ pub extern "C" fn talentdata_config_set_base_url(
     })
 }
 
-/// The same for text of `length` bytes that no NUL ends: where the service is, such as https://talent.example; else TALENTDATA_BASE_URL. There is no default.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
 /// @param base_url UTF-8 text
 /// @param length its length in bytes
-/// Ownership: lends both; the text is copied.
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: as talentdata_config_set_base_url.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_base_url_n(
     config: Option<&mut Config>,
@@ -84,14 +88,15 @@ pub extern "C" fn talentdata_config_set_base_url_n(
     })
 }
 
-/// The client's identifier; else TALENTDATA_CLIENT_ID.
+/// Sets the client's identifier. If it is not set, TALENTDATA_CLIENT_ID applies.
 ///
 /// @param config the settings to change
-/// @param client_id UTF-8 text, ended by a NUL
-/// Ownership: lends both; the text is copied.
+/// @param client_id NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
-/// checked by talentdata_client_new.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// checks the value itself.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_client_id(
     config: Option<&mut Config>,
@@ -105,14 +110,15 @@ pub extern "C" fn talentdata_config_set_client_id(
     })
 }
 
-/// The same for text of `length` bytes that no NUL ends: the client's identifier; else TALENTDATA_CLIENT_ID.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
 /// @param client_id UTF-8 text
 /// @param length its length in bytes
-/// Ownership: lends both; the text is copied.
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: as talentdata_config_set_client_id.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_client_id_n(
     config: Option<&mut Config>,
@@ -127,14 +133,16 @@ pub extern "C" fn talentdata_config_set_client_id_n(
     })
 }
 
-/// The client's secret; else TALENTDATA_CLIENT_SECRET. The library wipes its copies; the caller's stays.
+/// Sets the client's secret. If it is not set, TALENTDATA_CLIENT_SECRET applies. No error and no log
+/// message holds it, but copies of it stay in the memory of the process, also after the client is freed.
 ///
 /// @param config the settings to change
-/// @param client_secret UTF-8 text, ended by a NUL
-/// Ownership: lends both; the text is copied.
+/// @param client_secret NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
-/// checked by talentdata_client_new.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// checks the value itself.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_client_secret(
     config: Option<&mut Config>,
@@ -148,14 +156,15 @@ pub extern "C" fn talentdata_config_set_client_secret(
     })
 }
 
-/// The same for text of `length` bytes that no NUL ends: the client's secret; else TALENTDATA_CLIENT_SECRET. The library wipes its copies; the caller's stays.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
 /// @param client_secret UTF-8 text
 /// @param length its length in bytes
-/// Ownership: lends both; the text is copied.
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: as talentdata_config_set_client_secret.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_client_secret_n(
     config: Option<&mut Config>,
@@ -170,14 +179,16 @@ pub extern "C" fn talentdata_config_set_client_secret_n(
     })
 }
 
-/// The section of the profile file to read; it must exist. Else the section default where there is a file.
+/// Selects the section of the profile file to read, which must exist. If it is not set, the section
+/// "default" applies, where there is one.
 ///
 /// @param config the settings to change
-/// @param profile UTF-8 text, ended by a NUL
-/// Ownership: lends both; the text is copied.
+/// @param profile NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; the value itself is
-/// checked by talentdata_client_new.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// checks the value itself.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_profile(
     config: Option<&mut Config>,
@@ -191,14 +202,15 @@ pub extern "C" fn talentdata_config_set_profile(
     })
 }
 
-/// The same for text of `length` bytes that no NUL ends: the section of the profile file to read; it must exist. Else the section default where there is a file.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
 /// @param profile UTF-8 text
 /// @param length its length in bytes
-/// Ownership: lends both; the text is copied.
+/// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: as talentdata_config_set_profile.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_profile_n(
     config: Option<&mut Config>,

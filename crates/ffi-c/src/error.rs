@@ -5,7 +5,7 @@ use crate::text::Text;
 use std::mem::MaybeUninit;
 use talentdata_core::{Error as CoreError, ErrorKind};
 
-/// What went wrong. Freed by talentdata_error_free. It holds no secret, no token and no query string.
+/// What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
 pub struct Error {
     inner: CoreError,
     report: String,
@@ -28,10 +28,10 @@ impl Error {
     }
 }
 
-/// What is said of an error that is NULL.
-const NONE: &str = "error: it is NULL";
+/// The message of an error that is NULL.
+const NONE: &str = "error: must not be NULL";
 
-/// What sort of failure it is, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
+/// The kind of failure, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -39,25 +39,25 @@ pub extern "C" fn talentdata_error_code(error: Option<&Error>) -> ErrorKind {
     error.map_or(ErrorKind::InvalidArgument, |error| error.inner.kind())
 }
 
-/// One line for people, with all that is known of the failure.
+/// One line for people, with everything known about the failure.
 ///
-/// Ownership: the text is lent until the error is freed; of an error that is NULL it is constant.
+/// Ownership: the text is valid until the error is freed; for NULL it is a constant.
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_message(error: Option<&Error>) -> Text {
     Text::of(error.map_or(NONE, |error| &error.report))
 }
 
-/// The operation of the service that failed, such as listContacts; absent when none did.
+/// The operation of the service that failed, such as listContacts; absent when the failure is not one of the service.
 ///
-/// Ownership: the text is constant.
+/// Ownership: the text is a constant.
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_operation(error: Option<&Error>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.operation()))
 }
 
-/// The HTTP status, 100 to 599; 0 when the service did not answer or `error` is NULL.
+/// The HTTP status, 100 to 599; 0 when there was no response or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -85,7 +85,7 @@ pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 
     })
 }
 
-/// The offset of the page that failed, in records; -1 when no page did or `error` is NULL.
+/// The offset of the page that failed, in records; -1 when there is none or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -94,18 +94,18 @@ pub extern "C" fn talentdata_error_page_offset(error: Option<&Error>) -> i64 {
     offset.map_or(-1, |offset| i64::try_from(offset).unwrap_or(i64::MAX))
 }
 
-/// The service's own name for the request; absent when it sent none.
+/// The service's identifier of the request; absent when it sent none.
 ///
-/// Ownership: the text is lent until the error is freed.
+/// Ownership: the text is valid until the error is freed.
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_request_id(error: Option<&Error>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.request_id()))
 }
 
-/// The beginning of the service's answer, scrubbed of secrets, at most 512 bytes; absent when there is none.
+/// The beginning of the response body with secrets redacted, at most 512 bytes; absent when there is none.
 ///
-/// Ownership: the text is lent until the error is freed.
+/// Ownership: the text is valid until the error is freed.
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_body(error: Option<&Error>) -> Text {
@@ -124,9 +124,10 @@ pub extern "C" fn talentdata_error_is_retryable(error: Option<&Error>) -> bool {
 ///
 /// @param kind a talentdata_error_kind
 /// @param text_out the name
-/// Ownership: the text is constant.
+/// Ownership: the text is a constant.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for a number that is no kind.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown kind.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_kind_name(
     kind: u32,
@@ -138,16 +139,16 @@ pub extern "C" fn talentdata_error_kind_name(
             .into_iter()
             .find(|known| known.number() == kind);
         let found = found.ok_or_else(|| {
-            crate::boundary::invalid("kind", format_args!("{kind} is no error kind"))
+            crate::boundary::invalid("kind", format_args!("{kind} is not an error kind"))
         })?;
         out.write(Text::of(found.name()));
         Ok(())
     })
 }
 
-/// Frees an error; nothing happens when it is NULL.
+/// Frees an error; does nothing when it is NULL.
 ///
-/// Ownership: takes `error`; it and the texts lent by it must not be used any more.
+/// Ownership: `error` and every text read from it must not be used any more.
 /// Threads: any, one at a time per error.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_free(error: Option<Box<Error>>) {

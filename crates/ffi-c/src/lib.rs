@@ -1,7 +1,7 @@
 //! libtalentdata: the client of the talent data service for C and C++.
 //!
-//! Ownership is in the signatures: `&T` lends, `Box<T>` gives, an error is the return value, and an
-//! out slot is written only on success. Every export goes through [`boundary::guard`].
+//! Ownership is in the signatures: `&T` borrows, `Box<T>` transfers, an error is the return value, and
+//! an out slot is written only on success. Every export goes through [`boundary::guard`].
 
 #![deny(unsafe_op_in_unsafe_fn)]
 // No item is reachable from Rust: the exported symbols are the interface.
@@ -12,6 +12,7 @@ compile_error!("a panic must become an error: build libtalentdata with panic = \
 
 mod arrow;
 mod boundary;
+mod calls;
 mod client;
 mod config;
 mod descriptor;

@@ -5,12 +5,13 @@ use crate::config::Config;
 use crate::error::Error;
 use std::time::Duration;
 
-/// For a connection to be made, in milliseconds; 5000 by default.
+/// Sets the time limit for connecting, in milliseconds; 5000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0 and at most a day
+/// @param milliseconds the limit, more than 0 and at most one day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_connect_timeout_ms(
     config: Option<&mut Config>,
@@ -24,12 +25,13 @@ pub extern "C" fn talentdata_config_set_connect_timeout_ms(
     })
 }
 
-/// Between two pieces of an answer, in milliseconds; 20000 by default.
+/// Sets the time limit for a pause within a response, in milliseconds; 20000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0 and at most a day
+/// @param milliseconds the limit, more than 0 and at most one day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_idle_timeout_ms(
     config: Option<&mut Config>,
@@ -43,12 +45,13 @@ pub extern "C" fn talentdata_config_set_idle_timeout_ms(
     })
 }
 
-/// For one attempt, from sending to the last byte, in milliseconds; 60000 by default.
+/// Sets the time limit for one attempt, from sending to the last byte, in milliseconds; 60000 by default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0 and at most a day
+/// @param milliseconds the limit, more than 0 and at most one day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_attempt_timeout_ms(
     config: Option<&mut Config>,
@@ -62,12 +65,14 @@ pub extern "C" fn talentdata_config_set_attempt_timeout_ms(
     })
 }
 
-/// For a whole call: waiting for the budget, attempts and back-off together, in milliseconds; 300000 by default.
+/// Sets the time limit for a whole call, with all its attempts and waits, in milliseconds; 300000 by
+/// default.
 ///
 /// @param config the settings to change
-/// @param milliseconds the deadline, above 0 and at most a day
+/// @param milliseconds the limit, more than 0 and at most one day
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_operation_timeout_ms(
     config: Option<&mut Config>,
@@ -81,12 +86,13 @@ pub extern "C" fn talentdata_config_set_operation_timeout_ms(
     })
 }
 
-/// How often a request is sent at most, 1 to 20; 4 by default.
+/// Sets how many times a request is sent at most, 1 to 20; 4 by default.
 ///
 /// @param config the settings to change
 /// @param attempts the number of times
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_max_attempts(
     config: Option<&mut Config>,
@@ -98,13 +104,14 @@ pub extern "C" fn talentdata_config_set_max_attempts(
     })
 }
 
-/// The longest wait that the service may ask for before a call fails with RATE_LIMITED instead, in
-/// milliseconds; 60000 by default.
+/// Sets the longest wait that the service may ask for, in milliseconds; 60000 by default. If it asks
+/// for more, the call fails with RATE_LIMITED.
 ///
 /// @param config the settings to change
 /// @param milliseconds the longest wait
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_max_wait_ms(
     config: Option<&mut Config>,
@@ -117,12 +124,14 @@ pub extern "C" fn talentdata_config_set_max_wait_ms(
     })
 }
 
-/// The part of the company's budget of requests that a client may use, from 0.025 (one request a second) up to 1; 1 by default.
+/// Sets the share of the company's request budget that a client may use, from 0.025 (one request per
+/// second) to 1; 1 by default.
 ///
 /// @param config the settings to change
-/// @param share the part
+/// @param share the share
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_budget_share(
     config: Option<&mut Config>,
@@ -134,13 +143,14 @@ pub extern "C" fn talentdata_config_set_budget_share(
     })
 }
 
-/// Whether a client keeps to 40 requests per second (section 8), true by default. Without, requests go as
-/// fast as they are answered, for a service that counts none; the documented client rule is kept.
+/// Sets whether a client keeps to 40 requests per second; true by default. Otherwise it sends requests
+/// as fast as they are answered, which is meant for a service without a rate limit.
 ///
 /// @param config the settings to change
-/// @param paced false for a service that counts no requests
+/// @param paced false for a service without a rate limit
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_paced(
     config: Option<&mut Config>,

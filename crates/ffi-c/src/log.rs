@@ -1,26 +1,27 @@
-//! What clients report while they work, handed to a callback of the application.
+//! What clients log, passed to a callback of the application.
 
-use crate::boundary::{UserData, guard, invalid, lent};
+use crate::boundary::{ReleaseCallback, UserData, guard, invalid, lent};
 use crate::config::Config;
 use crate::error::Error;
 use crate::text::Text;
 use std::ffi::c_void;
 use std::fmt::Write;
+use std::sync::Arc;
 use talentdata_core::Result;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
-/// How much a client reports; each level holds those above.
+/// How much a client logs; each level includes those above it.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum LogLevel {
-    /// What went wrong and is not repaired.
+    /// Failures.
     Error = 1,
-    /// What went wrong and is repaired.
+    /// Failures that the client recovers from.
     Warn = 2,
-    /// What a user wants to know.
+    /// Events of interest to a user.
     Info = 3,
     /// Every call, its waits and its retries.
     Debug = 4,
@@ -38,8 +39,8 @@ impl LogLevel {
     ];
 }
 
-/// Is told a message: its level (a talentdata_log_level), its UTF-8 text, which is valid during the
-/// call only, and the pointer given to talentdata_config_set_log.
+/// Receives a message: its level (a talentdata_log_level), its text, which is valid only during the
+/// call, and the pointer given to talentdata_config_set_log.
 pub type LogCallback = Option<extern "C" fn(level: u32, message: Text, user_data: *mut c_void)>;
 
 /// Where the messages of a client go.
@@ -47,60 +48,69 @@ pub type LogCallback = Option<extern "C" fn(level: u32, message: Text, user_data
 pub(crate) struct Sink {
     most: Level,
     callback: extern "C" fn(u32, Text, *mut c_void),
-    user_data: UserData,
+    /// Shared by every thread that may still call back; the last one to end releases it.
+    user_data: Arc<UserData>,
 }
 
-/// Where clients report what they do; by default they are silent.
+/// Sends what clients log to a callback. Without it clients log nothing.
 ///
-/// The callback runs on threads of the library, several at once; it must be quick, must not end its
-/// thread or jump out of it (longjmp, pthread_exit, a C++ exception), and a blocking call that it
-/// makes fails with INVALID_ARGUMENT. It may free the client. No message holds a secret or a token.
+/// The callback runs on the library's threads, on several at once. It must return quickly and must
+/// not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
+/// INVALID_ARGUMENT; talentdata_client_close and talentdata_scan_cancel are allowed. No message holds
+/// a secret or a token.
+///
+/// `release` is called exactly once, with `user_data`, when no callback is running and none will run
+/// again: after the settings, every client made from them, and all their scans and Arrow streams are
+/// freed and the threads behind them have ended, or when this function is called again for the same
+/// settings and nothing uses the former callback any more. That is usually within the last free, but
+/// it can be later and on a thread of the library, for instance when a callback is still running. It
+/// is not called if the process exits first, nor, for a client made before a fork, in the child.
 ///
 /// @param config the settings to change
-/// @param level the talentdata_log_level up to which messages are wanted
-/// @param callback what is called for each
-/// @param user_data handed to the callback as it is; may be NULL
-/// Ownership: `user_data` is lent until the last client made from these settings, and all its
-/// scans, are freed.
+/// @param level the most detailed talentdata_log_level wanted
+/// @param callback what is called for each message
+/// @param user_data passed to both callbacks as it is; may be NULL
+/// @param release what releases `user_data`; may be NULL. It must not call the library.
+/// Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
+/// caller's, and `release` is not called.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, or a level that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown level.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_log(
     config: Option<&mut Config>,
     level: u32,
     callback: LogCallback,
     user_data: *mut c_void,
+    release: ReleaseCallback,
 ) -> Option<Box<Error>> {
     guard(|| {
         let config = lent(config, "config")?;
-        config.sink = Some(Sink::new(
-            level,
-            lent(callback, "callback")?,
-            UserData(user_data),
-        )?);
+        let (callback, most) = (lent(callback, "callback")?, most(level)?);
+        config.sink = Some(Sink {
+            most,
+            callback,
+            // Only now, when nothing can fail any more, is there something to release.
+            user_data: Arc::new(UserData {
+                pointer: user_data,
+                release,
+            }),
+        });
         Ok(())
     })
 }
 
-impl Sink {
-    fn new(
-        level: u32,
-        callback: extern "C" fn(u32, Text, *mut c_void),
-        user_data: UserData,
-    ) -> Result<Self> {
-        let found = LogLevel::ALL
-            .into_iter()
-            .find(|(known, _)| *known as u32 == level);
-        let (_, most) =
-            found.ok_or_else(|| invalid("level", format_args!("{level} is no log level")))?;
-        Ok(Sink {
-            most,
-            callback,
-            user_data,
-        })
-    }
+/// The level of a number.
+fn most(number: u32) -> Result<Level> {
+    let mut all = LogLevel::ALL.into_iter();
+    let found = all.find(|(known, _)| *known as u32 == number);
+    found
+        .map(|(_, level)| level)
+        .ok_or_else(|| invalid("level", format_args!("{number} is not a log level")))
+}
 
-    /// Sends what this thread reports to the sink, until the thread ends.
+impl Sink {
+    /// Sends what this thread logs to the sink until the thread ends, which drops its share of the sink.
     pub(crate) fn attach(&self) {
         let guard = tracing::dispatcher::set_default(&Dispatch::new(self.clone()));
         std::mem::forget(guard);
@@ -126,7 +136,7 @@ impl Subscriber for Sink {
             .into_iter()
             .find(|(_, level)| level == event.metadata().level());
         let level = level.map_or(LogLevel::Error, |(level, _)| level);
-        (self.callback)(level as u32, Text::of(&text), self.user_data.0);
+        (self.callback)(level as u32, Text::of(&text), self.user_data.pointer);
     }
 
     // No span is enabled: messages stand for themselves.

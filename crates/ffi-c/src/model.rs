@@ -14,7 +14,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     })
 }
 
-/// Each value by its name, as a handle that can be lent.
+/// Each value by its name, as a handle that C can borrow.
 pub(crate) fn named<T: Clone, H>(
     map: &std::collections::BTreeMap<String, T>,
     handle: impl Fn(T) -> Result<H>,
@@ -25,7 +25,7 @@ pub(crate) fn named<T: Clone, H>(
         .collect()
 }
 
-/// Each value as a handle, or as JSON text, that can be lent.
+/// Each value as a handle, or as JSON text, that C can borrow.
 pub(crate) fn each<T, H>(values: &[T], handle: impl Fn(&T) -> Result<H>) -> Result<Vec<H>> {
     values.iter().map(handle).collect()
 }
@@ -34,7 +34,10 @@ pub(crate) fn each<T, H>(values: &[T], handle: impl Fn(&T) -> Result<H>) -> Resu
 pub(crate) fn at<T>(items: &[T], index: usize) -> Result<&T> {
     items.get(index).ok_or_else(|| {
         let count = items.len();
-        invalid("index", format_args!("{index} is not below {count}"))
+        invalid(
+            "index",
+            format_args!("{index} is out of range for {count} items"),
+        )
     })
 }
 

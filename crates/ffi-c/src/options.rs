@@ -6,29 +6,34 @@ use std::mem::MaybeUninit;
 use talentdata_core::ScanOptions as CoreOptions;
 use talentdata_core::scan::Consistency as CoreConsistency;
 
-/// How a scan deals with a list that changes while it is read (section 8 of the service document).
+/// How a scan handles a list that changes while it is read.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Consistency {
-    /// Every record that is in the list during the whole scan is delivered exactly once, given a
+    /// Every record present throughout the scan is delivered exactly once, provided the list has a
     /// stable order; the receipt says whether that is proven.
     Complete = 1,
-    /// Pages follow each other; nothing is checked.
+    /// Pages are read one after the other; nothing is checked.
     Fast = 2,
+    /// The list as it was at one instant: it is read completely, at least twice and at most five times,
+    /// until two passes in a row agree. Only then are the records delivered; until then they are in a
+    /// temporary file.
+    Snapshot = 3,
 }
 
-/// What a scan is asked to do. Freed by talentdata_scan_options_free.
+/// Options of a scan. Freed with talentdata_scan_options_free.
 #[derive(Default)]
 pub struct ScanOptions {
     pub(crate) inner: CoreOptions,
 }
 
-/// Makes options in which nothing is set: complete, pages as large as the service grants.
+/// Creates options with the defaults: complete, pages as large as the service allows.
 ///
 /// @param options_out the options
-/// Ownership: gives `*options_out`; free it by talentdata_scan_options_free.
+/// Ownership: the caller frees `*options_out` with talentdata_scan_options_free.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_new(
     options_out: Option<&mut MaybeUninit<Box<ScanOptions>>>,
@@ -39,21 +44,22 @@ pub extern "C" fn talentdata_scan_options_new(
     })
 }
 
-/// Frees options; nothing happens when they are NULL. Scans made with them go on.
+/// Frees options; does nothing when they are NULL. Scans made with them keep working.
 ///
-/// Ownership: takes `options`.
+/// Ownership: `options` must not be used any more.
 /// Threads: one at a time per options.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_free(options: Option<Box<ScanOptions>>) {
     guard_or((), || drop(options));
 }
 
-/// How the scan deals with a list that changes while it is read.
+/// Sets how the scan handles a list that changes while it is read.
 ///
 /// @param options the options to change
 /// @param consistency a talentdata_consistency
 /// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL or another number.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown consistency.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_set_consistency(
     options: Option<&mut ScanOptions>,
@@ -64,18 +70,26 @@ pub extern "C" fn talentdata_scan_options_set_consistency(
         options.inner.consistency = match consistency {
             number if number == Consistency::Complete as u32 => CoreConsistency::Complete,
             number if number == Consistency::Fast as u32 => CoreConsistency::Fast,
-            other => return Err(invalid("consistency", format_args!("{other} is none"))),
+            number if number == Consistency::Snapshot as u32 => CoreConsistency::Snapshot,
+            other => {
+                return Err(invalid(
+                    "consistency",
+                    format_args!("{other} is not a known consistency"),
+                ));
+            }
         };
         Ok(())
     })
 }
 
-/// How many records a page is asked to hold; the most that the service grants by default.
+/// Sets how many records to request per page; by default as many as the service allows.
 ///
 /// @param options the options to change
-/// @param records the page size in records, from 1 to the list's maximum (100 in the service document); more fails with the first record
+/// @param records the page size in records, from 1 to the list's maximum (100). A larger size makes
+/// the first talentdata_scan_next fail.
 /// Threads: one at a time per options.
 /// Errors: INVALID_ARGUMENT for NULL or 0.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_set_page_size(
     options: Option<&mut ScanOptions>,
@@ -84,7 +98,7 @@ pub extern "C" fn talentdata_scan_options_set_page_size(
     guard(|| {
         let options = lent(options, "options")?;
         if records == 0 {
-            return Err(invalid("records", "a page of 0 records is not possible"));
+            return Err(invalid("records", "must be at least 1 (got 0)"));
         }
         options.inner.page_size = Some(records);
         Ok(())

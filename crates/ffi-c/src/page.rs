@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use talentdata_core::types::Resource;
 use talentdata_core::{Page as CorePage, Result};
 
-/// One page of a list. Freed by talentdata_page_free.
+/// One page of a list. Freed with talentdata_page_free.
 pub struct Page {
     records: Vec<Record>,
     pagination: Pagination,
@@ -24,13 +24,13 @@ impl Page {
     }
 }
 
-/// How many records the page holds.
+/// The number of records on the page.
 ///
 /// @param page the page
 /// @param count_out the number of records
-/// Ownership: lends `page`.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_page_count(
     page: Option<&Page>,
@@ -44,11 +44,12 @@ pub extern "C" fn talentdata_page_count(
 /// A record of the page.
 ///
 /// @param page the page
-/// @param index which, from 0
+/// @param index from 0
 /// @param record_out the record
-/// Ownership: lends `*record_out` until the page is freed; do not free it.
+/// Ownership: `*record_out` is valid until the page is freed; it must not be freed by itself.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_page_record<'a>(
     page: Option<&'a Page>,
@@ -58,7 +59,10 @@ pub extern "C" fn talentdata_page_record<'a>(
     get((page, "page"), (record_out, "record_out"), |page| {
         page.records.get(index).ok_or_else(|| {
             let count = page.records.len();
-            invalid("index", format_args!("{index} is not below {count}"))
+            invalid(
+                "index",
+                format_args!("{index} is out of range for {count} items"),
+            )
         })
     })
 }
@@ -67,9 +71,10 @@ pub extern "C" fn talentdata_page_record<'a>(
 ///
 /// @param page the page
 /// @param pagination_out the metadata
-/// Ownership: lends `*pagination_out` until the page is freed.
+/// Ownership: `*pagination_out` is valid until the page is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_page_pagination<'a>(
     page: Option<&'a Page>,
@@ -80,9 +85,9 @@ pub extern "C" fn talentdata_page_pagination<'a>(
     })
 }
 
-/// Frees a page; nothing happens when it is NULL.
+/// Frees a page; does nothing when it is NULL.
 ///
-/// Ownership: takes `page`, and with it the records and texts that it lent.
+/// Ownership: `page` and everything read from it must not be used any more.
 /// Threads: one at a time per page.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_page_free(page: Option<Box<Page>>) {

@@ -4,24 +4,40 @@ use crate::boundary::{get, guard_or};
 use crate::error::Error;
 use crate::text::Text;
 use std::mem::MaybeUninit;
-use talentdata_core::scan::{Completeness as CoreCompleteness, Receipt as CoreReceipt};
+use talentdata_core::scan::{
+    Basis as CoreBasis, Completeness as CoreCompleteness, Receipt as CoreReceipt,
+};
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
-/// Whether every record that was in the list all the time has been delivered.
+/// Whether every record present throughout the scan was delivered.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Completeness {
-    /// The scan has not come to its end.
+    /// The scan has not ended, or not all of its records were taken.
     Unfinished = 1,
-    /// All pages join.
+    /// It was, given what the receipt's basis says.
     Proven = 2,
-    /// The end was reached, but there are doubts; the receipt's JSON names them.
+    /// The end was reached, but there are doubts; the receipt's JSON lists them.
     NotProven = 3,
-    /// The scan was asked not to check.
+    /// Checking was turned off.
     NotChecked = 4,
 }
 
-/// What a scan has done, at the moment it was asked. Freed by talentdata_receipt_free.
+/// What a proof of completeness rests on.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Basis {
+    /// Completeness is not proven.
+    None = 0,
+    /// The total never changed during the scan, and exactly that many records were delivered.
+    Counted = 1,
+    /// The list changed during the scan; every page joined the one before it, and the order held.
+    Joined = 2,
+    /// Two passes over the list, one after the other, read the same records with the same contents.
+    Twice = 3,
+}
+
+/// What a scan has done, at the time of the request. Freed with talentdata_receipt_free.
 pub struct Receipt {
     inner: CoreReceipt,
     json: String,
@@ -45,6 +61,7 @@ impl Receipt {
 /// @param completeness_out a talentdata_completeness
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_completeness(
     receipt: Option<&Receipt>,
@@ -64,12 +81,56 @@ pub extern "C" fn talentdata_receipt_completeness(
     )
 }
 
-/// How many records were delivered.
+/// What the proof of completeness rests on.
+///
+/// @param receipt the receipt
+/// @param basis_out a talentdata_basis
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_receipt_basis(
+    receipt: Option<&Receipt>,
+    basis_out: Option<&mut MaybeUninit<Basis>>,
+) -> Option<Box<Error>> {
+    get((receipt, "receipt"), (basis_out, "basis_out"), |receipt| {
+        Ok(match receipt.inner.basis {
+            None => Basis::None,
+            Some(CoreBasis::Counted) => Basis::Counted,
+            Some(CoreBasis::Joined) => Basis::Joined,
+            Some(CoreBasis::Twice) => Basis::Twice,
+        })
+    })
+}
+
+/// When the list was as delivered: the instant between the two passes of a snapshot that agree, by the
+/// clock of this machine.
+///
+/// @param receipt the receipt
+/// @param instant_out a time in UTC as in RFC 3339; its data is NULL unless the basis is TWICE
+/// Ownership: `*instant_out` is lent until the receipt is freed.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_receipt_snapshot_at(
+    receipt: Option<&Receipt>,
+    instant_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get(
+        (receipt, "receipt"),
+        (instant_out, "instant_out"),
+        |receipt| Ok(Text::of_option(receipt.inner.snapshot_at.as_deref())),
+    )
+}
+
+/// The number of records handed out.
 ///
 /// @param receipt the receipt
 /// @param records_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_records(
     receipt: Option<&Receipt>,
@@ -82,12 +143,13 @@ pub extern "C" fn talentdata_receipt_records(
     )
 }
 
-/// How many pages were joined.
+/// The number of pages read.
 ///
 /// @param receipt the receipt
 /// @param pages_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_pages(
     receipt: Option<&Receipt>,
@@ -98,12 +160,13 @@ pub extern "C" fn talentdata_receipt_pages(
     })
 }
 
-/// How many page requests were sent, retries included.
+/// The number of page requests sent, including retries.
 ///
 /// @param receipt the receipt
 /// @param requests_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_requests(
     receipt: Option<&Receipt>,
@@ -116,12 +179,13 @@ pub extern "C" fn talentdata_receipt_requests(
     )
 }
 
-/// How many answers had status 429.
+/// The number of responses with status 429.
 ///
 /// @param receipt the receipt
 /// @param rate_limited_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_rate_limited(
     receipt: Option<&Receipt>,
@@ -134,12 +198,13 @@ pub extern "C" fn talentdata_receipt_rate_limited(
     )
 }
 
-/// How long it took from the first request to the end, in seconds.
+/// The time from the first request to the end, in seconds.
 ///
 /// @param receipt the receipt
 /// @param seconds_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_seconds(
     receipt: Option<&Receipt>,
@@ -156,9 +221,10 @@ pub extern "C" fn talentdata_receipt_seconds(
 ///
 /// @param receipt the receipt
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the receipt is freed.
+/// Ownership: `*json_out` is valid until the receipt is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_json(
     receipt: Option<&Receipt>,
@@ -169,9 +235,9 @@ pub extern "C" fn talentdata_receipt_json(
     })
 }
 
-/// Frees a receipt; nothing happens when it is NULL.
+/// Frees a receipt; does nothing when it is NULL.
 ///
-/// Ownership: takes `receipt`, and with it the texts that it lent.
+/// Ownership: `receipt` and everything read from it must not be used any more.
 /// Threads: one at a time per receipt.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_receipt_free(receipt: Option<Box<Receipt>>) {

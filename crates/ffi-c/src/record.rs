@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 use talentdata_core::types::Resource as List;
 use talentdata_core::{Error as CoreError, ErrorKind, RawRecord, Result, decoded};
 
-/// A record of a list, as the service sent it; immutable. A record given to the caller is freed by
-/// talentdata_record_free; one lent by a page is not.
+/// A record of a list, exactly as the service sent it; read-only. A record of a scan is freed
+/// with talentdata_record_free; a record of a page belongs to the page.
 pub struct Record {
     pub(crate) raw: RawRecord,
     pub(crate) resource: List,
@@ -35,7 +35,7 @@ impl Record {
         let (own, names) = (self.resource, names.join(", "));
         Err(invalid(
             "record",
-            format_args!("it is of the list {own}, not of {names}"),
+            format_args!("belongs to the list {own}, not to {names}"),
         ))
     }
 
@@ -43,21 +43,21 @@ impl Record {
     pub(crate) fn text(&self, lists: &[List], name: &str, required: bool) -> Result<Text> {
         let raw = self.of(lists)?;
         match raw.text_field(name)? {
-            Some(text) => Ok(Text::of(self.kept.keep(text))),
+            Some(text) => Ok(self.kept.keep(text)),
             None if required => Err(raw.missing_field(name)),
             None => Ok(Text::ABSENT),
         }
     }
 
     fn find_text(&self, pointer: &str) -> Result<Text> {
-        let Some(found) = self.raw.pointer(pointer).filter(|raw| *raw != "null") else {
+        let Some(found) = self.raw.pointer(pointer)?.filter(|raw| *raw != "null") else {
             return Ok(Text::ABSENT);
         };
         let text = decoded(found).ok_or_else(|| {
             let message = format!("the value at {pointer:?} is not a string");
             CoreError::new(ErrorKind::Schema, message)
         })?;
-        Ok(Text::of(self.kept.keep(text)))
+        Ok(self.kept.keep(text))
     }
 }
 
@@ -65,9 +65,10 @@ impl Record {
 ///
 /// @param record the record
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the record is freed.
+/// Ownership: `*json_out` is valid until the record is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_json(
     record: Option<&Record>,
@@ -78,12 +79,13 @@ pub extern "C" fn talentdata_record_json(
     })
 }
 
-/// The list that the record is of, a talentdata_resource.
+/// The list that the record belongs to, a talentdata_resource.
 ///
 /// @param record the record
 /// @param resource_out the number of the list
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_resource(
     record: Option<&Record>,
@@ -102,14 +104,16 @@ pub extern "C" fn talentdata_record_resource(
     )
 }
 
-/// The JSON of one value, by JSON pointer (RFC 6901) such as /address/city.
+/// The JSON of the value at a JSON pointer (RFC 6901) such as /address/city.
 ///
 /// @param record the record
-/// @param pointer UTF-8 text, ended by a NUL
+/// @param pointer NUL-terminated UTF-8 text
 /// @param json_out the value's JSON text; absent when there is no such value
-/// Ownership: lends the inputs; `*json_out` is lent until the record is freed.
+/// Ownership: `*json_out` is valid until the record is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or text that is not a JSON pointer (it has to
+/// be empty or start with a slash).
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_find(
     record: Option<&Record>,
@@ -118,11 +122,11 @@ pub extern "C" fn talentdata_record_find(
 ) -> Option<Box<Error>> {
     get((record, "record"), (json_out, "json_out"), |record| {
         let pointer = terminated(&pointer, "pointer")?;
-        Ok(Text::of_option(record.raw.pointer(pointer)))
+        Ok(Text::of_option(record.raw.pointer(pointer)?))
     })
 }
 
-/// The same for a pointer of `length` bytes that no NUL ends.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param record the record
 /// @param pointer UTF-8 text
@@ -131,6 +135,7 @@ pub extern "C" fn talentdata_record_find(
 /// Ownership: as talentdata_record_find.
 /// Threads: any.
 /// Errors: as talentdata_record_find.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_find_n(
     record: Option<&Record>,
@@ -140,18 +145,19 @@ pub extern "C" fn talentdata_record_find_n(
 ) -> Option<Box<Error>> {
     get((record, "record"), (json_out, "json_out"), |record| {
         let pointer = text(&pointer, length, "pointer")?;
-        Ok(Text::of_option(record.raw.pointer(pointer)))
+        Ok(Text::of_option(record.raw.pointer(pointer)?))
     })
 }
 
-/// The text of one string, its escapes resolved, by JSON pointer.
+/// The text of the string at a JSON pointer, its escapes resolved.
 ///
 /// @param record the record
-/// @param pointer UTF-8 text, ended by a NUL
-/// @param text_out the string's text; absent when there is no such value, or it is null
-/// Ownership: lends the inputs; `*text_out` is lent until the record is freed.
+/// @param pointer NUL-terminated UTF-8 text
+/// @param text_out the string's text; absent when there is no such value or it is null
+/// Ownership: `*text_out` is valid until the record is freed.
 /// Threads: any.
-/// Errors: SCHEMA when the value is no string; INVALID_ARGUMENT as talentdata_record_find.
+/// Errors: SCHEMA when the value is not a string; INVALID_ARGUMENT as talentdata_record_find.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_find_text(
     record: Option<&Record>,
@@ -163,15 +169,16 @@ pub extern "C" fn talentdata_record_find_text(
     })
 }
 
-/// The same for a pointer of `length` bytes that no NUL ends.
+/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param record the record
 /// @param pointer UTF-8 text
 /// @param length its length in bytes
-/// @param text_out the string's text; absent when there is no such value, or it is null
+/// @param text_out the string's text; absent when there is no such value or it is null
 /// Ownership: as talentdata_record_find_text.
 /// Threads: any.
 /// Errors: as talentdata_record_find_text.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_find_text_n(
     record: Option<&Record>,
@@ -184,9 +191,9 @@ pub extern "C" fn talentdata_record_find_text_n(
     })
 }
 
-/// Frees a record; nothing happens when it is NULL. Not for records lent by a page.
+/// Frees a record; does nothing when it is NULL. Not for a record of a page.
 ///
-/// Ownership: takes `record`, and with it the texts that it lent.
+/// Ownership: `record` and everything read from it must not be used any more.
 /// Threads: one at a time per record.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_free(record: Option<Box<Record>>) {

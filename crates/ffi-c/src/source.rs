@@ -1,6 +1,6 @@
 //! What a scan handle reads from; shared with a call of another thread that outlives the handle.
 
-use crate::arrow::Shared;
+use crate::arrow::{Batches, Shared};
 use crate::boundary::invalid;
 use crate::descriptor::Doorbell;
 use crate::record::Record;
@@ -57,7 +57,7 @@ impl Source {
         free(&self.reader)
     }
 
-    /// What the end of the handle means: nobody takes records any more, but a stream may.
+    /// Called when the handle is freed: only a stream may still take records.
     pub(crate) fn leave(&self) {
         let streamed = |reader: &Reader| matches!(reader.records, Records::InBatches(_));
         if !self.lock().is_ok_and(|reader| streamed(&reader)) {
@@ -114,7 +114,7 @@ impl Reader {
 
     pub(crate) fn receipt(&self) -> Result<Receipt> {
         match &self.records {
-            Records::OneByOne(scan) => Ok(scan.receipt()),
+            Records::OneByOne(scan) => Ok(scan.receipt().without(self.current.len())),
             Records::InBatches(batches) => Ok(free(batches)?.receipt()),
             Records::Nowhere => Err(ended()),
         }
@@ -127,13 +127,13 @@ impl Reader {
         if self.begun {
             return Err(invalid(
                 "scan",
-                "a record was taken of it before; begin another",
+                "a record was already taken from it; start another scan",
             ));
         }
         let Records::OneByOne(scan) = std::mem::replace(&mut self.records, Records::Nowhere) else {
             return Err(ended());
         };
-        let batches = Arc::new(Mutex::new(scan.into_batches(rows)?));
+        let batches = Arc::new(Mutex::new(Batches::new(scan.into_batches(rows)?)));
         self.records = Records::InBatches(Arc::clone(&batches));
         Ok(batches)
     }
@@ -141,8 +141,16 @@ impl Reader {
     fn one_by_one(&mut self) -> Result<&mut Scan> {
         match &mut self.records {
             Records::OneByOne(scan) => Ok(scan),
-            _ => Err(invalid("scan", "its records leave through an Arrow stream")),
+            _ => Err(invalid(
+                "scan",
+                "its records are read through an Arrow stream",
+            )),
         }
+    }
+
+    /// From now on every call fails.
+    pub(crate) fn fail(&mut self) {
+        self.failed = true;
     }
 
     /// The next record of the page at hand.
@@ -168,7 +176,7 @@ impl Reader {
             }
             Ok(None) => Ok(None),
             Err(error) => {
-                self.failed = true;
+                self.fail();
                 Err(error)
             }
         }
@@ -178,12 +186,15 @@ impl Reader {
 /// The lock, unless another thread has it.
 fn free<T>(lock: &Mutex<T>) -> Result<MutexGuard<'_, T>> {
     lock.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => invalid("scan", "another thread is in a call with it"),
-        TryLockError::Poisoned(_) => Error::new(ErrorKind::Internal, "the scan ended by a defect"),
+        TryLockError::WouldBlock => invalid("scan", "another thread is using it"),
+        TryLockError::Poisoned(_) => Error::new(
+            ErrorKind::Internal,
+            "the scan ended because of a bug in libtalentdata; please report it",
+        ),
     })
 }
 
-fn ended() -> Error {
-    let message = "the scan ended with an error before; begin another";
+pub(crate) fn ended() -> Error {
+    let message = "the scan has ended with an error; start another one";
     Error::new(ErrorKind::Closed, message)
 }

@@ -1,17 +1,18 @@
-//! Text that is lent to C, and texts that a handle keeps so that they can be lent.
+//! Text that C borrows, and texts that a handle keeps so that C can borrow them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::c_char;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// UTF-8 text: pointer and length in bytes, not ended by a NUL. It is lent: valid until the handle
-/// that it was asked of is freed. Where a field is absent, `data` is NULL and `length` 0.
+/// Borrowed UTF-8 text: a pointer and a length in bytes, without a terminating NUL. It is valid until
+/// the handle it was read from is freed. Where a field is absent, `data` is NULL and `length` is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
     /// The first byte; NULL where there is no text.
     pub data: *const c_char,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: usize,
 }
 
@@ -21,7 +22,7 @@ impl Text {
         length: 0,
     };
 
-    /// `text` must be owned by the handle that lends it.
+    /// `text` must be owned by the handle that it is read from.
     pub(crate) fn of(text: &str) -> Self {
         Text {
             data: text.as_ptr().cast(),
@@ -34,25 +35,63 @@ impl Text {
     }
 }
 
-/// Texts that were made on request and live as long as their handle; none is kept twice.
+/// Texts that were made on request and live as long as their handle; equal ones are kept once.
+///
+/// An `Arc`, unlike a `Box`, may move within the set while C points at its text.
 #[derive(Default)]
-pub(crate) struct Kept(OnceLock<Box<(Box<str>, Kept)>>);
+pub(crate) struct Kept(Mutex<HashSet<Arc<str>>>);
 
 impl Kept {
-    pub(crate) fn keep<'a>(&'a self, text: Cow<'a, str>) -> &'a str {
-        let text = match text {
-            Cow::Borrowed(text) => return text,
+    /// The text for C: what is borrowed from the handle as it is, anything else kept by the handle.
+    pub(crate) fn keep(&self, text: Cow<'_, str>) -> Text {
+        let made = match text {
+            Cow::Borrowed(text) => return Text::of(text),
             Cow::Owned(text) => text,
         };
-        let mut place = self;
-        loop {
-            let (kept, next) = &**place
-                .0
-                .get_or_init(|| Box::new((text.as_str().into(), Kept::default())));
-            if **kept == *text {
-                return kept;
-            }
-            place = next;
+        // A panic cannot leave the set in a state that matters.
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(made.as_str()) {
+            return Text::of(known);
         }
+        let made: Arc<str> = made.into();
+        let text = Text::of(&made);
+        kept.insert(made);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list that is dropped by recursion needs more than this for far fewer texts.
+    const SMALL_STACK: usize = 128 * 1024;
+
+    /// So many that comparing each with each would take minutes.
+    const TEXTS: usize = 200_000;
+
+    #[test]
+    fn many_texts_are_kept_and_dropped_on_a_small_stack() {
+        let work = || {
+            let kept = Kept::default();
+            let keep = |number: usize| kept.keep(Cow::Owned(format!("text {number}")));
+            let first = keep(0);
+            for number in 1..TEXTS {
+                keep(number);
+            }
+            let again = keep(0);
+            assert_eq!((first.data, first.length), (again.data, again.length));
+        };
+        let thread = std::thread::Builder::new().stack_size(SMALL_STACK);
+        thread.spawn(work).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn borrowed_text_is_not_copied() {
+        let own = "own";
+        assert_eq!(
+            Kept::default().keep(Cow::Borrowed(own)).data,
+            own.as_ptr().cast()
+        );
     }
 }

@@ -66,23 +66,26 @@ impl<'py> Arguments<'py> {
         duration.map(Some)
     }
 
-    /// An argument that holds a number of records by the name of the list.
-    pub(crate) fn sizes(&mut self, name: &'static str) -> PyResult<BTreeMap<String, u64>> {
-        let wanted = "a dict of sizes by list, such as {\"contacts\": 1000}";
-        let mut sizes = BTreeMap::new();
+    /// An argument that holds numbers by name.
+    pub(crate) fn numbers(
+        &mut self,
+        name: &'static str,
+        wanted: &str,
+    ) -> PyResult<Option<BTreeMap<String, u64>>> {
         let Some(given) = self.take::<Bound<'py, PyAny>>(name, wanted)? else {
-            return Ok(sizes);
+            return Ok(None);
         };
         let Ok(mapping) = given.cast::<PyMapping>() else {
             return Err(refusal(self.kind, name, &given, wanted));
         };
+        let mut numbers = BTreeMap::new();
         for item in mapping.items()? {
-            let (list, size) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
-            let list: String = read(self.kind, name, &list, wanted)?;
-            let size = read(self.kind, &format!("{name}[{list:?}]"), &size, WHOLE)?;
-            sizes.insert(list, size);
+            let (key, number) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+            let key: String = read(self.kind, name, &key, wanted)?;
+            let number = read(self.kind, &format!("{name}[{key:?}]"), &number, WHOLE)?;
+            numbers.insert(key, number);
         }
-        Ok(sizes)
+        Ok(Some(numbers))
     }
 
     /// Refuses what was given beside the known arguments.

@@ -1,6 +1,7 @@
 //! Record batches for whoever speaks the Arrow PyCapsule protocol: collected first, or as they come.
 
 use crate::errors::raise;
+use crate::inbox::Use;
 use crate::reading::Reading;
 use crate::runtime::{runtime, wait};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -8,34 +9,23 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use talentdata_core::Client;
 use tokio::runtime::Runtime;
 
 /// The name that the protocol gives the capsule of a stream.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
-/// Batches of rows that were read, in the order of the list.
+/// All rows of a list, in its order.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct Table {
     schema: SchemaRef,
-    batches: Mutex<Vec<RecordBatch>>,
+    rows: Vec<RecordBatch>,
 }
 
-impl Table {
-    pub(crate) fn new(schema: SchemaRef) -> Self {
-        Table {
-            schema,
-            batches: Mutex::default(),
-        }
-    }
-
-    pub(crate) fn push(&self, batch: RecordBatch) {
-        self.batches().push(batch);
-    }
-
-    fn batches(&self) -> MutexGuard<'_, Vec<RecordBatch>> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+impl From<(SchemaRef, Vec<RecordBatch>)> for Table {
+    fn from((schema, rows): (SchemaRef, Vec<RecordBatch>)) -> Self {
+        Table { schema, rows }
     }
 }
 
@@ -49,7 +39,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let batches = self.batches().clone().into_iter().map(Ok);
+        let batches = self.rows.clone().into_iter().map(Ok);
         let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
         capsule(py, Box::new(reader))
     }
@@ -60,12 +50,14 @@ pub(crate) fn stream(
     py: Python<'_>,
     client: Client,
     reading: Arc<Reading>,
+    usage: Use,
     schema: SchemaRef,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let stream = Stream {
         runtime: runtime().map_err(|error| raise(py, &error))?,
         client,
         reading,
+        usage,
         schema,
         ended: false,
     };
@@ -84,6 +76,7 @@ struct Stream {
     runtime: &'static Runtime,
     client: Client,
     reading: Arc<Reading>,
+    usage: Use,
     schema: SchemaRef,
     ended: bool,
 }
@@ -95,8 +88,7 @@ impl Iterator for Stream {
         if self.ended {
             return None;
         }
-        let claimed = self.reading.claim();
-        let batch = claimed.and_then(|()| wait(self.runtime, self.reading.batch(&self.client)));
+        let batch = wait(self.runtime, self.reading.batch(&self.client, self.usage));
         self.ended = !matches!(batch, Ok(Some(_)));
         batch
             .map_err(|error| ArrowError::ExternalError(Box::new(error)))

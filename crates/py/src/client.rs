@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::types::{CategoryName, Resource};
 use talentdata_core::{Client, Config, Error, ErrorKind, Result};
 
@@ -19,9 +19,14 @@ use talentdata_core::{Client, Config, Error, ErrorKind, Result};
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseClient {
     settings: Settings,
+    shared: Arc<Shared>,
+}
+
+/// What a client shares with its scans. It holds no Python object, so that no reference cycle goes through it.
+pub(crate) struct Shared {
     config: Config,
     /// The client whose budget this one spends.
-    origin: Option<Py<BaseClient>>,
+    origin: Option<Arc<Shared>>,
     state: Mutex<State>,
 }
 
@@ -33,6 +38,18 @@ enum State {
 
 impl BaseClient {
     /// The core's client; in a forked child, another one with the same settings.
+    fn core(&self, py: Python<'_>) -> PyResult<Client> {
+        self.shared.core(py)
+    }
+
+    /// What outlives this object where a scan is held.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+}
+
+impl Shared {
+    /// The core's client; in a forked child, another one with the same settings.
     pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
         self.open().map_err(|error| raise(py, &error))
     }
@@ -42,14 +59,14 @@ impl BaseClient {
     fn open(&self) -> Result<Client> {
         let mut state = self.state();
         let State::Open(slot) = &mut *state else {
-            let message = "the client was closed before; make another one";
+            let message = "this client is closed; create a new one";
             return Err(Error::new(ErrorKind::Closed, message));
         };
         if let Some(client) = slot.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
         }
         let client = match &self.origin {
-            Some(origin) => origin.get().open()?.with_config(self.config.clone()),
+            Some(origin) => origin.open()?.with_config(self.config.clone()),
             None => Client::new(self.config.clone()),
         }?;
         *slot = Some(Owned::new(client.clone()));
@@ -82,11 +99,14 @@ impl BaseClient {
         let settings = settings.unwrap_or_default().with(py, &mut given)?;
         given.end(positional)?;
         let config = settings.builder.clone().config();
-        let client = BaseClient {
+        let shared = Shared {
             config: config.map_err(|error| raise(py, &error))?,
-            settings,
-            origin: origin.map(Bound::unbind),
+            origin: origin.map(|origin| origin.get().shared()),
             state: Mutex::new(State::Open(None)),
+        };
+        let client = BaseClient {
+            settings,
+            shared: Arc::new(shared),
         };
         client.core(py)?;
         Ok(client)
@@ -95,23 +115,23 @@ impl BaseClient {
     /// Where the service is.
     #[getter]
     fn base_url(&self) -> String {
-        self.config.base_url().to_string()
+        self.shared.config.base_url().to_string()
     }
 
     /// The client's identifier, when one is set.
     #[getter]
     fn client_id(&self) -> Option<&str> {
-        self.config.client_id()
+        self.shared.config.client_id()
     }
 
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        matches!(*self.state(), State::Closed)
+        matches!(*self.shared.state(), State::Closed)
     }
 
     fn _close(&self) {
-        let open = std::mem::replace(&mut *self.state(), State::Closed);
+        let open = std::mem::replace(&mut *self.shared.state(), State::Closed);
         drop(open);
     }
 
@@ -161,9 +181,7 @@ impl BaseClient {
         run(py, awaited, async move {
             let page = client.resource(resource).page(limit, offset).await?;
             let records = page.records.into_iter();
-            let records: Vec<RawRecord> = records
-                .map(|record| RawRecord(record.into_bytes()))
-                .collect();
+            let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
@@ -249,5 +267,5 @@ pub(crate) fn parse(py: Python<'_>, resource: &str) -> PyResult<Resource> {
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
     let json = serde_json::to_vec(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "an answer is not JSON"))?;
-    Ok(RawRecord(json.into()))
+    Ok(RawRecord::new(json))
 }

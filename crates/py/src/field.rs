@@ -2,10 +2,11 @@
 
 use crate::errors::error;
 use crate::json;
-use crate::record::Record;
+use crate::record::{RawRecord, Record};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 use talentdata_core::ErrorKind;
 use talentdata_core::json::{items, members};
 
@@ -114,6 +115,11 @@ impl Field {
             Some(instance) => slf.get().read(instance.cast::<Record>()?),
         }
     }
+
+    // There is no `__clear__`: the class never changes, and is cleared itself.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.of.as_ref())
+    }
 }
 
 impl Field {
@@ -129,19 +135,18 @@ impl Field {
             }
             Some(value) => match &self.of {
                 None => json::value(py, value),
-                Some(class) => self.modelled(raw, value, class.bind(py)),
+                Some(class) => self.modelled(value, class.bind(py)),
             },
         }
     }
 
     fn modelled<'py>(
         &self,
-        record: &Record,
         value: &[u8],
         class: &Bound<'py, PyType>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = class.py();
-        let model = |piece: &[u8]| class.call1((record.share(piece),));
+        let model = |piece: &[u8]| class.call1((RawRecord::new(piece.to_vec()),));
         match self.kind {
             Kind::Model => model(value),
             Kind::Models => {

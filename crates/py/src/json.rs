@@ -28,14 +28,11 @@ pub(crate) fn value<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, Py
     }
 }
 
-/// An object as a dict. Of a name that comes twice the first counts, here and everywhere.
+/// An object as a dict. Of a name that occurs twice the last counts, here and everywhere.
 pub(crate) fn dict<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (raw, value) in members(json) {
-        let name = name(py, raw)?;
-        if !dict.contains(&name)? {
-            dict.set_item(name, self::value(py, value)?)?;
-        }
+        dict.set_item(name(py, raw)?, self::value(py, value)?)?;
     }
     Ok(dict)
 }
@@ -46,11 +43,6 @@ pub(crate) fn name<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyAn
         Some(name) => Ok(PyString::new(py, &name).into_any()),
         None => by_python(py, &[b"\"", raw, b"\""].concat()),
     }
-}
-
-/// Whether a raw name reads `wanted`.
-pub(crate) fn is_named(raw: &[u8], wanted: &str) -> bool {
-    raw == wanted.as_bytes() || raw.contains(&b'\\') && text(raw).is_some_and(|name| name == wanted)
 }
 
 fn number<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {

@@ -6,12 +6,15 @@ mod arguments;
 mod arrow;
 mod client;
 mod errors;
+mod exit;
 mod field;
+mod inbox;
 mod json;
 mod options;
 mod process;
 mod reading;
 mod record;
+mod records;
 mod runtime;
 mod sandbox;
 mod scan;
@@ -20,7 +23,9 @@ mod verb;
 use pyo3::prelude::*;
 
 /// The native part of the package `talentdata`.
-#[pymodule]
+///
+/// It was never tried without the GIL, so that a free-threaded interpreter turns the GIL on for it.
+#[pymodule(gil_used = true)]
 mod _talentdata {
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
     use std::ffi::OsString;
@@ -35,9 +40,13 @@ mod _talentdata {
     #[pymodule_export]
     use crate::client::BaseClient;
     #[pymodule_export]
+    use crate::exit::end_visits;
+    #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]
     use crate::record::{RawRecord, Record};
+    #[pymodule_export]
+    use crate::records::Records;
     #[pymodule_export]
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]

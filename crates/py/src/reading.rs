@@ -1,11 +1,11 @@
-//! A list being read, by one or several waiters: as records, or as Arrow record batches.
+//! A list being read, for one use: as records, as Arrow record batches, or into a file.
 
+use crate::inbox::{End, Inbox, Use, closed, misuse};
 use crate::process::Owned;
 use crate::record::RawRecord;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::arrow::BatchScan;
 use talentdata_core::export::{Export, Target};
@@ -23,13 +23,13 @@ pub(crate) struct Reading {
     options: ScanOptions,
     /// Held while something is waited for.
     state: tokio::sync::Mutex<State>,
-    /// The records that Python has not yet taken.
-    records: Mutex<VecDeque<RawRecord>>,
-    receipt: Mutex<Receipt>,
+    inbox: Mutex<Inbox>,
     /// Whether it was closed; who waits is told.
     closed: watch::Sender<bool>,
     /// The process that began to read; 0 before.
     process: AtomicU32,
+    /// How many iterators and streams were made.
+    numbers: AtomicU64,
 }
 
 enum State {
@@ -38,35 +38,41 @@ enum State {
     Records(Owned<Scan>),
     Batches(Owned<Box<BatchScan>>),
     Ended,
-    Closed,
 }
 
 impl Reading {
     pub(crate) fn new(resource: Resource, options: ScanOptions) -> Self {
+        let received = Receipt {
+            resource: resource.name().to_owned(),
+            ..Receipt::default()
+        };
         Reading {
             resource,
             options,
             state: tokio::sync::Mutex::new(State::New),
-            records: Mutex::default(),
-            receipt: Mutex::new(Receipt {
-                resource: resource.name().to_owned(),
-                ..Receipt::default()
-            }),
+            inbox: Mutex::new(Inbox::new(received)),
             closed: watch::Sender::new(false),
             process: AtomicU32::new(0),
+            numbers: AtomicU64::new(0),
         }
+    }
+
+    /// A number for another iterator or stream.
+    pub(crate) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Waits until there are records to take; false at the end of the list.
     ///
     /// Whoever stops waiting loses nothing: what came meanwhile is there to be taken.
-    pub(crate) async fn fill(&self, client: &Client) -> Result<bool> {
-        self.until_closed(self.next_records(client)).await
+    pub(crate) async fn fill(&self, client: &Client, usage: Use) -> Result<bool> {
+        self.claim(usage)?;
+        self.until_closed(self.next_records(client, usage)).await
     }
 
-    async fn next_records(&self, client: &Client) -> Result<bool> {
-        let mut state = self.state.lock().await;
-        if !lock(&self.records).is_empty() {
+    async fn next_records(&self, client: &Client, usage: Use) -> Result<bool> {
+        let mut state = self.turn(usage).await?;
+        if !self.inbox().records.is_empty() {
             return Ok(true);
         }
         if matches!(*state, State::New) {
@@ -74,53 +80,95 @@ impl Reading {
         }
         let scan = match &mut *state {
             State::Records(scan) => scan.get_mut().ok_or_else(elsewhere)?,
-            other => return Err(other.refusal()),
+            State::Ended => return Ok(false),
+            _ => return Err(misuse(NOT_RECORDS)),
         };
         let batch = scan.next_batch().await;
-        self.note(scan.receipt());
+        let mut inbox = self.inbox();
+        inbox.received = scan.receipt();
         match batch {
             Some(Ok(batch)) => {
-                let records = batch.records.into_iter();
-                *lock(&self.records) = records
-                    .map(|record| RawRecord(record.into_bytes()))
-                    .collect();
+                inbox.records = batch.records.into_iter().map(RawRecord::from).collect();
                 Ok(true)
             }
             end => {
                 *state = State::Ended;
+                inbox.end = Some(End::of(end.is_none()));
                 end.map_or(Ok(false), |failed| failed.map(|_| false))
             }
         }
     }
 
-    /// The schema of all record batches; waits for the first pages.
-    pub(crate) async fn schema(&self, client: &Client) -> Result<SchemaRef> {
+    /// Adds the next batch to the rows of the table; false when it is complete.
+    ///
+    /// Whoever stops waiting loses nothing: the rows stay until `give_table`.
+    pub(crate) async fn collect(&self, client: &Client) -> Result<bool> {
+        self.claim(Use::Table)?;
         let read = async {
-            let mut state = self.state.lock().await;
-            let batches = self.batches(&mut state, client)?;
-            let schema = batches.schema().await;
-            self.note(batches.receipt());
-            if schema.is_err() {
-                *state = State::Ended;
+            let mut state = self.turn(Use::Table).await?;
+            if matches!(*state, State::Ended) {
+                return Ok(false);
             }
-            schema
+            let schema = self.next_schema(&mut state, client).await?;
+            self.inbox().schema = Some(schema);
+            let batch = self.next_batch(&mut state, client).await?;
+            let more = batch.is_some();
+            self.inbox().rows.extend(batch);
+            Ok(more)
         };
         self.until_closed(read).await
     }
 
-    /// The next record batch; none at the end of the list.
-    pub(crate) async fn batch(&self, client: &Client) -> Result<Option<RecordBatch>> {
+    /// The table that was collected; see `Inbox::table`.
+    pub(crate) fn table(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        self.inbox().table()
+    }
+
+    /// Notes that the caller has the table.
+    pub(crate) fn give_table(&self) {
+        self.inbox().give_table();
+    }
+
+    /// The schema of all record batches; waits for the first pages.
+    pub(crate) async fn schema(&self, client: &Client, usage: Use) -> Result<SchemaRef> {
+        self.here()?;
+        self.inbox().check(usage)?;
         let read = async {
-            let mut state = self.state.lock().await;
-            let batches = self.batches(&mut state, client)?;
-            let batch = batches.next().await.transpose();
-            self.note(batches.receipt());
-            if !matches!(batch, Ok(Some(_))) {
-                *state = State::Ended;
-            }
-            batch
+            let mut state = self.turn(usage).await?;
+            self.next_schema(&mut state, client).await
         };
         self.until_closed(read).await
+    }
+
+    async fn next_schema(&self, state: &mut State, client: &Client) -> Result<SchemaRef> {
+        let schema = self.batches(state, client)?.schema().await;
+        if schema.is_err() {
+            self.inbox().end = Some(End::Failed);
+            *state = State::Ended;
+        }
+        schema
+    }
+
+    /// The next record batch, for a stream; none at the end of the list.
+    pub(crate) async fn batch(&self, client: &Client, usage: Use) -> Result<Option<RecordBatch>> {
+        self.claim(usage)?;
+        let read = async {
+            let mut state = self.turn(usage).await?;
+            self.next_batch(&mut state, client).await
+        };
+        self.until_closed(read).await
+    }
+
+    async fn next_batch(&self, state: &mut State, client: &Client) -> Result<Option<RecordBatch>> {
+        let batches = self.batches(state, client)?;
+        let batch = batches.next().await.transpose();
+        let mut inbox = self.inbox();
+        inbox.received = batches.receipt();
+        if !matches!(batch, Ok(Some(_))) {
+            *state = State::Ended;
+            inbox.end = Some(End::of(batch.is_ok()));
+        }
+        batch
     }
 
     fn batches<'a>(&self, state: &'a mut State, client: &Client) -> Result<&'a mut BatchScan> {
@@ -133,7 +181,7 @@ impl Reading {
                 Some(batches) => Ok(batches),
                 None => Err(elsewhere()),
             },
-            other => Err(other.refusal()),
+            _ => Err(misuse(NOT_COLUMNS)),
         }
     }
 
@@ -146,6 +194,7 @@ impl Reading {
         resume: bool,
         stop: impl Future<Output = ()>,
     ) -> Result<()> {
+        self.claim(Use::File)?;
         let export = Export {
             resource: self.resource,
             format: format.parse()?,
@@ -154,13 +203,10 @@ impl Reading {
             resume,
         };
         let write = async {
-            let mut state = self.state.lock().await;
-            if !matches!(*state, State::New) {
-                return Err(state.refusal());
-            }
-            let receipt = export.run(client, stop, |receipt| self.note(receipt.clone()));
-            self.note(receipt.await?);
-            *state = State::Ended;
+            let _alone = self.turn(Use::File).await?;
+            let note = |receipt: &Receipt| self.inbox().received = receipt.clone();
+            note(&export.run(client, stop, note).await?);
+            self.inbox().end = Some(End::Given);
             Ok(())
         };
         self.until_closed(write).await
@@ -170,18 +216,20 @@ impl Reading {
         client.resource(self.resource).scan(self.options.clone())
     }
 
-    fn note(&self, receipt: Receipt) {
-        *lock(&self.receipt) = receipt;
-    }
-
     /// The next of the records that came and were not yet taken.
-    pub(crate) fn take(&self) -> Option<RawRecord> {
-        lock(&self.records).pop_front()
+    pub(crate) fn take(&self, usage: Use) -> Option<RawRecord> {
+        self.inbox().take(usage)
     }
 
-    /// What has been done so far.
-    pub(crate) fn receipt(&self) -> MutexGuard<'_, Receipt> {
-        lock(&self.receipt)
+    /// What has been done so far; `records` counts those that were given to the caller.
+    pub(crate) fn receipt(&self) -> Receipt {
+        self.inbox().receipt()
+    }
+
+    /// Records received, and the service's total where it is known.
+    pub(crate) fn progress(&self) -> (u64, Option<i64>) {
+        let inbox = self.inbox();
+        (inbox.received.records, inbox.received.total_first)
     }
 
     /// Stops the reading; whoever waits for it is told so.
@@ -189,28 +237,40 @@ impl Reading {
         self.closed.send_replace(true);
         // Else whoever waits gives the scan up, and nobody can go on with it.
         if let Ok(mut state) = self.state.try_lock() {
-            *state = State::Closed;
+            *state = State::Ended;
         }
-        lock(&self.records).clear();
+        self.inbox().close();
     }
 
     /// What comes of the work, unless the scan is closed before.
     async fn until_closed<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let mut closed = self.closed.subscribe();
-        let closed = async { closed.wait_for(|closed| *closed).await.is_ok() };
+        let mut stop = self.closed.subscribe();
+        let stopped = async { stop.wait_for(|closed| *closed).await.is_ok() };
         tokio::select! {
             biased;
-            _ = closed => {
-                let mut state = self.state.lock().await;
-                *state = State::Closed;
-                Err(state.refusal())
+            _ = stopped => {
+                *self.state.lock().await = State::Ended;
+                Err(closed())
             }
             outcome = work => outcome,
         }
     }
 
+    /// Waits until no one else waits for the scan, which may have ended meanwhile.
+    async fn turn(&self, usage: Use) -> Result<tokio::sync::MutexGuard<'_, State>> {
+        let state = self.state.lock().await;
+        self.inbox().check(usage)?;
+        Ok(state)
+    }
+
+    /// Refuses what is not the first use of the scan.
+    fn claim(&self, usage: Use) -> Result<()> {
+        self.here()?;
+        self.inbox().claim(usage)
+    }
+
     /// Refuses a list that another process reads: its connections and threads are there.
-    pub(crate) fn claim(&self) -> Result<()> {
+    fn here(&self) -> Result<()> {
         let ours = std::process::id();
         let relaxed = Ordering::Relaxed;
         let owner = self.process.compare_exchange(0, ours, relaxed, relaxed);
@@ -219,30 +279,18 @@ impl Reading {
             _ => Ok(()),
         }
     }
-}
 
-impl State {
-    /// Why nothing can be read in this state.
-    fn refusal(&self) -> Error {
-        let message = match self {
-            State::New => "the scan was not begun",
-            State::Records(_) | State::Batches(_) => {
-                "a scan gives either records or columns, and this one was begun as the other; begin another with list()"
-            }
-            State::Ended => "the scan has ended and was read; begin another with list()",
-            State::Closed => "the scan was closed; begin another with list()",
-        };
-        Error::new(ErrorKind::Closed, message)
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+const NOT_RECORDS: &str = "a scan gives either records or columns, and this one has begun to give columns; start another scan with list()";
+const NOT_COLUMNS: &str = "a scan gives either records or columns, and this one has begun to give records; start another scan with list()";
 
 fn elsewhere() -> Error {
     Error::new(
         ErrorKind::Closed,
-        "the scan belongs to the process that began it; begin another one here",
+        "the scan belongs to the process that began it; start another one here with list()",
     )
 }

@@ -8,14 +8,37 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use talentdata_core::ErrorKind;
-use talentdata_core::json::{is_object, members};
+use talentdata_core::json::{is_object, member, members};
 
 /// `repr` shows at most this many characters of a record.
 const SHOWN: usize = 400;
 
 /// A record on its way from the scan to its class; only `Record` takes it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
-pub(crate) struct RawRecord(pub(crate) Bytes);
+pub(crate) struct RawRecord {
+    json: Bytes,
+    distinct: bool,
+}
+
+impl RawRecord {
+    /// Any JSON object.
+    pub(crate) fn new(json: impl Into<Bytes>) -> Self {
+        RawRecord {
+            json: json.into(),
+            distinct: false,
+        }
+    }
+}
+
+/// A record as it stands in its page.
+impl From<talentdata_core::RawRecord> for RawRecord {
+    fn from(record: talentdata_core::RawRecord) -> Self {
+        RawRecord {
+            distinct: record.has_distinct_names(),
+            json: record.into_bytes(),
+        }
+    }
+}
 
 /// A JSON object as the service sent it; a mapping of its fields by their names on the wire.
 ///
@@ -29,20 +52,22 @@ pub(crate) struct RawRecord(pub(crate) Bytes);
 /// (9007199254740993, '{"id": 9007199254740993, "score": 0.10}')
 #[pyclass(frozen, subclass, mapping, module = "talentdata")]
 pub(crate) struct Record {
-    json: Bytes,
+    /// A copy: a piece of the page would keep all of it in memory.
+    json: Box<[u8]>,
+    /// Whether no name is known to occur twice.
+    distinct: bool,
 }
 
 impl Record {
     /// The raw value of a member; none where there is no such member.
     pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
-        members(&self.json)
-            .find(|(raw, _)| json::is_named(raw, name))
-            .map(|(_, value)| value)
-    }
-
-    /// A piece of this record that shares its bytes.
-    pub(crate) fn share(&self, piece: &[u8]) -> RawRecord {
-        RawRecord(self.json.slice_ref(piece))
+        match self.distinct {
+            // Without reading what is behind it.
+            true => members(&self.json)
+                .find(|(raw, _)| *raw == name.as_bytes())
+                .map(|(_, value)| value),
+            false => member(&self.json, name),
+        }
     }
 
     fn item<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -77,8 +102,11 @@ impl Record {
     #[new]
     fn new(json: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(raw) = json.cast::<RawRecord>() {
-            let json = raw.get().0.clone();
-            return Ok(Record { json });
+            let RawRecord { json, distinct } = raw.get();
+            return Ok(Record {
+                json: Box::from(&**json),
+                distinct: *distinct,
+            });
         }
         let text = if let Ok(bytes) = json.cast::<PyBytes>() {
             json::utf8(bytes.as_bytes())?.to_owned()
@@ -95,7 +123,8 @@ impl Record {
             return Err(error(json.py(), ErrorKind::InvalidArgument, message));
         }
         Ok(Record {
-            json: Bytes::copy_from_slice(text.as_bytes()),
+            json: Box::from(text.as_bytes()),
+            distinct: false,
         })
     }
 
@@ -113,7 +142,7 @@ impl Record {
         let extra = PyDict::new(py);
         for (raw, value) in members(&slf.get().json) {
             let name = json::name(py, raw)?;
-            if !known.contains(&name)? && !extra.contains(&name)? {
+            if !known.contains(&name)? {
                 extra.set_item(name, json::value(py, value)?)?;
             }
         }

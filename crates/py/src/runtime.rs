@@ -117,12 +117,14 @@ pub(crate) fn wait<T: Send>(
             Ok(outcome) => return outcome,
             Err(error) => error,
         };
+        // Before the signal is set again, which any call of Python might raise and swallow.
+        let message = format!("the read was interrupted by {error}");
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
             let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
             drop(again);
         }
-        Err(Error::new(ErrorKind::Cancelled, error.to_string()))
+        Err(Error::new(ErrorKind::Cancelled, message))
     })
 }
 

@@ -5,10 +5,12 @@ use crate::errors::error;
 use crate::process::Owned;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::collections::BTreeMap;
 use std::io;
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
-use talentdata_sandbox::{Options, Sandbox};
+use talentdata_sandbox::{Drift, Options, Replicas, Sandbox, UnknownName};
 
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -32,7 +34,7 @@ impl BaseSandbox {
     #[classmethod]
     #[pyo3(
         signature = (*positional, **named),
-        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, gzip=False)"
+        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, later_max_limit=None, gzip=False, drift=None, order=\"stable\", ids=\"unique\", total=\"exact\", ignore_offset=False, replicas=None, warnings=False)"
     )]
     fn new<'py>(
         class: &Bound<'py, PyType>,
@@ -119,17 +121,16 @@ impl BaseSandbox {
 }
 
 fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
-    let mut options = Options {
-        records: given.sizes("records")?,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    let records = "a dict of sizes by list, such as {\"contacts\": 1000}";
+    if let Some(records) = given.numbers("records", records)? {
+        options.records = records;
+    }
     if let Some(seed) = given.take("seed", WHOLE)? {
         options.seed = seed;
     }
-    if let Some(policy) = given.take::<String>("policy", "a policy's name as a string")? {
-        options.policy = policy.parse().map_err(|unknown| {
-            error(py, ErrorKind::InvalidArgument, format!("policy: {unknown}"))
-        })?;
+    if let Some(policy) = choice(py, given, "policy", "a policy's name as a string")? {
+        options.policy = policy;
     }
     if let Some(limit) = given.take("limit", WHOLE)? {
         options.limit = limit;
@@ -149,10 +150,78 @@ fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
     if let Some(most) = given.take("max_limit", WHOLE)? {
         options.max_limit = most;
     }
+    options.later_max_limit = given.take("later_max_limit", WHOLE)?;
     if let Some(gzip) = given.take("gzip", "True or False")? {
         options.gzip = gzip;
     }
+    let drift = given.numbers(
+        "drift",
+        "a dict of numbers, such as {\"every\": 2, \"deletes\": 1}",
+    )?;
+    if let Some(numbers) = drift {
+        let mut drift = Drift::default();
+        set(py, "drift", numbers, |name, number| drift.set(name, number))?;
+        options.drift = Some(drift);
+    }
+    if let Some(order) = choice(py, given, "order", "an order's name as a string")? {
+        options.order = order;
+    }
+    if let Some(ids) = choice(py, given, "ids", "a kind of ids as a string")? {
+        options.ids = ids;
+    }
+    if let Some(total) = choice(py, given, "total", "a kind of total as a string")? {
+        options.total = total;
+    }
+    if let Some(ignore) = given.take("ignore_offset", "True or False")? {
+        options.ignore_offset = ignore;
+    }
+    let replicas = given.numbers(
+        "replicas",
+        "a dict of numbers, such as {\"count\": 2, \"lag_percent\": 25}",
+    )?;
+    if let Some(numbers) = replicas {
+        let mut replicas = Replicas::default();
+        set(py, "replicas", numbers, |name, number| {
+            replicas.set(name, number)
+        })?;
+        options.replicas = Some(replicas);
+    }
+    if let Some(warnings) = given.take("warnings", "True or False")? {
+        options.warnings = warnings;
+    }
     Ok(options)
+}
+
+/// An argument that names one of several values.
+fn choice<T: FromStr<Err = UnknownName>>(
+    py: Python<'_>,
+    given: &mut Arguments<'_>,
+    name: &'static str,
+    wanted: &str,
+) -> PyResult<Option<T>> {
+    let Some(text) = given.take::<String>(name, wanted)? else {
+        return Ok(None);
+    };
+    let chosen = text
+        .parse()
+        .map_err(|unknown| error(py, ErrorKind::InvalidArgument, format!("{name}: {unknown}")));
+    chosen.map(Some)
+}
+
+/// Sets numbers by their names, which have `-` on the command line where Python has `_`.
+fn set(
+    py: Python<'_>,
+    argument: &str,
+    numbers: BTreeMap<String, u64>,
+    mut set: impl FnMut(&str, u64) -> Result<(), String>,
+) -> PyResult<()> {
+    for (name, number) in numbers {
+        set(&name.replace('_', "-"), number).map_err(|wrong| {
+            let message = format!("{argument}: {wrong}");
+            error(py, ErrorKind::InvalidArgument, message)
+        })?;
+    }
+    Ok(())
 }
 
 fn gone(py: Python<'_>) -> PyErr {

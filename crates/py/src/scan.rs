@@ -2,14 +2,16 @@
 
 use crate::arguments::count;
 use crate::arrow::{Table, stream};
-use crate::client::{BaseClient, json, parse};
+use crate::client::{BaseClient, Shared, json, parse};
 use crate::errors::{error, raise};
+use crate::inbox::Use;
 use crate::reading::Reading;
 use crate::record::RawRecord;
+use crate::records::Records;
 use crate::runtime::{block, block_telling};
 use crate::verb::run;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyType};
 use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,19 +20,17 @@ use talentdata_core::scan::Consistency;
 use talentdata_core::{Client, ErrorKind, ScanOptions};
 use tokio::sync::oneshot;
 
-/// What `Scan` and `AsyncScan` are made of.
+/// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawScan {
-    client: Py<BaseClient>,
+    client: Arc<Shared>,
     reading: Arc<Reading>,
 }
 
 impl RawScan {
     /// What a verb of the scan works with.
     fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Reading>)> {
-        let client = self.client.get().core(py)?;
-        self.reading.claim().map_err(|error| raise(py, &error))?;
-        Ok((client, Arc::clone(&self.reading)))
+        Ok((self.client.core(py)?, Arc::clone(&self.reading)))
     }
 }
 
@@ -38,19 +38,21 @@ impl RawScan {
 impl RawScan {
     #[new]
     fn new(
-        client: Py<BaseClient>,
+        client: &Bound<'_, BaseClient>,
         resource: &str,
         page_size: Option<&Bound<'_, PyAny>>,
         consistency: &str,
         py: Python<'_>,
     ) -> PyResult<Self> {
-        client.get().core(py)?;
+        let client = client.get().shared();
+        client.core(py)?;
         let resource = parse(py, resource)?;
         let consistency = match consistency {
             "complete" => Consistency::Complete,
             "fast" => Consistency::Fast,
+            "snapshot" => Consistency::Snapshot,
             _ => {
-                let message = "consistency: it is not one of: complete, fast";
+                let message = "consistency: it is not one of: complete, fast, snapshot";
                 return Err(error(py, ErrorKind::InvalidArgument, message));
             }
         };
@@ -63,38 +65,33 @@ impl RawScan {
         Ok(RawScan { client, reading })
     }
 
-    /// Waits until there are records to take; false at the end of the list.
-    fn fill(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+    /// An iterator over the records, each as a `model`; the first one that is used is the only one.
+    fn records(&self, model: Py<PyType>, waits: bool, progress: Option<Py<PyAny>>) -> Records {
+        Records {
+            client: Arc::clone(&self.client),
+            reading: Arc::clone(&self.reading),
+            usage: Use::Iterator(self.reading.number()),
+            model,
+            progress,
+            waits,
+        }
+    }
+
+    /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
+    fn collect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
         let (client, reading) = self.parts(py)?;
-        run(py, awaited, async move { reading.fill(&client).await })
+        run(py, awaited, async move { reading.collect(&client).await })
     }
 
-    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    /// The table that was collected.
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        let table = self.reading.table();
+        table.map(Table::from).map_err(|error| raise(py, &error))
     }
 
-    /// The next of the records that came; stops where more have to be waited for, and goes on behind it.
-    ///
-    /// One by one, because what is taken together is lost together when Ctrl-C comes in between.
-    fn __next__(&self) -> Option<RawRecord> {
-        self.reading.take()
-    }
-
-    /// A table to collect batches in; waits for the first pages, which tell the columns.
-    fn table(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let (client, reading) = self.parts(py)?;
-        run(py, awaited, async move {
-            Ok(Table::new(reading.schema(&client).await?))
-        })
-    }
-
-    /// Adds the next batch of rows to `table`; false at the end of the list.
-    fn fill_table(&self, py: Python<'_>, awaited: bool, table: Py<Table>) -> PyResult<Py<PyAny>> {
-        let (client, reading) = self.parts(py)?;
-        run(py, awaited, async move {
-            let batch = reading.batch(&client).await?;
-            Ok(batch.map(|batch| table.get().push(batch)).is_some())
-        })
+    /// Notes that the caller has the table.
+    fn give_table(&self) {
+        self.reading.give_table();
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -106,8 +103,9 @@ impl RawScan {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
         let (client, reading) = self.parts(py)?;
-        let schema = block(py, reading.schema(&client))?;
-        stream(py, client, reading, schema)
+        let usage = Use::Stream(reading.number());
+        let schema = block(py, reading.schema(&client, usage))?;
+        stream(py, client, reading, usage, schema)
     }
 
     /// Reads the whole list into a file, which appears under its name when it is complete. Who waits
@@ -142,13 +140,12 @@ impl RawScan {
     }
 
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
-        json(&*self.reading.receipt()).map_err(|error| raise(py, &error))
+        json(&self.reading.receipt()).map_err(|error| raise(py, &error))
     }
 
-    /// Records delivered, and the service's total where it is known.
+    /// Records received, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        let receipt = self.reading.receipt();
-        (receipt.records, receipt.total_first)
+        self.reading.progress()
     }
 
     fn close(&self) {

@@ -1,9 +1,10 @@
 //! A verb, written once and async: waited for, or handed to asyncio as an awaitable.
 
 use crate::errors::raise;
+use crate::exit::Visit;
 use crate::runtime::{block, guarded, runtime};
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
 use std::future::Future;
 use talentdata_core::Result;
 use tokio::task::AbortHandle;
@@ -37,8 +38,8 @@ fn spawn<T: Outcome>(
     let (target, waiting) = (event_loop.unbind(), future.clone().unbind());
     let task = runtime.spawn(async move {
         let outcome = guarded(work).await;
-        // None while the interpreter shuts down, when nobody waits any more.
-        Python::try_attach(|py| deliver(py, &target, waiting, outcome));
+        let Some(_visit) = Visit::begin() else { return };
+        Python::try_attach(|py| deliver(py, target, waiting, outcome));
     });
     let stop = Stop(task.abort_handle());
     future.call_method1("add_done_callback", (stop,))?;
@@ -48,7 +49,7 @@ fn spawn<T: Outcome>(
 /// Hands the outcome to the event loop's own thread.
 fn deliver<T: Outcome>(
     py: Python<'_>,
-    event_loop: &Py<PyAny>,
+    event_loop: Py<PyAny>,
     future: Py<PyAny>,
     outcome: Result<T>,
 ) {
@@ -56,7 +57,15 @@ fn deliver<T: Outcome>(
         Ok(value) => value.into_py_any(py),
         Err(error) => Err(raise(py, &error)),
     };
-    let settle = Settle { future, value };
+    let (setter, value) = match value {
+        Ok(value) => ("set_result", value),
+        Err(error) => ("set_exception", error.into_value(py).into_any()),
+    };
+    let settle = Settle {
+        future,
+        setter,
+        value,
+    };
     let Ok(settle) = settle.into_pyobject(py) else {
         return;
     };
@@ -68,7 +77,8 @@ fn deliver<T: Outcome>(
 #[pyclass(frozen)]
 struct Settle {
     future: Py<PyAny>,
-    value: PyResult<Py<PyAny>>,
+    setter: &'static str,
+    value: Py<PyAny>,
 }
 
 #[pymethods]
@@ -78,11 +88,13 @@ impl Settle {
         if future.call_method0("done")?.is_truthy()? {
             return Ok(());
         }
-        match &self.value {
-            Ok(value) => future.call_method1("set_result", (value,))?,
-            Err(error) => future.call_method1("set_exception", (error.value(py),))?,
-        };
-        Ok(())
+        future.call_method1(self.setter, (&self.value,)).map(drop)
+    }
+
+    // An event loop that is never run again holds this, and is held by the future.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        visit.call(&self.future)?;
+        visit.call(&self.value)
     }
 }
 

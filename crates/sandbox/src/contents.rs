@@ -1,71 +1,86 @@
-//! What each list holds at the moment: always the same records, or records that come and go.
+//! What each list holds at the moment.
 
 use std::io;
 use std::sync::Mutex;
 
-use crate::drift::Drifting;
 use crate::list::lists;
-use crate::options::{Drift, Options};
+use crate::options::Options;
 use crate::page::{Asked, Slice};
+use crate::records::Records;
+use crate::state::State;
 use crate::sync::lock;
 
 /// The contents of all lists, by their position in the table.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    /// As they are at the start, and for ever without drift.
+    options: Options,
+    /// As they are at the start.
     sizes: Vec<u64>,
-    drift: Option<Drift>,
-    /// Empty without drift.
-    drifting: Vec<Mutex<Drifting>>,
+    states: Vec<Mutex<State>>,
 }
 
 impl Contents {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(options: &Options) -> io::Result<Self> {
-        let known = |name: &str| lists().iter().any(|list| list.name == name);
-        if let Some(name) = options.records.keys().find(|name| !known(name)) {
-            let names: Vec<&str> = lists().iter().map(|list| list.name).collect();
-            let message = format!("there is no list `{name}`, only {}", names.join(", "));
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        if let Some(name) = options.records.keys().find(|name| position(name).is_none()) {
+            return Err(no_list(name));
         }
         let given = |name| options.records.get(name).copied();
         let sizes = lists()
             .iter()
             .map(|list| given(list.name).unwrap_or(list.default_size()));
         let sizes: Vec<u64> = sizes.collect();
-        let drift = options.drift;
-        let drifting = drift.iter().flat_map(|drift| {
-            let lists = sizes.iter().map(|size| Drifting::new(*drift, *size));
-            lists.map(Mutex::new)
-        });
+        let states = sizes.iter().map(|size| State::new(options, *size));
         Ok(Self {
-            drifting: drifting.collect(),
+            states: states.map(Mutex::new).collect(),
             sizes,
-            drift,
+            options: options.clone(),
         })
     }
 
     pub(crate) fn page(&self, position: usize, asked: Asked) -> Slice {
-        self.with_drifting(position, |drifting| drifting.page(asked))
-            .unwrap_or_else(|| Slice::of(self.sizes[position], asked))
+        lock(&self.states[position]).page(asked)
     }
 
-    /// Works on the list at `position`, if the lists of this sandbox change.
-    pub(crate) fn with_drifting<T>(
+    /// Works on the list of this name.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list.
+    pub(crate) fn with_state<T>(
         &self,
-        position: usize,
-        work: impl FnOnce(&mut Drifting) -> T,
-    ) -> Option<T> {
-        let drifting = self.drifting.get(position)?;
-        Some(work(&mut lock(drifting)))
+        name: &str,
+        work: impl FnOnce(&mut State, Records<'_>) -> T,
+    ) -> io::Result<T> {
+        let position = position(name).ok_or_else(|| no_list(name))?;
+        let mut state = lock(&self.states[position]);
+        Ok(work(&mut state, self.records(position)))
     }
 
-    /// Gives all lists that change their first state.
-    pub(crate) fn restart(&self) {
-        if let Some(drift) = self.drift {
-            for (list, size) in self.drifting.iter().zip(&self.sizes) {
-                *lock(list) = Drifting::new(drift, *size);
-            }
+    /// What writes the records of the list at `position`.
+    pub(crate) fn records(&self, position: usize) -> Records<'_> {
+        Records {
+            list: &lists()[position],
+            seed: self.options.seed,
+            ids: self.options.ids,
+            size: self.sizes[position],
         }
     }
+
+    /// Gives all lists their first state.
+    pub(crate) fn restart(&self) {
+        for (state, size) in self.states.iter().zip(&self.sizes) {
+            *lock(state) = State::new(&self.options, *size);
+        }
+    }
+}
+
+fn position(name: &str) -> Option<usize> {
+    lists().iter().position(|list| list.name == name)
+}
+
+fn no_list(name: &str) -> io::Error {
+    let names: Vec<&str> = lists().iter().map(|list| list.name).collect();
+    let message = format!("there is no list `{name}`, only {}", names.join(", "));
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }

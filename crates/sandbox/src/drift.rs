@@ -1,213 +1,216 @@
-//! A list that changes between page requests, and remembers only the changes (section 8, pagination, rule 7).
+//! What is changed in a list: a little after every few page requests, or a lot at once.
 
-use std::ops::Range;
+use std::str::FromStr;
 
-use crate::data::Dice;
-use crate::options::Drift;
-use crate::page::{Asked, Slice};
+use serde::Deserialize;
 
-/// The order of a list's records, as runs of consecutive numbers; a list that never changed is one run.
+/// Changes made to a list between page requests: records come, go and are updated; the order of the others stays.
 ///
-/// Each change adds at most two runs, so memory and time grow with the changes, not with the list.
-#[derive(Debug)]
-pub(crate) struct Drifting {
-    drift: Drift,
-    dice: Dice,
-    runs: Vec<Range<u64>>,
-    total: u64,
-    /// Numbers below it were there at the start, the others came later.
-    original: u64,
-    next: u64,
-    deleted: Vec<u64>,
-    requests: u64,
+/// A third of the changes happens before the end of the page last asked for, a third right at it, a third behind it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// A list changes after every so many of its page requests; 0 counts as 1.
+    pub every_requests: u32,
+    /// How many times it changes; 0 is without end.
+    pub times: u32,
+    /// Records inserted each time.
+    pub inserts: u32,
+    /// Records deleted each time.
+    pub deletes: u32,
+    /// Records updated each time. Where an updated record goes is for the [`Order`](crate::Order) to say; its
+    /// members stay as they are.
+    pub updates: u32,
+    /// Records deleted each time in one piece, at a random place.
+    pub bulk_deletes: u32,
+    /// Chooses the places.
+    pub seed: u64,
 }
 
-impl Drifting {
-    pub(crate) fn new(drift: Drift, size: u64) -> Self {
-        Self {
-            drift,
-            dice: Dice::new(drift.seed),
-            runs: std::iter::once(0..size).collect(),
-            total: size,
-            original: size,
-            next: size,
-            deleted: Vec::new(),
-            requests: 0,
-        }
-    }
+impl Drift {
+    /// The names that [`set`](Self::set) knows.
+    pub const NAMES: [&'static str; 7] = [
+        "every",
+        "times",
+        "inserts",
+        "deletes",
+        "updates",
+        "bulk-deletes",
+        "seed",
+    ];
 
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// Records that were there all the time, in their order.
-    pub(crate) fn stayed(&self) -> impl Iterator<Item = u64> {
-        let runs = self.runs.iter().cloned().flatten();
-        runs.filter(|number| *number < self.original)
-    }
-
-    /// Records that came, whether they are still there or not.
-    pub(crate) fn came(&self) -> Range<u64> {
-        self.original..self.next
-    }
-
-    /// Records that went, whether they were there at the start or not.
-    pub(crate) fn went(&self) -> &[u64] {
-        &self.deleted
-    }
-
-    /// The page at this moment; the list may change right after it.
-    pub(crate) fn page(&mut self, asked: Asked) -> Slice {
-        let slice = Slice {
-            total: self.total,
-            numbers: self.cut(asked),
+    /// Sets a number by its name on the command line.
+    ///
+    /// # Errors
+    ///
+    /// In words, when there is no such name, or the number is too large for it.
+    pub fn set(&mut self, name: &str, number: u64) -> Result<(), String> {
+        let field = match name {
+            "every" => &mut self.every_requests,
+            "times" => &mut self.times,
+            "inserts" => &mut self.inserts,
+            "deletes" => &mut self.deletes,
+            "updates" => &mut self.updates,
+            "bulk-deletes" => &mut self.bulk_deletes,
+            "seed" => {
+                self.seed = number;
+                return Ok(());
+            }
+            _ => return Err(unknown(name, &Self::NAMES)),
         };
-        self.requests += 1;
-        if self
-            .requests
-            .is_multiple_of(self.drift.every_requests.max(1).into())
-        {
-            let end = asked.offset.saturating_add(asked.limit).min(self.total);
-            self.change(end);
-        }
-        slice
+        *field = u32::try_from(number).map_err(|_| format!("{name}: {number} is too large"))?;
+        Ok(())
     }
+}
 
-    fn cut(&self, asked: Asked) -> Vec<Range<u64>> {
-        let (mut skip, mut take) = (asked.offset, asked.limit);
-        let mut numbers = Vec::new();
-        for run in &self.runs {
-            let start = run.start + skip.min(run.end - run.start);
-            skip -= start - run.start;
-            let end = start + take.min(run.end - start);
-            take -= end - start;
-            if start < end {
-                numbers.push(start..end);
+/// Written `every=N,inserts=N`, with any of [`Drift::NAMES`].
+impl FromStr for Drift {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut drift = Self::default();
+        read(text, &Self::NAMES, |name, number| drift.set(name, number))?;
+        Ok(drift)
+    }
+}
+
+/// Read replicas: copies of a list that answer its requests in place of each other, of which one lags behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replicas {
+    /// How many there are; with fewer than two, none lags.
+    pub count: u32,
+    /// How many percent of the list, at its end, the last replica lacks. It has its own `total` and `hasMore`.
+    pub lag_percent: u32,
+    /// Whether the replica is chosen at random for each request; otherwise they take turns, the last one last.
+    pub random: bool,
+}
+
+impl Default for Replicas {
+    /// Two that take turns, one without the last quarter.
+    fn default() -> Self {
+        Self {
+            count: 2,
+            lag_percent: 25,
+            random: false,
+        }
+    }
+}
+
+impl Replicas {
+    /// The names that [`set`](Self::set) knows.
+    pub const NAMES: [&'static str; 3] = ["count", "lag-percent", "random"];
+
+    /// Sets a number by its name on the command line; `random` is 0 or 1.
+    ///
+    /// # Errors
+    ///
+    /// In words, when there is no such name, or the number is too large for it.
+    pub fn set(&mut self, name: &str, number: u64) -> Result<(), String> {
+        let (field, most) = match name {
+            "count" => (&mut self.count, u32::MAX),
+            "lag-percent" => (&mut self.lag_percent, 100),
+            "random" if number <= 1 => {
+                self.random = number == 1;
+                return Ok(());
             }
-            if take == 0 {
-                break;
-            }
-        }
-        numbers
+            "random" => return Err("random: give 0 or 1".to_owned()),
+            _ => return Err(unknown(name, &Self::NAMES)),
+        };
+        let given = u32::try_from(number).ok().filter(|given| *given <= most);
+        *field = given.ok_or_else(|| format!("{name}: {number} is more than {most}"))?;
+        Ok(())
     }
+}
 
-    /// Inserts and deletes in mixed order, around `cursor`.
-    fn change(&mut self, cursor: u64) {
-        let mut inserts = u64::from(self.drift.inserts);
-        let mut deletes = u64::from(self.drift.deletes);
-        while inserts + deletes > 0 {
-            let place = self.place(cursor);
-            if self.dice.below(inserts + deletes) < inserts {
-                inserts -= 1;
-                self.insert(place);
-            } else {
-                deletes -= 1;
-                self.delete(place);
-            }
-        }
-    }
+/// Written `count=N,lag-percent=N`, with any of [`Replicas::NAMES`].
+impl FromStr for Replicas {
+    type Err = String;
 
-    /// Before the cursor, right at it, or behind it.
-    fn place(&mut self, cursor: u64) -> u64 {
-        let cursor = cursor.min(self.total);
-        match self.dice.below(3) {
-            0 => self.dice.below(cursor),
-            1 => cursor.saturating_sub(1) + self.dice.below(3),
-            _ => cursor + self.dice.below(self.total - cursor),
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut replicas = Self::default();
+        read(text, &Self::NAMES, |name, number| {
+            replicas.set(name, number)
+        })?;
+        Ok(replicas)
     }
+}
 
-    fn insert(&mut self, place: u64) {
-        let at = self.split(place.min(self.total));
-        self.runs.insert(at, self.next..self.next + 1);
-        self.next += 1;
-        self.total += 1;
-    }
+/// A change made at once, such as between two runs of a program that resumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Deletes so many records at the front.
+    DeleteFirst(u64),
+    /// Updates so many records at the front; where they go is for the [`Order`](crate::Order) to say.
+    UpdateFirst(u64),
+    /// Moves so many records, chosen at random, to random places.
+    Move(u64),
+    /// Turns the list around.
+    Reverse,
+    /// Puts the list in a random order.
+    Shuffle,
+}
 
-    fn delete(&mut self, place: u64) {
-        if self.total == 0 {
-            return;
-        }
-        let at = self.split(place.min(self.total - 1));
-        let run = &mut self.runs[at];
-        self.deleted.push(run.start);
-        run.start += 1;
-        if run.is_empty() {
-            self.runs.remove(at);
-        }
-        self.total -= 1;
+fn read(
+    text: &str,
+    names: &[&str],
+    mut set: impl FnMut(&str, u64) -> Result<(), String>,
+) -> Result<(), String> {
+    for part in text.split(',') {
+        let (name, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("give NAME=N,... with any of {}", names.join(", ")))?;
+        let number = value.parse();
+        let number = number.map_err(|_| format!("{value:?} is not a whole number that fits"))?;
+        set(name, number)?;
     }
+    Ok(())
+}
 
-    /// Makes a run begin at `place`, and tells which one; at the end of the list that is the one after the last.
-    fn split(&mut self, place: u64) -> usize {
-        let mut before = place;
-        for (at, run) in self.runs.iter_mut().enumerate() {
-            let length = run.end - run.start;
-            if before < length {
-                if before == 0 {
-                    return at;
-                }
-                let rest = run.start + before..run.end;
-                run.end = rest.start;
-                self.runs.insert(at + 1, rest);
-                return at + 1;
-            }
-            before -= length;
-        }
-        self.runs.len()
-    }
+fn unknown(name: &str, names: &[&str]) -> String {
+    format!("{name:?} is not one of: {}", names.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The same changes made to a plain vector give the same list.
     #[test]
-    fn runs_behave_like_a_vector() {
-        let drift = Drift {
-            every_requests: 1,
-            inserts: 0,
-            deletes: 0,
-            seed: 0,
+    fn what_is_written_on_a_command_line_is_read() {
+        let drift = "every=3,times=9,inserts=2,deletes=1,updates=4,bulk-deletes=60,seed=7".parse();
+        let expected = Drift {
+            every_requests: 3,
+            times: 9,
+            inserts: 2,
+            deletes: 1,
+            updates: 4,
+            bulk_deletes: 60,
+            seed: 7,
         };
-        let mut list = Drifting::new(drift, 50);
-        let mut plain: Vec<u64> = (0..50).collect();
-        let mut dice = Dice::new(11);
-        for step in 0..2000 {
-            let place = dice.below(list.total() + 2);
-            if dice.below(100) < 48 {
-                plain.insert(plain.len().min(place as usize), list.next);
-                list.insert(place);
-            } else if !plain.is_empty() {
-                plain.remove((plain.len() - 1).min(place as usize));
-                list.delete(place);
-            }
-            let (offset, limit) = (dice.below(60), 1 + dice.below(20));
-            let page = list.page(Asked { offset, limit });
-            let numbers: Vec<u64> = page.numbers.into_iter().flatten().collect();
-            let expected = plain.iter().skip(offset as usize).take(limit as usize);
-            assert!(expected.eq(&numbers), "step {step}");
-            assert_eq!(page.total, plain.len() as u64);
-        }
+        assert_eq!(drift, Ok(expected));
+        let replicas = "count=3,lag-percent=50,random=1".parse();
+        let expected = Replicas {
+            count: 3,
+            lag_percent: 50,
+            random: true,
+        };
+        assert_eq!(replicas, Ok(expected));
     }
 
     #[test]
-    fn memory_grows_with_the_changes_only() {
-        let drift = Drift {
-            every_requests: 2,
-            inserts: 3,
-            deletes: 2,
-            seed: 5,
-        };
-        let mut list = Drifting::new(drift, 1 << 50);
-        for page in 0..100 {
-            let offset = page * 100;
-            list.page(Asked { offset, limit: 100 });
+    fn what_cannot_be_read_is_named() {
+        for (text, named) in [
+            ("", "every"),
+            ("inserts", "every"),
+            ("speed=1", "speed"),
+            ("inserts=-1", "-1"),
+            ("inserts=5000000000", "inserts"),
+        ] {
+            let error = text.parse::<Drift>().unwrap_err();
+            assert!(error.contains(named), "{text}: {error}");
         }
-        assert_eq!(list.total(), (1 << 50) + 50);
-        assert_eq!(list.came(), 1 << 50..(1 << 50) + 150);
-        assert_eq!(list.went().len(), 100);
-        assert!(list.runs.len() <= 1 + 2 * 250);
+        for (text, named) in [("lag-percent=101", "lag-percent"), ("random=2", "random")] {
+            let error = text.parse::<Replicas>().unwrap_err();
+            assert!(error.contains(named), "{text}: {error}");
+        }
     }
 }

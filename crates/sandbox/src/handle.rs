@@ -9,10 +9,13 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+use crate::drift::Change;
 use crate::faults;
 use crate::options::Options;
+use crate::records::Records;
 use crate::server;
 use crate::service::Service;
+use crate::state::State;
 use crate::stats::Stats;
 
 /// The service on a port of 127.0.0.1, served by threads of its own until it is dropped.
@@ -108,6 +111,16 @@ impl Sandbox {
     /// When it was started without faults, or when the script is wrong; the rules before stay in force then.
     pub fn misbehave(&self, script: &str) -> io::Result<()> {
         faults::misbehave(&self.service, script)
+    }
+
+    /// Changes a list at once, such as between two runs of a program that resumes.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list, or it is too large for the change.
+    pub fn change(&self, list: &str, change: Change) -> io::Result<()> {
+        let changed = |state: &mut State, _: Records<'_>| state.change(change);
+        self.service.contents.with_state(list, changed)?
     }
 
     /// What was seen until now.

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::drift::{Drift, Replicas};
 use crate::limit::{Policy, ResetRounding};
+use crate::order::Order;
+use crate::page::Total;
+use crate::records::Ids;
 
 /// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +34,23 @@ pub struct Options {
     pub token_lifetime: Duration,
     /// The most records a page holds, whatever `limit` asks for (section 8: 100).
     pub max_limit: u64,
+    /// The same from the fourth page request of a list on, if it is less.
+    pub later_max_limit: Option<u64>,
     /// Lists that change between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
+    /// What lists are sorted by.
+    pub order: Order,
+    /// What tells records from each other.
+    pub ids: Ids,
+    /// What the pagination object says of the length of a list.
+    pub total: Total,
+    /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
+    pub ignore_offset: bool,
+    /// Read replicas that answer page requests in place of each other.
+    pub replicas: Option<Replicas>,
+    /// Whether an array `warnings` of one object accompanies an empty array of records, in lists whose record key
+    /// the document does not show. The pagination object then repeats the limit asked for.
+    pub warnings: bool,
     /// Whether `/__faults`, `/__requests`, `/__stats` and `/__drift` exist.
     pub faults: bool,
     /// Whether bodies are compressed for clients that accept gzip.
@@ -52,24 +71,16 @@ impl Default for Options {
             jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
             max_limit: 100,
+            later_max_limit: None,
             drift: None,
+            order: Order::Stable,
+            ids: Ids::Unique,
+            total: Total::Exact,
+            ignore_offset: false,
+            replicas: None,
+            warnings: false,
             faults: false,
             gzip: false,
         }
     }
-}
-
-/// Changes made to a list between page requests: records come and go, the order of the others stays.
-///
-/// A third of the changes happens before the end of the page last asked for, a third right at it, a third behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drift {
-    /// A list changes after every so many of its page requests; 0 counts as 1.
-    pub every_requests: u32,
-    /// Records inserted each time.
-    pub inserts: u32,
-    /// Records deleted each time.
-    pub deletes: u32,
-    /// Chooses the places.
-    pub seed: u64,
 }

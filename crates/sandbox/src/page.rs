@@ -5,6 +5,9 @@ use std::ops::Range;
 use crate::answer::Answer;
 use crate::data::json;
 use crate::list::List;
+use crate::name::named;
+use crate::options::Options;
+use crate::records::Records;
 use crate::request::Received;
 
 /// Where a page starts and how many records it may hold, as asked for.
@@ -50,31 +53,42 @@ fn integer(request: &Received, name: &str, default: u64) -> Result<u64, Answer> 
 pub(crate) struct Slice {
     pub(crate) total: u64,
     pub(crate) numbers: Vec<Range<u64>>,
+    /// Page requests that the list had before this one.
+    pub(crate) read: u64,
 }
 
-impl Slice {
-    /// Of a list that never changes.
-    pub(crate) fn of(total: u64, asked: Asked) -> Self {
-        let start = asked.offset.min(total);
-        let end = asked.offset.saturating_add(asked.limit).min(total);
-        Self {
-            total,
-            numbers: std::iter::once(start..end).collect(),
-        }
-    }
+/// What the pagination object says of the length of the list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Total {
+    /// How many records there are, and whether more follow.
+    #[default]
+    Exact,
+    /// A `total` of 0; `hasMore` is right.
+    Zero,
+    /// A `total` of 0, and `hasMore` is always true, even beyond the end.
+    Unknown,
 }
+
+named!(Total {
+    Exact = "exact",
+    Zero = "zero",
+    Unknown = "unknown",
+});
 
 /// Enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;
 
 /// The page as the document shows it for contacts; `success` appears in the core CRM only, which is the sandbox's
 /// choice. `limit` is the number of records in the answer (section 2), not the number asked for.
-pub(crate) fn page(list: &List, seed: u64, asked: Asked, slice: &Slice) -> Answer {
-    let count: u64 = slice
-        .numbers
-        .iter()
-        .map(|range| range.end - range.start)
-        .sum();
+pub(crate) fn page(
+    options: &Options,
+    records: &Records<'_>,
+    asked: Asked,
+    slice: &Slice,
+) -> Answer {
+    let list = records.list;
+    let lengths = slice.numbers.iter().map(|range| range.end - range.start);
+    let count: u64 = lengths.sum();
     let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
     let mut object = json::Object::new(&mut out);
     if list.group() == "corecrm" {
@@ -83,14 +97,28 @@ pub(crate) fn page(list: &List, seed: u64, asked: Asked, slice: &Slice) -> Answe
     let mut numbers = slice.numbers.iter().cloned().flatten();
     object.array(list.served_key(), count, |out, _| {
         if let Some(number) = numbers.next() {
-            list.write_record(seed, number, out);
+            records.write(number, slice.read, out);
         }
     });
+    let warned = options.warnings && count == 0 && list.record_key.is_none();
+    if warned {
+        object.array("warnings", 1, |out, _| {
+            let mut warning = json::Object::new(out);
+            warning.text("code", "no_records");
+            warning.text("message", "There are no records at this place.");
+            warning.end();
+        });
+    }
     object.object("pagination", |pagination| {
-        pagination.number("total", slice.total);
-        pagination.number("limit", count);
+        let end = asked.offset.saturating_add(count);
+        let (total, has_more) = match options.total {
+            Total::Exact => (slice.total, end < slice.total),
+            Total::Zero => (0, end < slice.total),
+            Total::Unknown => (0, true),
+        };
+        pagination.number("total", total);
+        pagination.number("limit", if warned { asked.limit } else { count });
         pagination.number("offset", asked.offset);
-        let has_more = asked.offset.saturating_add(count) < slice.total;
         pagination.literal("hasMore", if has_more { "true" } else { "false" });
     });
     object.end();

@@ -17,17 +17,25 @@ pub(crate) struct Received {
     pub(crate) connection: u64,
 }
 
-/// Scripts of faults carry whole answers, some of them meant to be too large for a client.
-const MOST_BODY_BYTES: usize = 256 << 20;
+/// The largest body that an operation takes.
+const MOST_BODY_BYTES: usize = 64 << 10;
+/// Scripts of faults carry whole answers, some of them meant to be too large for a client, which takes 64 MiB.
+const MOST_SCRIPT_BYTES: usize = 80 << 20;
 
 impl Received {
-    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs.
+    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs, for which
+    /// anybody may have sent it. `faults` is whether it may be a script.
     pub(crate) async fn read(
         request: Request<Incoming>,
         connection: u64,
+        faults: bool,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let (head, body) = request.into_parts();
-        let body = Limited::new(body, MOST_BODY_BYTES).collect().await?;
+        let most = match faults && head.uri.path() == "/__faults" {
+            true => MOST_SCRIPT_BYTES,
+            false => MOST_BODY_BYTES,
+        };
+        let body = Limited::new(body, most).collect().await?;
         Ok(Self {
             method: head.method,
             path: head.uri.path().to_owned(),

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{Full, LengthLimitError};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::faults::{administer, end, play};
+use crate::answer::Answer;
+use crate::faults::{administer, end, play, refusal};
 use crate::request::Received;
 use crate::service::Service;
 use crate::socket::Socket;
@@ -66,7 +67,21 @@ async fn respond(
     service: Arc<Service>,
     socket: Arc<TcpStream>,
 ) -> Result<Response<Full<Bytes>>, Failure> {
-    let request = Received::read(request, connection).await?;
+    let faults = service.book.is_some();
+    if faults && request.uri().path().starts_with("/__") {
+        let port = socket.local_addr()?.port();
+        if let Some(refusal) = refusal(request.headers(), port) {
+            return Ok(refusal.response()?);
+        }
+    }
+    let request = match Received::read(request, connection, faults).await {
+        Ok(request) => request,
+        Err(error) if error.is::<LengthLimitError>() => {
+            let refusal = Answer::error(413, "too_large", "the body is larger than any use needs");
+            return Ok(refusal.with("connection", "close").response()?);
+        }
+        Err(error) => return Err(error),
+    };
     if let Some(answer) = administer(&service, &request) {
         return Ok(answer.response()?);
     }

@@ -152,7 +152,8 @@ impl Service {
                 let list = list(position);
                 let asked = Asked::read(request, list, self.options.max_limit)?;
                 let slice = self.contents.page(position, asked);
-                page(list, self.options.seed, asked, &slice)
+                let records = self.contents.records(position);
+                page(&self.options, &records, asked, &slice)
             }
         })
     }

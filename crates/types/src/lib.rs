@@ -149,7 +149,10 @@ impl FromStr for Resource {
     }
 }
 
-/// A string that must not be seen: it prints as `[redacted]` and is wiped when dropped.
+/// A string that must not be seen: it prints as `[redacted]`.
+///
+/// Its own memory is overwritten when it is dropped. Copies are not: those of the caller, of request bodies
+/// and of TLS buffers may stay in memory.
 ///
 /// Serialising it writes the value, because the token request has to carry the secret.
 #[derive(Clone)]

@@ -41,7 +41,7 @@ impl Accessor<'_> {
         doc.push(format!("@param {out} {out_doc}"));
         if self.lends {
             doc.push(format!(
-                "Ownership: `*{out}` is lent until the {} is freed.",
+                "Ownership: `*{out}` is valid until the {} is freed.",
                 self.owner()
             ));
         }
@@ -59,6 +59,7 @@ impl Accessor<'_> {
         let lent = lifetime.as_ref().map(|_| quote!('a));
         quote! {
             #(#[doc = #doc])*
+            #[must_use]
             #[unsafe(no_mangle)]
             pub extern "C" fn #function #lifetime(
                 #handle: Option<&#lent #kind>,
@@ -118,7 +119,7 @@ pub(super) fn scalar(field: &Field) -> TokenStream {
 /// What the spec says of a field, and its name on the wire.
 pub(super) fn sentence(field: &Field) -> String {
     let description = field.description.trim_end_matches('.');
-    format!("{description}: the field `{}`.", field.wire)
+    format!("The field `{}`: {description}.", field.wire)
 }
 
 /// What an out slot of the field holds.
@@ -126,7 +127,8 @@ pub(super) fn meaning(field: &Field) -> String {
     match (&field.shape, field.required) {
         (_, true) => "its value".into(),
         (Shape::Enum(_), _) => {
-            "its value; OTHER when the field is absent, and then the text is absent, too".into()
+            "its value; OTHER when the field is absent, in which case the text is absent as well"
+                .into()
         }
         (Shape::Model(_), _) => "its value; NULL when the field is absent".into(),
         _ => "its value; absent when the service sends none".into(),

@@ -5,9 +5,9 @@ use super::of_answer::answer;
 use super::of_record::record;
 use super::shapes::{Model, enums, models};
 use crate::names;
-use crate::normalise::OpenEnum;
 use crate::rust::print;
 use crate::spec::Spec;
+use crate::spec::api::Enum;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -67,7 +67,7 @@ fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
         });
     let count = names.len();
     quote! {
-        /// The paginated lists of the service (section 4).
+        /// The paginated lists of the service.
         #[derive(Clone, Copy)]
         #[repr(u32)]
         pub enum Resource { #(#rows),* }
@@ -79,7 +79,7 @@ fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
     }
 }
 
-fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
+fn open_enum(known: &Enum, numbers: &Numbers) -> TokenStream {
     let name = format_ident!("{}", known.name);
     let doc = format!(" {}", known.description);
     let texts = known.values.iter().map(|value| names::value_variant(value));
@@ -100,7 +100,7 @@ fn open_enum(known: &OpenEnum, numbers: &Numbers) -> TokenStream {
         #[derive(Clone, Copy)]
         #[repr(u32)]
         pub enum #name {
-            /// A value that the document does not show; the text tells it.
+            /// A value that is not documented; the text holds it.
             Other = 0,
             #(#rows),*
         }
@@ -121,13 +121,13 @@ fn optionals(models: &[Model]) -> TokenStream {
     let types = super::shapes::optionals(models).map(|one| {
         let (name, kind) = (format_ident!("{}", one.name), format_ident!("{}", one.rust));
         quote! {
-            /// A value that need not be there.
+            /// A value that may be absent.
             #[repr(C)]
             #[derive(Clone, Copy)]
             pub struct #name {
-                /// Whether it is there.
+                /// Whether there is a value.
                 pub present: bool,
-                /// The value; zero where it is not there.
+                /// The value; zero where there is none.
                 pub value: #kind,
             }
 

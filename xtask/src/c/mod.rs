@@ -3,6 +3,7 @@
 mod accessor;
 pub(crate) mod accessors;
 pub(crate) mod cpp;
+mod cpp_members;
 pub(crate) mod header;
 pub(crate) mod nulls;
 mod numbers;

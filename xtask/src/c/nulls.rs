@@ -70,7 +70,7 @@ fn argument(index: usize, parameter: &Parameter, fixture: &str) -> String {
         "const char *const *" => "fixture_names".into(),
         "const talentdata_text *" => "fixture_texts".into(),
         "talentdata_log_callback" => "fixture_log".into(),
-        "void *" => "NULL".into(),
+        "void *" | "talentdata_release_callback" => "NULL".into(),
         _ if kind.ends_with('*') => {
             let name = handle.trim_start_matches("talentdata_");
             match fixture.contains(&format!(" *{name};")) {

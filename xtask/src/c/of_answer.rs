@@ -56,7 +56,7 @@ pub(super) fn answer(model: &Model) -> TokenStream {
     let whole = Accessor {
         model,
         name: "json".into(),
-        doc: "All fields as JSON, also those that the document does not show.".into(),
+        doc: "All fields as JSON, including undocumented ones.".into(),
         lends: true,
         inputs: Vec::new(),
         out: ("json_out", quote!(Text), "the JSON text".into()),
@@ -66,9 +66,10 @@ pub(super) fn answer(model: &Model) -> TokenStream {
     let whole = whole.tokens();
     let free = model.root.then(|| {
         let free = format_ident!("{}_free", model.prefix());
-        let owned = format!(" Ownership: takes `{own}`, and with it all that it lent.");
+        let owned =
+            format!(" Ownership: `{own}` and everything read from it must not be used any more.");
         quote! {
-            /// Frees the handle; nothing happens when it is NULL.
+            /// Frees the handle; does nothing when it is NULL.
             ///
             #[doc = #owned]
             /// Threads: one at a time per handle.
@@ -79,10 +80,10 @@ pub(super) fn answer(model: &Model) -> TokenStream {
         }
     });
     let freed = match model.root {
-        true => format!("Freed by {}_free.", model.prefix()),
-        false => "Lent by the handle that holds it.".to_owned(),
+        true => format!("Freed with {}_free.", model.prefix()),
+        false => "It belongs to the handle it was read from.".to_owned(),
     };
-    let doc = format!(" {} Immutable. {freed}", model.description);
+    let doc = format!(" {} Read-only. {freed}", model.description);
     // Where every field has a child, nothing reads the model any more.
     let read = format!("{own} . model .");
     let read = accessors.iter().any(|one| one.to_string().contains(&read));
@@ -128,14 +129,14 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
         }
     };
     let index = |mut one: Accessor<'a>| {
-        one.inputs = vec![("index", quote!(usize), "which, from 0")];
-        one.errors = " or an index that there is not";
+        one.inputs = vec![("index", quote!(usize), "from 0")];
+        one.errors = " or an index out of range";
         one
     };
     let count = |_: ()| {
         accessor(
             "_count",
-            ("count_out", quote!(usize), "how many".into()),
+            ("count_out", quote!(usize), "the number".into()),
             quote!(Ok(#own.#child.len())),
         )
     };
@@ -220,18 +221,18 @@ fn fields<'a>(model: &'a Model, field: &Field) -> Vec<Accessor<'a>> {
                 (
                     "item_out",
                     quote!(Option<&'a #held>),
-                    "the value; NULL when there is none of that name".into(),
+                    "the value; NULL when there is none with that name".into(),
                 ),
                 quote!(Ok(find(&#own.#child, terminated(&name, "name")?))),
             );
-            found.inputs = vec![("name", quote!(*const c_char), "UTF-8 text, ended by a NUL")];
+            found.inputs = vec![("name", quote!(*const c_char), "NUL-terminated UTF-8 text")];
             found.errors = " or text that is not UTF-8";
             let mut sized = accessor(
                 "_find_n",
                 (
                     "item_out",
                     quote!(Option<&'a #held>),
-                    "the value; NULL when there is none of that name".into(),
+                    "the value; NULL when there is none with that name".into(),
                 ),
                 quote!(Ok(find(&#own.#child, text(&name, length, "name")?))),
             );

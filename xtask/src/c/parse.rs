@@ -1,10 +1,15 @@
 //! Reads the functions and constants back from the generated C header.
 
+/// The macro before functions whose result must not be ignored.
+pub(crate) const NODISCARD: &str = "TALENTDATA_NODISCARD";
+
 /// A function of the header.
 pub(crate) struct Function {
     pub(crate) result: String,
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
+    /// Whether the compiler warns when the result is ignored.
+    pub(crate) nodiscard: bool,
     /// The comment before it.
     pub(crate) doc: String,
 }
@@ -18,7 +23,8 @@ pub(crate) struct Parameter {
 impl Parameter {
     /// A pointer, or a callback, that must not be NULL.
     pub(crate) fn is_pointer(&self) -> bool {
-        (self.kind.ends_with('*') || self.kind.ends_with("_callback")) && self.name != "user_data"
+        (self.kind.ends_with('*') || self.kind.ends_with("_callback"))
+            && !["user_data", "release"].contains(&self.name.as_str())
     }
 
     /// Where a result is written.
@@ -87,7 +93,10 @@ fn function(declaration: &str, doc: String) -> Result<Option<Function>, String> 
         return Ok(None);
     }
     let unclear = || format!("not a function: {text}");
-    let (head, parameters) = text
+    let unmarked = text.strip_prefix(&format!("{NODISCARD} "));
+    let nodiscard = unmarked.is_some();
+    let (head, parameters) = unmarked
+        .unwrap_or(&text)
         .strip_suffix(");")
         .and_then(|text| text.split_once('('))
         .ok_or_else(unclear)?;
@@ -101,6 +110,7 @@ fn function(declaration: &str, doc: String) -> Result<Option<Function>, String> 
         result,
         name,
         parameters,
+        nodiscard,
         doc,
     }))
 }

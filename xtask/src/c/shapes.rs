@@ -1,9 +1,8 @@
 //! The models that cross into C, and the shape of each documented field.
 
 use crate::names;
-use crate::normalise::{OpenEnum, normalise, open_enum};
 use crate::spec::Spec;
-use serde_json::Value;
+use crate::spec::api::{self, Enum, Type};
 use std::collections::BTreeSet;
 
 /// A model of the spec as C sees it.
@@ -33,6 +32,7 @@ impl Field {
 }
 
 /// What a field holds; names are those of other models and enums.
+#[derive(Debug)]
 pub(crate) enum Shape {
     Text,
     Enum(String),
@@ -67,6 +67,21 @@ impl Model {
         }
     }
 
+    /// The functions that read a field, and what they give.
+    pub(crate) fn signatures(&self, field: &Field) -> String {
+        let sure = match field.shape {
+            Shape::Integer | Shape::Number | Shape::Boolean => field.required,
+            _ => true,
+        };
+        let names = self.suffixes(field).iter();
+        let names = names.map(|suffix| format!("{}_{}", self.prefix(), field.function(suffix)));
+        format!(
+            "{} {:?} {sure}",
+            names.collect::<Vec<_>>().join(" "),
+            field.shape
+        )
+    }
+
     pub(crate) fn is_record(&self) -> bool {
         !self.lists.is_empty()
     }
@@ -75,42 +90,32 @@ impl Model {
 /// The models that C sees: records, and what hand-written functions give with all it holds, except for
 /// secrets, which never leave the core, and for pages, which have a handle of their own.
 pub(crate) fn models(spec: &Spec) -> Vec<Model> {
-    let crossing = |name: &str| {
-        let schema = spec.schema(name).filter(|_| spec.answered.contains(name))?;
-        let properties = schema.get("properties")?.as_object()?;
-        let secret = properties
-            .values()
-            .any(|field| field["format"] == "password");
-        (!secret && !properties.contains_key("pagination")).then_some((schema, properties))
-    };
+    let crossing =
+        |model: &&api::Model| model.answered && !model.holds_secret() && !model.is_page();
     let held = held(spec);
     let mut out = Vec::new();
-    for (name, _) in &spec.schemas {
-        let record = spec.lists().any(|(_, list)| list.model() == Some(name));
-        let Some((schema, properties)) = crossing(name).filter(|_| record || held.contains(name))
-        else {
-            continue;
-        };
-        let required = schema.get("required").and_then(Value::as_array);
-        let fields = properties.iter().map(|(wire, field)| Field {
-            description: text(field, spec),
-            required: required.is_some_and(|names| names.iter().any(|one| one == wire)),
-            shape: shape(spec, field, &|name| crossing(name).is_some()),
-            wire: wire.clone(),
-        });
+    for model in spec.api.models.iter().filter(crossing) {
         let lists = spec.lists();
-        let lists = lists.filter(|(_, list)| list.model() == Some(name));
+        let lists = lists.filter(|(_, list)| list.model() == Some(&model.name));
+        let lists = lists.map(|(_, list)| names::list_variant(&list.name));
+        let lists: Vec<String> = lists.collect();
+        if lists.is_empty() && !held.contains(&model.name) {
+            continue;
+        }
+        let fields = model.fields.iter().map(|field| Field {
+            wire: field.wire.clone(),
+            description: spec.api.about(field).unwrap_or("Not described.").to_owned(),
+            required: field.required,
+            shape: shape(&field.kind, &|name| {
+                spec.api.model(name).as_ref().is_some_and(crossing)
+            }),
+        });
         out.push(Model {
-            name: name.clone(),
-            description: text(schema, spec),
+            name: model.name.clone(),
+            description: model.description.clone(),
             fields: fields.collect(),
-            lists: lists
-                .map(|(_, list)| names::list_variant(&list.name))
-                .collect(),
-            root: !spec
-                .schemas
-                .iter()
-                .any(|(_, other)| refers_to(&other.to_string(), name)),
+            lists,
+            root: !spec.api.models.iter().any(|one| one.refers_to(&model.name)),
         });
     }
     out
@@ -118,76 +123,50 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
 
 /// The names of the models that hand-written functions give, and of all that these hold.
 pub(crate) fn held(spec: &Spec) -> BTreeSet<String> {
-    let mut waiting: Vec<&String> = spec.taken.handles.iter().collect();
+    let mut waiting: Vec<&str> = spec.taken.handles.iter().map(String::as_str).collect();
     let mut out = BTreeSet::new();
     while let Some(name) = waiting.pop() {
-        let Some(schema) = spec.schema(name).filter(|_| out.insert(name.clone())) else {
+        let Some(model) = spec.api.model(name).filter(|_| out.insert(name.to_owned())) else {
             continue;
         };
-        let text = schema.to_string();
-        let names = spec.schemas.iter().map(|(name, _)| name);
-        waiting.extend(names.filter(|name| refers_to(&text, name)));
+        waiting.extend(model.fields.iter().filter_map(|field| field.kind.named()));
     }
     out
 }
 
-/// Whether the text of a schema has a reference to this one.
-fn refers_to(text: &str, name: &str) -> bool {
-    text.contains(&format!("\"#/components/schemas/{name}\""))
-}
-
 /// The open enums that fields of these models hold.
-pub(crate) fn enums(spec: &Spec, models: &[Model]) -> Vec<OpenEnum> {
+pub(crate) fn enums<'a>(spec: &'a Spec, models: &[Model]) -> Vec<&'a Enum> {
     let used = |name: &str| {
-        let fields = models.iter().flat_map(|model| &model.fields);
-        fields
-            .into_iter()
-            .any(|field| matches!(&field.shape, Shape::Enum(known) if known == name))
+        let mut fields = models.iter().flat_map(|model| &model.fields);
+        fields.any(|field| matches!(&field.shape, Shape::Enum(known) if known == name))
     };
-    let all = normalise(spec).enums.into_iter();
+    let all = spec.api.enums.iter();
     all.filter(|known| used(&known.name)).collect()
 }
 
-fn shape(spec: &Spec, field: &Value, crossing: &dyn Fn(&str) -> bool) -> Shape {
-    let named = |value: &Value| {
-        let name = value.get("$ref")?.as_str()?.rsplit('/').next()?;
-        Some(name.to_owned())
-    };
-    let held = |value: &Value| named(value).filter(|name| crossing(name));
-    if let Some(name) = named(field) {
-        return match spec.schema(&name) {
-            Some(schema) if open_enum(&name, schema).is_some() => Shape::Enum(name),
-            _ if crossing(&name) => Shape::Model(name),
-            _ => Shape::Json,
-        };
-    }
-    match field.get("type").and_then(Value::as_str) {
-        Some("string") => Shape::Text,
-        // What an int64_t cannot hold is lent as it came.
-        Some("integer") if field["format"] == "uint64" => Shape::Json,
-        Some("integer") => Shape::Integer,
-        Some("number") => Shape::Number,
-        Some("boolean") => Shape::Boolean,
-        Some("array") => match &field["items"] {
-            items if items["type"] == "string" => Shape::Texts,
-            items => held(items).map_or(Shape::Items, Shape::Models),
+fn shape(of: &Type, crossing: &dyn Fn(&str) -> bool) -> Shape {
+    match of {
+        Type::Text => Shape::Text,
+        Type::Enum(name) => Shape::Enum(name.clone()),
+        Type::Integer => Shape::Integer,
+        Type::Number => Shape::Number,
+        Type::Boolean => Shape::Boolean,
+        Type::Model(name) if crossing(name) => Shape::Model(name.clone()),
+        Type::Array(held) => match &**held {
+            Type::Text => Shape::Texts,
+            Type::Model(name) if crossing(name) => Shape::Models(name.clone()),
+            _ => Shape::Items,
         },
-        Some("object") => {
-            let values = field.get("additionalProperties").and_then(held);
-            values.map_or(Shape::Json, Shape::Map)
+        Type::Map(held) => match &**held {
+            Type::Model(name) if crossing(name) => Shape::Map(name.clone()),
+            _ => Shape::Json,
+        },
+        // What an int64_t cannot hold is lent as it came.
+        Type::Unsigned => Shape::Json,
+        Type::Model(_) | Type::Secret | Type::Object | Type::Json | Type::Nullable(_) => {
+            Shape::Json
         }
-        _ => Shape::Json,
     }
-}
-
-/// What the spec says of it, or of what it refers to.
-fn text(schema: &Value, spec: &Spec) -> String {
-    let own = schema.get("description").and_then(Value::as_str);
-    let referred = || {
-        let name = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
-        spec.schema(name)?.get("description")?.as_str()
-    };
-    own.or_else(referred).unwrap_or("Not described.").to_owned()
 }
 
 /// The type of an optional number or truth value, which says whether the value is there.

@@ -1,14 +1,13 @@
 //! Refuses names that are none, and names that two things of the spec would share, in any language.
 
-use super::kept::CPP;
+use super::unnamed::ends_texts;
 use super::{
-    camel, constant, cpp_class, cpp_list, cpp_member, list_variant, operation, python_field,
-    python_list, python_value, rust_field, rust_list, snake, value_variant,
+    constant, cpp_class, cpp_list, cpp_member, list_variant, operation, python_field, python_list,
+    python_value, rust_field, rust_list, snake, value_variant,
 };
 use crate::c::shapes;
-use crate::normalise::open_enum;
-use crate::spec::{Spec, pointer, refused};
-use serde_json::{Map, Value};
+use crate::spec::api::{self, Type};
+use crate::spec::{Findings, Spec, pointer};
 use std::collections::BTreeMap;
 
 const LEAVE_FIELD: &str =
@@ -16,172 +15,124 @@ const LEAVE_FIELD: &str =
 const LEAVE_VALUE: &str = "leave it out: values that are not listed are delivered as they come";
 const LEAVE_LIST: &str = "leave its operation out";
 const RENAME_SCHEMA: &str = "rename the schema; its name is never sent";
+const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 /// Checks the names of everything that the spec shows.
-pub(crate) fn check(spec: &Spec) -> Result<(), String> {
-    let mut claims = Claims::default();
-    for (name, schema) in &spec.schemas {
-        let at = spec.place(name);
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for wire in properties.into_iter().flat_map(Map::keys) {
-            let at = format!("{at}{}", pointer(&["properties", wire]));
-            a_name(&snake(wire), wire, &at, LEAVE_FIELD)?;
-            printable(wire, &at, LEAVE_FIELD)?;
-            claims.field(name, wire, &at)?;
+pub(crate) fn check(spec: &Spec, findings: &mut Findings) {
+    let mut claims = Claims {
+        owners: BTreeMap::new(),
+        findings,
+    };
+    for model in &spec.api.models {
+        for field in &model.fields {
+            let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
+            claims.name(&snake(&field.wire), &field.wire, &at, LEAVE_FIELD);
+            claims.field(&model.name, &field.wire, &at);
         }
-        if let Some(known) = open_enum(name, schema) {
-            for value in &known.values {
-                a_name(&snake(value), value, at, LEAVE_VALUE)?;
-                printable(value, at, LEAVE_VALUE)?;
-                claims.value(name, value, at)?;
-            }
+        claims.schema(&model.name, &model.place);
+    }
+    for known in &spec.api.enums {
+        for value in &known.values {
+            claims.name(&snake(value), value, &known.place, LEAVE_VALUE);
+            claims.value(&known.name, value, &known.place);
         }
-        claims.schema(spec, name, at)?;
+        claims.schema(&known.name, &known.place);
     }
     for model in shapes::models(spec) {
-        claims.c_model(spec, &model)?;
+        claims.c_model(spec, &model);
     }
-    stays_in_c(spec)?;
-    for operation in &spec.operations {
-        claims.operation(spec, operation)?;
+    claims.stays_in_c(spec);
+    for operation in &spec.api.operations {
+        claims.operation(spec, operation);
     }
     if spec.lists().next().is_none() {
         let way = "name limit and offset as parameters and pagination in the response of each list";
-        return Err(refused("/paths", "no operation is a paginated list", way));
+        findings.refuse("/paths", "no operation is a paginated list", way);
     }
-    Ok(())
-}
-
-/// Refuses what would keep a model from C that hand-written functions give: secrets, which never leave
-/// the core, and what makes it a page.
-fn stays_in_c(spec: &Spec) -> Result<(), String> {
-    for name in shapes::held(spec) {
-        let properties = spec
-            .schema(&name)
-            .and_then(|schema| schema.get("properties"));
-        for (wire, field) in properties.and_then(Value::as_object).into_iter().flatten() {
-            let what = match wire.as_str() {
-                _ if field["format"] == "password" => "a secret is not given to C",
-                "pagination" => "a page is no part of another answer",
-                _ => continue,
-            };
-            let at = format!("{}{}", spec.place(&name), pointer(&["properties", wire]));
-            return Err(refused(&at, what, LEAVE_FIELD));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what has no letters or digits, or others than C takes.
-fn a_name(name: &str, written: &str, at: &str, way: &str) -> Result<(), String> {
-    let what = match name {
-        "" => format!("{written:?} has no letter or digit to be named by"),
-        _ if !name.is_ascii() => format!("{written:?} has letters that no name in C can have"),
-        _ => return Ok(()),
-    };
-    Err(refused(at, &what, way))
-}
-
-/// Refuses what would end the texts it is written in.
-fn printable(written: &str, at: &str, way: &str) -> Result<(), String> {
-    let ends = written.contains(['"', '\\', '`']) || written.contains("*/");
-    if ends || written.contains(char::is_control) {
-        let what = format!("{written:?} has a character that generated texts cannot hold");
-        return Err(refused(at, &what, way));
-    }
-    Ok(())
 }
 
 /// Who has each name, by the place that the name is in.
-#[derive(Default)]
-struct Claims(BTreeMap<(String, String), (String, String)>);
+struct Claims<'a> {
+    owners: BTreeMap<(String, String), (String, String)>,
+    findings: &'a mut Findings,
+}
 
-impl Claims {
+impl Claims<'_> {
     /// `thing` is what the spec calls it.
-    fn claim(
-        &mut self,
-        scope: &str,
-        name: String,
-        (thing, at): (&str, &str),
-        way: &str,
-    ) -> Result<(), String> {
+    fn claim(&mut self, scope: &str, name: String, (thing, at): (&str, &str), way: &str) {
         let owner = (thing.to_owned(), at.to_owned());
         let key = (scope.to_owned(), name);
-        let Some((other, place)) = self.0.get(&key) else {
-            self.0.insert(key, owner);
-            return Ok(());
+        let Some((other, place)) = self.owners.get(&key) else {
+            self.owners.insert(key, owner);
+            return;
         };
-        let what = format!(
+        let reason = format!(
             "{thing:?} becomes {} {scope}, and so does {other:?} of {place}",
             key.1
         );
-        Err(refused(at, &what, way))
+        self.findings.refuse(at, &reason, way);
     }
 
-    fn field(&mut self, model: &str, wire: &str, at: &str) -> Result<(), String> {
+    /// Refuses what has no letters or digits, or others than C takes, or would end the texts it is
+    /// written in.
+    fn name(&mut self, name: &str, written: &str, at: &str, way: &str) {
+        let reason = match name {
+            "" => format!("{written:?} has no letter or digit to be named by"),
+            _ if !name.is_ascii() => format!("{written:?} has letters that no name in C can have"),
+            _ if ends_texts(written) => {
+                format!("{written:?} has a character that generated texts cannot hold")
+            }
+            _ => return,
+        };
+        self.findings.refuse(at, &reason, way);
+    }
+
+    fn field(&mut self, model: &str, wire: &str, at: &str) {
         let thing = (wire, at);
         let rust = format!("in the Rust struct {model}");
         if wire == "extra" {
-            self.claim(&rust, "unknown_fields".into(), thing, LEAVE_FIELD)?;
+            self.claim(&rust, "unknown_fields".into(), thing, LEAVE_FIELD);
         }
-        self.claim(&rust, rust_field(wire), thing, LEAVE_FIELD)?;
+        self.claim(&rust, rust_field(wire), thing, LEAVE_FIELD);
         let python = format!("in the Python class {model}");
-        self.claim(&python, python_field(wire), thing, LEAVE_FIELD)
+        self.claim(&python, python_field(wire), thing, LEAVE_FIELD);
     }
 
-    fn value(&mut self, name: &str, value: &str, at: &str) -> Result<(), String> {
+    fn value(&mut self, name: &str, value: &str, at: &str) {
         let thing = (value, at);
         let variant = value_variant(value);
         let c = format!("TALENTDATA_{}_{}", constant(name), constant(&variant));
-        self.claim(
-            &format!("in the Rust enum {name}"),
-            variant,
-            thing,
-            LEAVE_VALUE,
-        )?;
-        self.claim("in C", c, thing, LEAVE_VALUE)?;
+        let rust = format!("in the Rust enum {name}");
+        self.claim(&rust, variant, thing, LEAVE_VALUE);
+        self.claim("in C", c, thing, LEAVE_VALUE);
         let python = format!("in the Python class {name}");
-        self.claim(&python, python_value(value), thing, LEAVE_VALUE)
+        self.claim(&python, python_value(value), thing, LEAVE_VALUE);
     }
 
-    fn schema(&mut self, spec: &Spec, name: &str, at: &str) -> Result<(), String> {
-        let fit = camel(name);
-        if name != fit || !name.is_ascii() {
-            let what = format!("{name:?} is no name of a type");
-            return Err(refused(
-                at,
-                &what,
-                &format!("write {fit:?}; it is never sent"),
-            ));
+    fn schema(&mut self, name: &str, at: &str) {
+        if name.is_empty() || !name.is_ascii() {
+            let reason = format!("{name:?} cannot be the name of a type");
+            self.findings.refuse(at, &reason, RENAME_SCHEMA);
         }
-        let class = cpp_class(name);
-        let kept = [
-            (&spec.taken.types, name, "in Rust and C"),
-            (&spec.taken.python, name, "in Python"),
-            (&spec.taken.cpp, class.as_str(), "in C++"),
-        ];
-        let taken = kept.iter().find(|(taken, name, _)| taken.contains(*name));
-        let keyword = super::is_kept(&class, &[CPP]);
-        if let Some(scope) = taken.map(|kept| kept.2).or(keyword.then_some("in C++")) {
-            let what = format!("{name} is taken {scope}");
-            return Err(refused(at, &what, RENAME_SCHEMA));
-        }
-        self.claim("in C++", class, (name, at), RENAME_SCHEMA)?;
-        self.claim(
-            "in C",
-            format!("talentdata_{}", snake(name)),
-            (name, at),
-            RENAME_SCHEMA,
-        )
+        self.claim("in C++", cpp_class(name), (name, at), RENAME_SCHEMA);
+        let c = format!("talentdata_{}", snake(name));
+        self.claim("in C", c, (name, at), RENAME_SCHEMA);
     }
 
-    fn c_model(&mut self, spec: &Spec, model: &shapes::Model) -> Result<(), String> {
+    fn c_model(&mut self, spec: &Spec, model: &shapes::Model) {
         let cpp = format!("in the C++ class {}", cpp_class(&model.name));
-        let whole = (model.name.as_str(), spec.place(&model.name));
-        if !model.is_record() {
+        let place = spec
+            .api
+            .model(&model.name)
+            .map(|model| model.place.as_str());
+        let whole = (model.name.as_str(), place.unwrap_or_default());
+        if model.is_record() {
+            let view = format!("{}_view", cpp_class(&model.name));
+            self.claim("in C++", view, whole, RENAME_SCHEMA);
+        } else {
             for suffix in ["json", "free"] {
                 let name = format!("{}_{suffix}", model.prefix());
-                self.claim("in C", name, whole, RENAME_SCHEMA)?;
+                self.claim("in C", name, whole, RENAME_SCHEMA);
             }
         }
         for field in &model.fields {
@@ -189,31 +140,48 @@ impl Claims {
             let thing = (field.wire.as_str(), at.as_str());
             for suffix in model.suffixes(field) {
                 let function = format!("{}_{}", model.prefix(), field.function(suffix));
-                self.claim("in C", function, thing, LEAVE_FIELD)?;
+                self.claim("in C", function, thing, LEAVE_FIELD);
                 let member = cpp_member(&model.name, &field.wire, suffix);
                 if model.is_record() {
-                    self.claim(&cpp, format!("try_{member}"), thing, LEAVE_FIELD)?;
+                    self.claim(&cpp, format!("try_{member}"), thing, LEAVE_FIELD);
                 }
-                self.claim(&cpp, member, thing, LEAVE_FIELD)?;
+                self.claim(&cpp, member, thing, LEAVE_FIELD);
             }
         }
-        Ok(())
     }
 
-    fn operation(&mut self, spec: &Spec, one: &crate::spec::Operation) -> Result<(), String> {
+    /// Refuses what would keep a model from C that hand-written functions give: secrets, which never
+    /// leave the core, and what makes it a page.
+    fn stays_in_c(&mut self, spec: &Spec) {
+        for name in shapes::held(spec) {
+            let Some(model) = spec.api.model(&name) else {
+                continue;
+            };
+            for field in &model.fields {
+                let reason = match field.wire.as_str() {
+                    _ if field.kind == Type::Secret => "a secret is not given to C",
+                    "pagination" => "a page is no part of another answer",
+                    _ => continue,
+                };
+                let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
+                self.findings.refuse(&at, reason, LEAVE_FIELD);
+            }
+        }
+    }
+
+    fn operation(&mut self, spec: &Spec, one: &api::Operation) {
         let at = one.place();
-        let rename = "change the operationId; it is never sent";
-        a_name(&snake(&one.id), &one.id, &at, rename)?;
+        self.name(&snake(&one.id), &one.id, &at, RENAME_OPERATION);
         let name = operation(&one.id);
         if name == "OPERATIONS" {
-            return Err(refused(&at, "OPERATIONS is taken in Rust", rename));
+            let reason = "OPERATIONS is taken in Rust";
+            self.findings.refuse(&at, reason, RENAME_OPERATION);
         }
-        self.claim("in Rust", name, (&one.id, &at), rename)?;
+        self.claim("in Rust", name, (&one.id, &at), RENAME_OPERATION);
         let Some(list) = &one.list else {
-            return Ok(());
+            return;
         };
-        a_name(&list.name, &one.path, &at, LEAVE_LIST)?;
-        printable(&one.path, &at, LEAVE_LIST)?;
+        self.name(&list.name, &one.path, &at, LEAVE_LIST);
         let thing = (one.path.as_str(), at.as_str());
         let variant = list_variant(&list.name);
         let c = format!("TALENTDATA_RESOURCE_{}", constant(&variant));
@@ -226,8 +194,7 @@ impl Claims {
             ("in the Python client", python_list(&list.name, &spec.taken)),
         ];
         for (scope, name) in names {
-            self.claim(scope, name, thing, LEAVE_LIST)?;
+            self.claim(scope, name, thing, LEAVE_LIST);
         }
-        Ok(())
     }
 }

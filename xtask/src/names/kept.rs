@@ -24,8 +24,8 @@ pub(super) const C_MEMBERS: &str = "free json";
 
 /// What every generated C++ class has, or says within itself.
 pub(super) const CPP_MEMBERS: &str = "\
-    find find_text handle handle_ handle_of json lent record release result try_find \
-    try_find_text view_of";
+    find find_text handle handle_ handle_of json raw_ record record_view result try_find \
+    try_find_text view view_of view_type";
 
 /// What the handles behind C have beside the fields.
 pub(super) const CHILDREN: &str = "json model";

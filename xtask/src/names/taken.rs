@@ -22,6 +22,7 @@ const SAID_IN_RUST: [&str; 14] = [
 ];
 
 /// What hand-written code names, so that nothing generated may.
+#[derive(Clone)]
 pub(crate) struct Taken {
     /// Methods of a Rust client.
     pub(crate) client: BTreeSet<String>,
@@ -189,7 +190,8 @@ fn cpp_name(line: &str) -> Option<String> {
             return Some(name(rest.trim_start_matches("[[nodiscard]] ")));
         }
     }
-    let function = line.strip_prefix("inline ")?.split('(').next()?;
+    let rest = line.strip_prefix("inline ")?;
+    let function = rest.split('(').next().filter(|_| rest.contains('('))?;
     Some(name(function.rsplit([' ', '*']).next()?))
 }
 

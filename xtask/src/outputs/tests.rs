@@ -1,5 +1,6 @@
 //! What the spec yields after a change, which of its changes are refused, and that the rest compiles.
 
+mod agreement;
 mod refusals;
 mod trial;
 
@@ -11,7 +12,7 @@ fn generate(change: impl Fn(&mut Value)) -> Result<String, String> {
     let text = std::fs::read_to_string(crate::root().join("spec/openapi.json")).unwrap();
     let mut document: Value = serde_json::from_str(&text).unwrap();
     change(&mut document);
-    let spec = Spec::parse(&crate::root(), &document.to_string())?;
+    let spec = Spec::parse(&crate::root(), &document.to_string(), crate::spec::FILE)?;
     OUTPUTS.iter().map(|(_, render)| render(&spec)).collect()
 }
 

@@ -105,7 +105,7 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "200 {\"version\":5}",
         ),
         ErrorKind::Auth => Example::Call {
-            client: "client_secret=\"another\"",
+            client: "client_secret=\"another-secret\"",
             rule: "",
             call: "client.permissions()",
             facts: "error.operation, error.status",
@@ -173,8 +173,10 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "error.attempts",
             "0",
         ),
-        ErrorKind::Cancelled => Example::Never(
-            "The cause (`__cause__`) of the `KeyboardInterrupt` that ends `Scan.to_parquet`; says what can be resumed.",
+        ErrorKind::Cancelled => call(
+            "(scan := client.LIST.list()).close() or list(scan)",
+            "error.attempts",
+            "0",
         ),
         ErrorKind::Closed => call("client.close() or client.version()", "error.attempts", "0"),
         ErrorKind::Internal => {

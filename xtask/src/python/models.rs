@@ -1,11 +1,10 @@
 //! A class per model and per open enum of the answers.
 
-use super::shape::{Shape, is_model, shape};
+use super::shape::{Shape, is_seen, shape};
 use super::{all, header, quoted, samples};
 use crate::names;
-use crate::normalise::open_enum;
 use crate::spec::Spec;
-use serde_json::Value;
+use crate::spec::api::{Api, Enum, Field, Model};
 
 /// `_models.py`: a class per model and per open enum of the answers.
 pub(crate) fn models(spec: &Spec) -> Result<String, String> {
@@ -13,94 +12,88 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
     text += "\nfrom __future__ import annotations\n\nfrom typing import Any\n\n";
     text += "from ._open_enum import OpenEnum\nfrom ._talentdata import Field, Record\n";
     let mut names = Vec::new();
-    let answered = |name: &String| spec.answered.contains(name);
-    for (name, schema) in spec.schemas.iter().filter(|(name, _)| answered(name)) {
-        if let Some(known) = open_enum(name, schema) {
-            text += &enum_class(name, schema, &known.values);
-            names.push(name.clone());
-        }
+    for known in spec.api.enums.iter().filter(|known| known.answered) {
+        text += &enum_class(known);
+        names.push(known.name.clone());
     }
-    let mut waiting: Vec<_> = spec
-        .schemas
-        .iter()
-        .filter(|(name, schema)| answered(name) && is_model(schema))
-        .collect();
+    let models = spec.api.models.iter();
+    let mut waiting: Vec<&Model> = models.filter(|model| has_class(model)).collect();
     while !waiting.is_empty() {
         let ready = waiting
             .iter()
-            .position(|(_, schema)| waiting.iter().all(|(other, _)| !refers_to(schema, other)));
-        // There always is one: the spec is refused where models hold each other.
-        let (name, schema) = waiting.remove(ready.unwrap_or_default());
-        text += &model_class(spec, name, schema);
-        names.push(name.clone());
+            .position(|model| waiting.iter().all(|other| !model.refers_to(&other.name)));
+        // There always is one: no model holds itself.
+        let model = waiting.remove(ready.unwrap_or_default());
+        text += &model_class(spec, model);
+        names.push(model.name.clone());
     }
     Ok(text + &all(&names))
 }
 
-fn enum_class(name: &str, schema: &Value, values: &[String]) -> String {
+fn enum_class(known: &Enum) -> String {
     let mut text = format!(
-        "\n\nclass {name}(OpenEnum):\n    \"\"\"{}\n\n{}    \"\"\"\n\n",
-        description(schema),
-        samples::of_enum(name, values)
+        "\n\nclass {}(OpenEnum):\n    \"\"\"{}\n\n{}    \"\"\"\n\n",
+        known.name,
+        quoted(&known.description),
+        samples::of_enum(&known.name, &known.values)
     );
-    for value in values {
+    for value in &known.values {
         text += &format!("    {} = \"{value}\"\n", names::python_value(value));
     }
     text
 }
 
-fn refers_to(schema: &Value, name: &str) -> bool {
-    let reference = format!("\"#/components/schemas/{name}\"");
-    schema.to_string().contains(&reference)
-}
-
-fn model_class(spec: &Spec, name: &str, schema: &Value) -> String {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let properties: Vec<_> = properties.into_iter().flatten().collect();
-    let wire: Vec<String> = properties
+fn model_class(spec: &Spec, model: &Model) -> String {
+    let wire = model
+        .fields
         .iter()
-        .map(|(name, _)| format!("\"{name}\","))
-        .collect();
+        .map(|field| format!("\"{}\",", field.wire));
+    let wire: Vec<String> = wire.collect();
     let mut text = format!(
-        "\n\nclass {name}(Record):\n    \"\"\"{}\n\n{}    \"\"\"\n\n    __slots__ = ()\n    _documented = ({})\n\n",
-        description(schema),
-        samples::of_model(spec, name, schema),
+        "\n\nclass {}(Record):\n    \"\"\"{}\n\n{}    \"\"\"\n\n    __slots__ = ()\n    _documented = ({})\n\n",
+        model.name,
+        quoted(&model.description),
+        samples::of_model(spec, model),
         wire.join(" ")
     );
-    for (field, of) in properties {
-        let listed = schema.get("required").and_then(Value::as_array);
-        let required = listed.is_some_and(|names| names.iter().any(|one| one == field));
-        let Shape {
-            kind,
-            annotation,
-            class,
-        } = shape(spec, of);
-        let annotation = if required || annotation == "Any" {
-            annotation
+    for field in &model.fields {
+        let Shape { kind, class, .. } = shape(&spec.api, &field.kind);
+        let annotation = annotation(&spec.api, field);
+        let required = if field.required {
+            ", required=True"
         } else {
-            format!("{annotation} | None")
+            ""
         };
-        let required = if required { ", required=True" } else { "" };
-        let class = class
-            .map(|class| format!(", of={class}"))
-            .unwrap_or_default();
+        let class = class.map(|class| format!(", of={class}"));
+        let about = spec.api.about(field);
         text += &format!(
-            "    {}: Field[{annotation}] = Field(\"{field}\", \"{kind}\"{required}{class})\n    \"\"\"{}\"\"\"\n",
-            names::python_field(field),
-            description(target(spec, of))
+            "    {}: Field[{annotation}] = Field(\"{}\", \"{kind}\"{required}{})\n    \"\"\"{}\"\"\"\n",
+            names::python_field(&field.wire),
+            field.wire,
+            class.unwrap_or_default(),
+            quoted(about.unwrap_or("Not described."))
         );
     }
     text
 }
 
-/// What a field's schema refers to, or itself.
-fn target<'a>(spec: &'a Spec, schema: &'a Value) -> &'a Value {
-    let reference = schema.get("$ref").and_then(Value::as_str);
-    let name = reference.and_then(|path| path.rsplit('/').next());
-    name.and_then(|name| spec.schema(name)).unwrap_or(schema)
+fn annotation(api: &Api, field: &Field) -> String {
+    let annotation = shape(api, &field.kind).annotation;
+    match field.required || annotation == "Any" {
+        true => annotation,
+        false => format!("{annotation} | None"),
+    }
 }
 
-fn description(schema: &Value) -> String {
-    let text = schema.get("description").and_then(Value::as_str);
-    quoted(text.unwrap_or("See the section of the document that its type names."))
+/// Whether Python has a class for a model.
+pub(crate) fn has_class(model: &Model) -> bool {
+    model.answered && is_seen(model)
+}
+
+/// The attribute and type that code of a user rests on, and whether it can be None.
+pub(crate) fn signature(api: &Api, field: &Field) -> (String, bool) {
+    let annotation = annotation(api, field);
+    let plain = annotation.trim_end_matches(" | None");
+    let attribute = names::python_field(&field.wire);
+    (format!("{attribute}: {plain}"), plain != annotation)
 }

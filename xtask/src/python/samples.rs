@@ -2,8 +2,8 @@
 
 use super::shape::{Shape, shape};
 use crate::names;
+use crate::spec::api::{Field, Model};
 use crate::spec::{List, Spec};
-use serde_json::Value;
 
 /// Calls of a client, which are written by hand, and the models they answer with.
 const CALLS: [(&str, &str); 3] = [
@@ -16,20 +16,20 @@ const CALLS: [(&str, &str); 3] = [
 ];
 
 /// The lines of a model's docstring that show it; none where no call or no sample is sure to have it.
-pub(super) fn of_model(spec: &Spec, name: &str, schema: &Value) -> String {
-    let variable = names::python_field(name);
-    let plain = properties(schema).filter(|(_, of)| {
-        let Shape { kind, class, .. } = shape(spec, of);
+pub(super) fn of_model(spec: &Spec, model: &Model) -> String {
+    let variable = names::python_field(&model.name);
+    let plain = sure(model).filter(|field| {
+        let Shape { kind, class, .. } = shape(&spec.api, &field.kind);
         class.is_none() || kind == "text"
     });
     let read: Vec<String> = plain
         .take(2)
-        .map(|(field, _)| {
-            let attribute = names::python_field(field);
-            format!("{variable}.{attribute} == {variable}[\"{field}\"]")
+        .map(|field| {
+            let attribute = names::python_field(&field.wire);
+            format!("{variable}.{attribute} == {variable}[\"{}\"]", field.wire)
         })
         .collect();
-    let Some(had) = had(spec, name).filter(|_| !read.is_empty()) else {
+    let Some(had) = had(spec, &model.name).filter(|_| !read.is_empty()) else {
         return String::new();
     };
     let shown = match read.len() {
@@ -76,13 +76,14 @@ fn had(spec: &Spec, name: &str) -> Option<String> {
     if let Some((_, list)) = spec.lists().find(|(_, list)| list.model() == Some(name)) {
         return Some(format!("client.{}.page(limit=1)[0]", property(list)));
     }
-    spec.schemas.iter().find_map(|(parent, schema)| {
-        properties(schema).find_map(|(field, of)| {
-            let Shape { kind, class, .. } = shape(spec, of);
+    spec.api.models.iter().find_map(|parent| {
+        sure(parent).find_map(|field| {
+            let Shape { kind, class, .. } = shape(&spec.api, &field.kind);
             if class.as_deref() != Some(name) {
                 return None;
             }
-            let field = format!("{}.{}", had(spec, parent)?, names::python_field(field));
+            let attribute = names::python_field(&field.wire);
+            let field = format!("{}.{attribute}", had(spec, &parent.name)?);
             Some(match kind {
                 "models" => format!("{field}[0]"),
                 "model by name" => format!("next(iter({field}.values()))"),
@@ -93,10 +94,6 @@ fn had(spec: &Spec, name: &str) -> Option<String> {
 }
 
 /// The fields that a sample is sure to have.
-fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    let required = schema.get("required").and_then(Value::as_array);
-    let required: Vec<&Value> = required.into_iter().flatten().collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = properties.into_iter().flatten();
-    properties.filter(move |(field, _)| required.iter().any(|one| *one == *field))
+fn sure(model: &Model) -> impl Iterator<Item = &Field> {
+    model.fields.iter().filter(|field| field.required)
 }

@@ -1,8 +1,6 @@
-//! How a field of a model is read, by its schema.
+//! How a field of a model is read in Python, by its type.
 
-use crate::normalise::open_enum;
-use crate::spec::Spec;
-use serde_json::Value;
+use crate::spec::api::{Api, Model, Type};
 
 /// How a field is read: the kind for the native class, the annotation, and the class that wraps it.
 pub(super) struct Shape {
@@ -11,70 +9,46 @@ pub(super) struct Shape {
     pub(super) class: Option<String>,
 }
 
-pub(super) fn shape(spec: &Spec, schema: &Value) -> Shape {
+pub(super) fn shape(api: &Api, of: &Type) -> Shape {
     let plain = |kind, annotation: &str| Shape {
         kind,
         annotation: annotation.to_owned(),
         class: None,
     };
-    let model = |schema: &Value| {
-        let name = schema.get("$ref")?.as_str()?.rsplit('/').next()?.to_owned();
-        let target = spec.schema(&name)?.clone();
-        Some((name, target))
+    let wrapped = |kind, annotation: String, name: &str| Shape {
+        kind,
+        annotation,
+        class: Some(name.to_owned()),
     };
-    if let Some((name, target)) = model(schema) {
-        let kind = if open_enum(&name, &target).is_some() {
-            "text"
-        } else {
-            "model"
-        };
-        return Shape {
-            kind,
-            annotation: name.clone(),
-            class: Some(name),
-        };
-    }
-    let types = schema.get("type");
-    let named = types.and_then(Value::as_str);
-    let is_object = |(_, target): &(String, Value)| is_model(target);
-    match named {
-        Some("string") => plain("text", "str"),
-        Some("integer") => plain("integer", "int"),
-        Some("number") => plain("number", "float"),
-        Some("boolean") => plain("boolean", "bool"),
-        Some("array") => match schema.get("items").and_then(model).filter(is_object) {
-            Some((name, _)) => Shape {
-                kind: "models",
-                annotation: format!("list[{name}]"),
-                class: Some(name),
-            },
-            None => {
-                let text = schema.pointer("/items/type").and_then(Value::as_str) == Some("string");
-                plain("array", if text { "list[str]" } else { "list[Any]" })
-            }
+    let seen = |held: &Type| match held {
+        Type::Model(name) => api
+            .model(name)
+            .filter(|one| is_seen(one))
+            .map(|_| name.clone()),
+        _ => None,
+    };
+    match of {
+        Type::Text | Type::Secret => plain("text", "str"),
+        Type::Integer | Type::Unsigned => plain("integer", "int"),
+        Type::Number => plain("number", "float"),
+        Type::Boolean => plain("boolean", "bool"),
+        Type::Enum(name) => wrapped("text", name.clone(), name),
+        Type::Model(name) => wrapped("model", name.clone(), name),
+        Type::Array(held) => match seen(held) {
+            Some(name) => wrapped("models", format!("list[{name}]"), &name),
+            None if matches!(**held, Type::Text | Type::Enum(_)) => plain("array", "list[str]"),
+            None => plain("array", "list[Any]"),
         },
-        Some("object") => match schema
-            .get("additionalProperties")
-            .and_then(model)
-            .filter(is_object)
-        {
-            Some((name, _)) => Shape {
-                kind: "model by name",
-                annotation: format!("dict[str, {name}]"),
-                class: Some(name),
-            },
+        Type::Map(held) => match seen(held) {
+            Some(name) => wrapped("model by name", format!("dict[str, {name}]"), &name),
             None => plain("object", "dict[str, Any]"),
         },
-        _ => plain("json", "Any"),
+        Type::Object => plain("object", "dict[str, Any]"),
+        Type::Json | Type::Nullable(_) => plain("json", "Any"),
     }
 }
 
-/// Objects that people see: no envelope of a list, and nothing that holds a secret.
-pub(super) fn is_model(schema: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.is_some_and(|properties| {
-        let secret =
-            |field: &Value| field.get("format").and_then(Value::as_str) == Some("password");
-        !properties.contains_key("pagination") && !properties.values().any(secret)
-    })
+/// Models that people see: no envelope of a list, and nothing that holds a secret.
+pub(super) fn is_seen(model: &Model) -> bool {
+    !model.is_page() && !model.holds_secret()
 }

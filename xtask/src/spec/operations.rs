@@ -1,281 +1,266 @@
-//! Operations of the spec, and which of them are paginated lists.
+//! Operations of the spec: every method of every path, with parameters, bodies and security.
 
-use super::lift::{Places, prose};
-use super::{pointer, refused};
+use super::api::{Body, Operation, Parameter, Type};
+use super::findings::Topic;
+use super::references::{follow, resolve};
+use super::types::Types;
+use super::{content, lists, pointer, prose, security};
 use crate::names;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
-/// One method of one path.
-pub(crate) struct Operation {
-    pub(crate) id: String,
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) group: String,
-    pub(crate) summary: String,
-    pub(crate) description: String,
-    pub(crate) token: TokenUse,
-    pub(crate) list: Option<List>,
-}
-
-/// Whether an operation carries the bearer token.
-pub(crate) enum TokenUse {
-    Never,
-    Always,
-    WhenThereIsOne,
-}
-
-/// What makes an operation a paginated list.
-pub(crate) struct List {
-    /// The path after `/v1/`, with `_` for every separator.
-    pub(crate) name: String,
-    /// Key of the record array and model of a record, where the spec shows them.
-    pub(crate) records: Option<Records>,
-    /// Largest `limit` the spec allows.
-    pub(crate) max_limit: Option<u64>,
-}
-
-impl List {
-    /// The model of a record, where the spec shows its fields.
-    pub(crate) fn model(&self) -> Option<&str> {
-        self.records.as_ref()?.model.as_deref()
-    }
-}
-
-/// The record array of a list response.
-pub(crate) struct Records {
-    pub(crate) key: String,
-    pub(crate) model: Option<String>,
-}
+/// The methods of HTTP that OpenAPI knows.
+const METHODS: [&str; 8] = [
+    "get", "post", "put", "patch", "delete", "head", "options", "trace",
+];
 
 /// What a path may hold besides methods.
-const BESIDE_METHODS: [&str; 4] = ["parameters", "summary", "description", "servers"];
-
-/// The methods that the client sends.
-const METHODS: [&str; 2] = ["get", "post"];
-
-impl Operation {
-    /// Where it stands in the spec.
-    pub(crate) fn place(&self) -> String {
-        pointer(&["paths", &self.path, &self.method])
-    }
-}
+const BESIDE_METHODS: [&str; 5] = ["parameters", "summary", "description", "servers", "$ref"];
 
 /// A method of a path, with what the path says for all of its methods.
-struct Written<'a> {
-    path: &'a str,
-    method: &'a str,
-    body: &'a Value,
-    item: &'a Map<String, Value>,
+pub(super) struct Written<'a> {
+    pub(super) path: &'a str,
+    pub(super) method: &'a str,
+    pub(super) at: String,
+    pub(super) body: &'a Value,
+    item: &'a Value,
+    item_at: String,
 }
 
-/// Every operation, in the spec's order.
-pub(super) fn all(document: &Value) -> Result<Vec<Operation>, String> {
-    let written = written(document)?;
-    written.iter().map(|one| operation(document, one)).collect()
+impl<'a> Written<'a> {
+    /// The places of the parameters; those of the method stand for those of the path.
+    pub(super) fn parameters(&self, document: &'a Value) -> Vec<(String, &'a Value)> {
+        let mut out: Vec<(String, &Value)> = Vec::new();
+        for (value, at) in [(self.body, &self.at), (self.item, &self.item_at)] {
+            let written = value.get("parameters").and_then(Value::as_array);
+            for index in 0..written.map_or(0, Vec::len) {
+                let at = follow(document, format!("{at}/parameters/{index}"));
+                let Some(parameter) = document.pointer(&at) else {
+                    continue;
+                };
+                let same = |(_, other): &(String, &Value)| {
+                    other["name"] == parameter["name"] && other["in"] == parameter["in"]
+                };
+                if !out.iter().any(same) {
+                    out.push((at, parameter));
+                }
+            }
+        }
+        out
+    }
 }
 
-fn written(document: &Value) -> Result<Vec<Written<'_>>, String> {
+/// Every method of every path, in the spec's order.
+pub(super) fn written<'a>(types: &mut Types<'a>) -> Vec<Written<'a>> {
+    let document = types.document();
     let mut out = Vec::new();
-    for (path, item) in super::object(document, "/paths")? {
-        let at = pointer(&["paths", path]);
-        let Some(item) = item.as_object() else {
-            return Err(refused(&at, "it is no path", "write an object of methods"));
+    let paths = document.get("paths").and_then(Value::as_object);
+    for path in paths.into_iter().flat_map(Map::keys) {
+        let item_at = follow(document, pointer(&["paths", path]));
+        let item = document.pointer(&item_at).unwrap_or(&Value::Null);
+        let Some(methods) = item.as_object() else {
+            let at = pointer(&["paths", path]);
+            types
+                .findings
+                .refuse(&at, "this is not a path", "write an object of methods");
+            continue;
         };
-        for (method, body) in item {
-            if BESIDE_METHODS.contains(&method.as_str()) || method.starts_with("x-") {
-                continue;
+        for (method, body) in methods {
+            if METHODS.contains(&method.as_str()) {
+                out.push(Written {
+                    path,
+                    method,
+                    at: format!("{item_at}{}", pointer(&[method])),
+                    body,
+                    item,
+                    item_at: item_at.clone(),
+                });
+            } else if !BESIDE_METHODS.contains(&method.as_str()) && !method.starts_with("x-") {
+                let at = pointer(&["paths", path, method]);
+                let way = format!("the methods are {}", METHODS.join(", "));
+                let reason = format!("there is no method {method:?}");
+                types.findings.refuse(&at, &reason, &way);
             }
-            if !METHODS.contains(&method.as_str()) {
-                let what = format!("the client sends {}, not {method}", METHODS.join(" and "));
-                let way = "leave it out, or teach Method in crates/types/src/lib.rs and the client's retries";
-                return Err(refused(&format!("{at}{}", pointer(&[method])), &what, way));
-            }
-            out.push(Written {
-                path,
-                method,
-                body,
-                item,
-            });
         }
     }
-    Ok(out)
+    out
 }
 
-fn operation(document: &Value, written: &Written<'_>) -> Result<Operation, String> {
-    let Written {
-        path, method, body, ..
-    } = written;
+/// Reads one operation; `answered` collects what its responses hold.
+pub(super) fn read(
+    types: &mut Types<'_>,
+    written: &Written<'_>,
+    answered: &mut BTreeSet<String>,
+) -> Operation {
+    let document = types.document();
+    let body = written.body;
     let text = |key: &str| body.get(key).and_then(Value::as_str);
-    let security = body
-        .get("security")
-        .or(document.get("security"))
-        .and_then(Value::as_array);
-    let requirements: Vec<bool> = security
-        .map(|all| {
-            all.iter()
-                .map(|one| one.as_object().is_some_and(|map| !map.is_empty()))
-                .collect()
-        })
-        .unwrap_or_default();
-    let token = match (requirements.contains(&true), requirements.contains(&false)) {
-        (false, _) => TokenUse::Never,
-        (true, false) => TokenUse::Always,
-        (true, true) => TokenUse::WhenThereIsOne,
+    let id = match text("operationId") {
+        Some(id) if !id.trim().is_empty() => id.to_owned(),
+        _ => id_of(written),
     };
-    let group = body
-        .pointer("/tags/0")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let at = pointer(&["paths", path, method]);
-    let Some(id) = text("operationId") else {
-        let way = "give it one, such as listContacts: the operation is named by it";
-        return Err(refused(&at, "it has no operationId", way));
+    let whose = format!("{} {}", written.method.to_uppercase(), written.path);
+    let request_at = follow(document, format!("{}/requestBody", written.at));
+    let request = document.pointer(&request_at);
+    let request_json = content::json(document, &request_at, &whose, types.findings);
+    let responses = content::responses(document, &written.at, body);
+    let success = responses.success.clone();
+    let success = success.and_then(|at| content::json(document, &at, &whose, types.findings));
+    content::note_unread(document, &whose, body, types.findings);
+    let typed = |types: &mut Types<'_>, at: &str, suffix: &str| {
+        let schema = document.pointer(at).unwrap_or(&Value::Null);
+        let name = names::camel(&format!("{id}{suffix}"));
+        types
+            .names
+            .entry(at.to_owned())
+            .or_insert_with(|| name.clone());
+        types.of(schema, at, &name).kind
     };
-    Ok(Operation {
-        id: id.to_owned(),
-        method: (*method).to_owned(),
-        path: (*path).to_owned(),
-        group,
-        summary: prose(text("summary").unwrap_or(id)),
+    let response = success.map(|at| typed(types, &at, "Response"));
+    let body_type = request_json.map(|at| typed(types, &at, "Request"));
+    answered.extend(response.iter().filter_map(Type::named).map(str::to_owned));
+    for at in &responses.others {
+        unread(types, at, &whose, answered);
+    }
+    let parameters = written.parameters(document).into_iter();
+    let parameters = parameters.filter_map(|(at, one)| parameter(types, &at, one, &id, &whose));
+    let parameters = parameters.collect();
+    let mut operation = Operation {
+        method: written.method.to_owned(),
+        path: written.path.to_owned(),
+        group: prose(
+            body.pointer("/tags/0")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+        ),
+        summary: prose(text("summary").unwrap_or(&id)),
         description: prose(text("description").unwrap_or("Not described.")),
-        token,
-        list: list(document, written)?,
+        deprecated: body.get("deprecated") == Some(&Value::Bool(true)),
+        token: security::token(types, body, &whose),
+        parameters,
+        body: body_type.map(|kind| Body {
+            kind,
+            required: request.is_some_and(|one| one.get("required") == Some(&Value::Bool(true))),
+        }),
+        response,
+        list: None,
+        id,
+    };
+    operation.list = lists::list(types, &operation);
+    note(types, &operation, body);
+    operation
+}
+
+/// Notes what the operation has and no language gets.
+fn note(types: &mut Types<'_>, operation: &Operation, body: &Value) {
+    let (title, findings) = (operation.title(), &mut *types.findings);
+    let is_list = operation.list.is_some();
+    if !is_list && !operation.is_written_by_hand() {
+        findings.note(Topic::Operation, title.clone());
+    }
+    let paging = |name: &str| is_list && ["limit", "offset"].contains(&name);
+    for one in operation.parameters.iter().filter(|one| !paging(&one.name)) {
+        let needed = if one.required { ", required" } else { "" };
+        let text = format!("{title}: {} ({}{needed})", one.name, one.location);
+        findings.note(Topic::Parameter, text);
+    }
+    if operation.deprecated {
+        findings.note(Topic::Deprecated, title.clone());
+    }
+    for one in operation.parameters.iter().filter(|one| one.deprecated) {
+        findings.note(
+            Topic::Deprecated,
+            format!("{title}: parameter {}", one.name),
+        );
+    }
+    for part in ["callbacks", "servers"] {
+        if body.get(part).is_some() {
+            findings.note(Topic::Other, format!("{title}: {part}"));
+        }
+    }
+}
+
+/// What a response holds that is not read; a model of it is generated where it has a name.
+fn unread(types: &mut Types<'_>, at: &str, whose: &str, answered: &mut BTreeSet<String>) {
+    let document = types.document();
+    let Some(schema) = content::json(document, at, whose, types.findings) else {
+        return;
+    };
+    if let Some(component) = content::component(document, &schema) {
+        answered.extend(
+            types
+                .referred(&component, at)
+                .kind
+                .named()
+                .map(str::to_owned),
+        );
+    }
+    let status = at.rsplit('/').next().unwrap_or_default();
+    types
+        .findings
+        .note(Topic::Response, format!("{whose}: {status}"));
+}
+
+fn parameter(
+    types: &mut Types<'_>,
+    at: &str,
+    written: &Value,
+    id: &str,
+    whose: &str,
+) -> Option<Parameter> {
+    let document = types.document();
+    let text = |key: &str| written.get(key).and_then(Value::as_str);
+    let flag = |key: &str| written.get(key) == Some(&Value::Bool(true));
+    let (Some(name), Some(location)) = (text("name"), text("in")) else {
+        types
+            .findings
+            .refuse(at, "this is not a parameter", "give it `name` and `in`");
+        return None;
+    };
+    let schema_at = match written.get("schema") {
+        Some(_) => Some(format!("{at}/schema")),
+        None => content::json(document, at, whose, types.findings),
+    };
+    let schema = schema_at.as_ref().and_then(|at| document.pointer(at));
+    // A shared parameter is named by itself.
+    let place = match at.strip_prefix("/components/parameters/") {
+        Some(shared) => names::camel(&format!("{shared} parameter")),
+        None => names::camel(&format!("{id} {name}")),
+    };
+    let kind = schema.zip(schema_at.as_ref());
+    let kind = kind.map_or(Type::Text, |(schema, at)| types.of(schema, at, &place).kind);
+    Some(Parameter {
+        name: name.to_owned(),
+        location: location.to_owned(),
+        description: prose(text("description").unwrap_or("Not described.")),
+        required: flag("required") || location == "path",
+        deprecated: flag("deprecated"),
+        kind,
+        maximum: schema.and_then(|schema| maximum(resolve(document, schema))),
     })
 }
 
-/// An operation with `limit` and `offset` whose response holds the pagination object is a list.
-fn list(document: &Value, written: &Written<'_>) -> Result<Option<List>, String> {
-    let Some((limit, envelope)) = paginated(document, written) else {
-        return Ok(None);
-    };
-    if written.path.contains('{') {
-        let at = pointer(&["paths", written.path, written.method]);
-        let way = "leave it out: a list has a path of its own, and no method of a client can fill this one";
-        return Err(refused(
-            &at,
-            "a list below one record is not generated",
-            way,
-        ));
-    }
-    let limit = resolve(document, limit.get("schema").unwrap_or(&Value::Null));
-    Ok(Some(List {
-        name: names::list(written.path),
-        records: records(document, &envelope)?,
-        max_limit: limit.get("maximum").and_then(Value::as_u64),
-    }))
+/// The largest integer that a schema allows, however it is written.
+fn maximum(schema: &Value) -> Option<u64> {
+    let number = |key: &str| schema.get(key).and_then(Value::as_f64);
+    // OpenAPI 3.0 marks the maximum as exclusive, 3.1 has another keyword for it.
+    let marked = schema.get("exclusiveMaximum") == Some(&Value::Bool(true));
+    let below = |bound: f64| bound.ceil() - 1.0;
+    let inclusive = number("maximum").map(|bound| match marked {
+        true => below(bound),
+        false => bound.floor(),
+    });
+    let exclusive = number("exclusiveMaximum").map(below);
+    let bound = inclusive.into_iter().chain(exclusive).reduce(f64::min)?;
+    // The cast saturates, as a bound should.
+    (bound >= 0.0).then_some(bound as u64)
 }
 
-/// The parameter `limit` and the place of the response's schema, for a paginated operation.
-fn paginated<'a>(document: &'a Value, written: &Written<'a>) -> Option<(&'a Value, String)> {
-    let Written {
-        path,
-        method,
-        body,
-        item,
-    } = written;
-    // What the method says comes first: it stands for what the path says for all.
-    let own = body.get("parameters").and_then(Value::as_array);
-    let shared = item.get("parameters").and_then(Value::as_array);
-    let parameters = own.into_iter().chain(shared).flatten();
-    let parameters: Vec<&Value> = parameters.map(|one| resolve(document, one)).collect();
-    let parameter = |name: &str| parameters.iter().find(|one| one["name"] == name).copied();
-    let (limit, _) = parameter("limit").zip(parameter("offset"))?;
-    let answer = follow(
-        document,
-        pointer(&["paths", path, method, "responses", "200"]),
-    );
-    let schema = answer + &pointer(&["content", "application/json", "schema"]);
-    let envelope = follow(document, schema);
-    document
-        .pointer(&envelope)?
-        .pointer("/properties/pagination")?;
-    Some((limit, envelope))
-}
-
-/// The one array of objects among the response's properties; none where the spec shows none.
-fn records(document: &Value, envelope: &str) -> Result<Option<Records>, String> {
-    let mut found: Option<Records> = None;
-    for (key, schema) in super::object(document, &format!("{envelope}/properties"))? {
-        let items = resolve(document, schema)
-            .get("items")
-            .unwrap_or(&Value::Null);
-        if resolve(document, items)["type"] != "object" {
-            continue;
-        }
-        if let Some(first) = &found {
-            let at = format!("{envelope}{}", pointer(&["properties", key]));
-            let what = format!("the response has two arrays of objects, {} too", first.key);
-            let way = "write items: {} for the one that is not the records";
-            return Err(refused(&at, &what, way));
-        }
-        let reference = items.get("$ref").and_then(Value::as_str);
-        found = Some(Records {
-            key: key.clone(),
-            model: reference.and_then(|text| Some(text.rsplit('/').next()?.to_owned())),
-        });
-    }
-    Ok(found)
-}
-
-/// Makes records that are written within a list's response models, named by the list.
-pub(super) fn name_records(document: &mut Value) -> Result<Places, String> {
-    let mut places = Places::new();
-    let lists: Vec<(String, String)> = written(document)?
-        .iter()
-        .filter_map(|one| Some((names::list(one.path), paginated(document, one)?.1)))
-        .collect();
-    for (list, envelope) in lists {
-        let keys: Vec<String> = super::object(document, &format!("{envelope}/properties"))?
-            .keys()
-            .cloned()
-            .collect();
-        for key in keys {
-            let array = format!("{envelope}{}", pointer(&["properties", &key]));
-            let at = follow(document, array) + "/items";
-            let Some(items) = document.pointer_mut(&at) else {
-                continue;
-            };
-            if items.get("properties").is_none() {
-                continue;
-            }
-            let name = names::camel(&format!("{}Record", names::camel(&list)));
-            let record = std::mem::replace(
-                items,
-                json!({ "$ref": format!("#/components/schemas/{name}") }),
-            );
-            let schemas = document.pointer_mut("/components/schemas");
-            let schemas = schemas.and_then(Value::as_object_mut);
-            let before = schemas.and_then(|all| all.insert(name.clone(), record));
-            if before.is_some() {
-                let what =
-                    format!("the records of this list would be named {name}, as another schema is");
-                let way =
-                    "give them a name of their own under /components/schemas, and refer to it";
-                return Err(refused(&at, &what, way));
-            }
-            places.insert(name, at);
-        }
-    }
-    Ok(places)
-}
-
-/// Where a `$ref` at this place leads within the document; any other place is itself.
-fn follow(document: &Value, mut at: String) -> String {
-    // Ends also where references lead in a circle, which hold no list.
-    for _ in 0..100 {
-        let value = document.pointer(&at);
-        let Some(reference) = value.and_then(|value| value["$ref"].as_str()) else {
-            break;
-        };
-        at = reference.trim_start_matches('#').to_owned();
-    }
-    at
-}
-
-/// Follows a `$ref` within the document; anything else is itself.
-pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
-    let reference = value.get("$ref").and_then(Value::as_str);
-    let target = reference.and_then(|text| document.pointer(text.trim_start_matches('#')));
-    target.unwrap_or(value)
+/// A name for an operation without one: its method and path.
+fn id_of(written: &Written<'_>) -> String {
+    let path = written.path.replace('{', "by_").replace('}', "");
+    let words = names::camel(&format!("{} {}", written.method, path.replace('/', " ")));
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
 }

@@ -1,72 +1,81 @@
-//! References lead to something in the document, and never back to where they are.
+//! References within the document: that each leads somewhere, and where.
 
-use super::{pointer, refused};
+use super::findings::Findings;
+use super::pointer;
 use serde_json::Value;
 
-/// Checks that every reference leads somewhere in this document.
-pub(super) fn check_targets(document: &Value, value: &Value, at: &str) -> Result<(), String> {
+/// Refuses every reference that leads nowhere in this document.
+pub(super) fn check(document: &Value, value: &Value, at: &str, findings: &mut Findings) {
     match value {
-        Value::Object(map) => map.iter().try_for_each(|(key, child)| {
-            let below = format!("{at}{}", pointer(&[key]));
-            let Some(text) = child.as_str().filter(|_| key == "$ref") else {
-                return check_targets(document, child, &below);
-            };
-            let target = text.strip_prefix('#').and_then(|at| document.pointer(at));
-            if target.is_some_and(|found| !std::ptr::eq(found, value)) {
-                return Ok(());
+        Value::Object(map) => {
+            for (key, child) in map {
+                // An example may hold anything.
+                if key == "example" || key == "examples" {
+                    continue;
+                }
+                let below = format!("{at}{}", pointer(&[key]));
+                match child.as_str().filter(|_| key == "$ref") {
+                    Some(text) if !leads_somewhere(document, text) => findings.refuse(
+                        &below,
+                        &format!("there is nothing at {text}"),
+                        "add it to /components, or correct the reference",
+                    ),
+                    Some(_) => {}
+                    None => check(document, child, &below, findings),
+                }
             }
-            let what = format!("there is nothing at {text}");
-            let way = "add it to /components, or correct the reference";
-            Err(refused(&below, &what, way))
-        }),
-        Value::Array(items) => items.iter().enumerate().try_for_each(|(index, child)| {
-            check_targets(document, child, &format!("{at}/{index}"))
-        }),
-        _ => Ok(()),
+        }
+        Value::Array(items) => {
+            for (index, child) in items.iter().enumerate() {
+                check(document, child, &format!("{at}/{index}"), findings);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Refuses a schema that holds itself, which neither a C handle nor a Python class can.
-pub(super) fn check_circles<'a>(
-    document: &'a Value,
-    schema: &'a Value,
-    at: &str,
-    above: &mut Vec<&'a str>,
-) -> Result<(), String> {
-    let children: Vec<(String, &'a Value)> = match schema {
-        Value::Object(map) => map.iter().map(|(key, one)| (key.clone(), one)).collect(),
-        Value::Array(items) => {
-            let numbered = items.iter().enumerate();
-            numbered
-                .map(|(index, one)| (index.to_string(), one))
-                .collect()
-        }
-        _ => return Ok(()),
+/// Whether following the reference ends at something that is no reference itself.
+fn leads_somewhere(document: &Value, reference: &str) -> bool {
+    let Some(at) = target(reference) else {
+        return false;
     };
-    for (key, child) in children {
-        let at = format!("{at}{}", pointer(&[&key]));
-        let name = child.as_str().filter(|_| key == "$ref");
-        let Some(name) = name.and_then(|text| text.rsplit('/').next()) else {
-            check_circles(document, child, &at, above)?;
-            continue;
+    let found = document.pointer(&follow(document, at));
+    found.is_some_and(|value| value.get("$ref").is_none_or(|next| !next.is_string()))
+}
+
+/// The JSON pointer of a reference within the document.
+fn target(reference: &str) -> Option<String> {
+    let at = reference.strip_prefix('#')?;
+    // Pointers in URIs are percent-encoded.
+    Some(
+        at.replace("%7B", "{")
+            .replace("%7D", "}")
+            .replace("%20", " "),
+    )
+}
+
+/// Where a reference at this place leads; any other place is itself.
+pub(super) fn follow(document: &Value, mut at: String) -> String {
+    // Ends also where references lead in a circle.
+    for _ in 0..100 {
+        let value = document.pointer(&at);
+        let reference = value.and_then(|value| value.get("$ref")?.as_str());
+        let Some(next) = reference.and_then(target) else {
+            break;
         };
-        if let Some(from) = above.iter().position(|one| *one == name) {
-            let circle = [&above[from..], &[name]].concat().join(" -> ");
-            let what = format!("models that hold each other are not generated: {circle}");
-            let way = "write {} in place of one of the references, to take the value as JSON";
-            return Err(refused(&at, &what, way));
-        }
-        let Some(target) = document.pointer(&pointer(&["components", "schemas", name])) else {
-            continue;
-        };
-        above.push(name);
-        check_circles(
-            document,
-            target,
-            &pointer(&["components", "schemas", name]),
-            above,
-        )?;
-        above.pop();
+        at = next;
     }
-    Ok(())
+    at
+}
+
+/// The pointer that a `$ref` leads to, without following further ones.
+pub(super) fn step(reference: &str) -> String {
+    target(reference).unwrap_or_default()
+}
+
+/// Follows the references of a value; anything else is itself.
+pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let reference = value.get("$ref").and_then(Value::as_str);
+    let end = reference.and_then(target).map(|at| follow(document, at));
+    end.and_then(|at| document.pointer(&at)).unwrap_or(value)
 }

@@ -63,6 +63,21 @@ pub(super) const TESTS: &[Test] = &[
         flags: &[],
     },
     Test {
+        sources: &["log.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
+        sources: &["prepared.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
+        sources: &["kept.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
         sources: &["surface.cpp"],
         standards: &["c++17", "c++20"],
         flags: &[],

@@ -15,17 +15,27 @@
 #include <utility>
 #include <variant>
 
+// Code compiled with -fno-exceptions differs from code compiled with exceptions. An inline namespace gives
+// the two different names, so that one program may contain both kinds of translation units. Objects cannot
+// be passed from one kind to the other; use the C handles for that.
+#if defined(__cpp_exceptions)
+#define TALENTDATA_EXCEPTIONS with_exceptions
+#else
+#define TALENTDATA_EXCEPTIONS without_exceptions
+#endif
+
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 
 namespace detail {
 
-/// A text that need not be there.
+/// A text that may be absent.
 inline std::optional<std::string_view> text(talentdata_text text) noexcept {
   if (text.data == nullptr) return std::nullopt;
   return std::string_view(text.data, text.length);
 }
 
-/// An empty view may point nowhere; the library takes no NULL.
+/// The data of an empty view may be null, which the library does not accept.
 inline const char *data(std::string_view text) noexcept { return text.data() ? text.data() : ""; }
 
 template <class T, void (*Free)(T *)>
@@ -39,26 +49,31 @@ using handle = std::unique_ptr<T, freed<T, Free>>;
 
 }  // namespace detail
 
-/// What went wrong. Thrown as one of its error_of types; copies share the facts.
+/// What went wrong. Thrown as one of the error_of types. Copies share their content. Moving an error copies
+/// it, so that what() works on every error.
 class error : public std::exception {
  public:
-  /// Takes the C error over.
+  /// Takes ownership of the C error.
   explicit error(talentdata_error *raw)
       : raw_(raw, talentdata_error_free),
         what_(std::make_shared<std::string>(detail::text(talentdata_error_message(raw)).value_or(""))) {}
 
+  error(const error &) noexcept = default;
+  error &operator=(const error &) noexcept = default;
+  ~error() override = default;
+
   talentdata_error_kind code() const noexcept { return talentdata_error_code(raw_.get()); }
-  /// The name of the kind, the same in every language: RateLimited.
+  /// The name of the kind, such as RateLimited; the same in every language.
   std::string_view kind_name() const noexcept {
     talentdata_text name{};
-    // A kind that the library gave has a name, so there is no error to free.
-    (void)talentdata_error_kind_name(code(), &name);
+    talentdata_error_free(talentdata_error_kind_name(code(), &name));
     return detail::text(name).value_or("");
   }
-  /// One line for people, with all that is known.
+  /// One line for people, with everything known about the failure.
   const char *what() const noexcept override { return what_->c_str(); }
-  std::string_view message() const noexcept { return *what_; }
-  /// The HTTP status; none when the service did not answer.
+  std::string_view message() const & noexcept { return *what_; }
+  std::string_view message() const && = delete;
+  /// The HTTP status; none when there was no response.
   std::optional<int> status() const noexcept {
     const int status = talentdata_error_status(raw_.get());
     return status ? std::optional<int>(status) : std::nullopt;
@@ -76,17 +91,20 @@ class error : public std::exception {
     return offset < 0 ? std::nullopt : std::optional<std::int64_t>(offset);
   }
   /// The operation of the service that failed, such as listContacts.
-  std::optional<std::string_view> operation() const noexcept {
+  std::optional<std::string_view> operation() const & noexcept {
     return detail::text(talentdata_error_operation(raw_.get()));
   }
-  /// The service's own name for the request.
-  std::optional<std::string_view> request_id() const noexcept {
+  std::optional<std::string_view> operation() const && = delete;
+  /// The service's identifier of the request.
+  std::optional<std::string_view> request_id() const & noexcept {
     return detail::text(talentdata_error_request_id(raw_.get()));
   }
-  /// The beginning of the service's answer, scrubbed.
-  std::optional<std::string_view> body() const noexcept {
+  std::optional<std::string_view> request_id() const && = delete;
+  /// The beginning of the response body with secrets redacted.
+  std::optional<std::string_view> body() const & noexcept {
     return detail::text(talentdata_error_body(raw_.get()));
   }
+  std::optional<std::string_view> body() const && = delete;
   /// Whether the same call may succeed later without a change.
   bool is_retryable() const noexcept { return talentdata_error_is_retryable(raw_.get()); }
 
@@ -95,48 +113,81 @@ class error : public std::exception {
   std::shared_ptr<std::string> what_;
 };
 
-/// The exception type of one error kind; errors.hpp gives each a name, such as rate_limited_error.
+/// The exception type of one error kind; errors.hpp names them, for example rate_limited_error.
 template <talentdata_error_kind Kind>
 class error_of : public error {
  public:
-  explicit error_of(error cause) : error(std::move(cause)) {}
+  explicit error_of(const error &cause) : error(cause) {}
 };
 
+namespace detail {
+#if defined(__cpp_exceptions)
+/// Throws the error as the type of its kind.
+[[noreturn]] inline void raise(const error &cause);
+#else
+/// Ends the program: the caller took the value of a result that holds an error.
+[[noreturn]] inline void raise(const error &) { std::abort(); }
+#endif
+}  // namespace detail
+
 /// A value, or the error in its place: what every try_ function returns. Works without exceptions.
+///
+/// Taking the value of a temporary moves it out, and a pointer into a temporary does not compile.
 template <class T>
 class [[nodiscard]] result {
  public:
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  result(talentdata::error cause) : state_(std::in_place_index<1>, std::move(cause)) {}
+  result(const talentdata::error &cause) : state_(std::in_place_index<1>, cause) {}
 
   /// Whether there is a value.
   explicit operator bool() const noexcept { return state_.index() == 0; }
+  bool has_value() const noexcept { return state_.index() == 0; }
+
   /// The value; the program ends when there is none.
-  T &operator*() & noexcept { return held<0>(); }
-  T &&operator*() && noexcept { return std::move(held<0>()); }
-  T *operator->() noexcept { return &held<0>(); }
+  T &operator*() & noexcept { return *held<0>(state_); }
+  const T &operator*() const & noexcept { return *held<0>(state_); }
+  T operator*() && { return std::move(*held<0>(state_)); }
+  T operator*() const && = delete;
+  T *operator->() & noexcept { return held<0>(state_); }
+  const T *operator->() const & noexcept { return held<0>(state_); }
+  T *operator->() && = delete;
+  const T *operator->() const && = delete;
+
+  /// The value; throws the error when there is none, or ends the program without exceptions.
+  T &value() & { return check(), **this; }
+  const T &value() const & { return check(), **this; }
+  T value() && { return check(), *std::move(*this); }
+  T value() const && = delete;
+
   /// The error; the program ends when there is none.
-  const talentdata::error &error() const noexcept { return const_cast<result *>(this)->template held<1>(); }
+  const talentdata::error &error() const & noexcept { return *held<1>(state_); }
+  talentdata::error error() const && noexcept { return *held<1>(state_); }
 
  private:
-  template <std::size_t Index>
-  auto &held() noexcept {
-    auto *found = std::get_if<Index>(&state_);
+  template <std::size_t Index, class State>
+  static auto *held(State &state) noexcept {
+    auto *found = std::get_if<Index>(&state);
     if (found == nullptr) std::abort();
-    return *found;
+    return found;
+  }
+
+  void check() const {
+    if (!has_value()) detail::raise(error());
   }
 
   std::variant<T, talentdata::error> state_;
 };
 
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata
 
 #include <talentdata/errors.hpp>
 
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 namespace detail {
 
-/// For each C++ type the C type of the slot, and the way from one to the other.
+/// Maps a C++ type to the C type of the slot it is read from.
 template <class T, class = void>
 struct wire {
   using type = T;
@@ -152,7 +203,7 @@ struct wire<std::optional<std::string_view>> {
   using type = talentdata_text;
   static std::optional<std::string_view> read(talentdata_text value) { return text(value); }
 };
-/// Views of models that another handle holds.
+/// Views of models that belong to another handle.
 template <class T>
 struct wire<T, std::void_t<typename T::view_of>> {
   using type = const typename T::view_of *;
@@ -172,17 +223,10 @@ result<T> read(Call &&call) {
   return wire<T>::read(out);
 }
 
-/// A failure that only a handle that was moved away can bring about.
-[[noreturn]] inline void misuse(talentdata_error *raw) {
-#if defined(__cpp_exceptions)
-  raise(error(raw));
-#else
-  talentdata_error_free(raw);
-  std::abort();
-#endif
-}
+/// A failure that only a wrong index or an object that was moved from can cause.
+[[noreturn]] inline void misuse(talentdata_error *raw) { raise(error(raw)); }
 
-/// The same for what does not fail on a handle that is there.
+/// The same for a function that does not fail when it is used correctly.
 template <class T, class Call>
 T sure(Call &&call) {
   typename wire<T>::type out{};
@@ -200,4 +244,5 @@ T take(result<T> from) {
 #endif
 
 }  // namespace detail
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -7,45 +7,54 @@
 #include <mutex>
 
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 
-/// Is told a message, on any thread and on several at once. An exception that it throws is thrown
-/// again by the next call of the client or of one of its scans.
+/// Receives a message, on any thread and on several at once. An exception that it throws is thrown again by
+/// a call of the client or of one of its scans: the current one or, where that has a record to return, the
+/// next one.
 using log_function = std::function<void(talentdata_log_level, std::string_view)>;
 
 namespace detail {
 
-/// A log function, and what it threw.
+/// A log function and what it threw. The library and every object that may throw it again share it.
 class log {
  public:
+  using shared = std::shared_ptr<log>;
+
   log() = default;
   explicit log(log_function function) : function_(std::move(function)) {}
 
-  /// What the library calls; nothing may leave it by an exception, which would cross Rust.
-  static void call(std::uint32_t level, talentdata_text message, void *self) noexcept {
-    static_cast<log *>(self)->tell(static_cast<talentdata_log_level>(level), std::string_view(message.data, message.length));
+  /// Called by the library with a pointer to a `shared`. No exception may leave it, since it would cross
+  /// Rust code.
+  static void call(std::uint32_t level, talentdata_text message, void *held) noexcept {
+    (*static_cast<shared *>(held))
+        ->tell(static_cast<talentdata_log_level>(level), std::string_view(message.data, message.length));
   }
 
+  /// Called by the library when it no longer needs the `shared`.
+  static void release(void *held) noexcept { delete static_cast<shared *>(held); }
+
 #if defined(__cpp_exceptions)
-  /// The value or an exception: first the one that the log function threw. What was moved from has no log.
+  /// Throws what the log function threw, if anything. An object that was moved from has no log.
+  static void rethrow(const shared &self) {
+    if (!self) return;
+    std::exception_ptr thrown;
+    {
+      const std::lock_guard<std::mutex> guard(self->mutex_);
+      std::swap(thrown, self->thrown_);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  /// The value or an exception, first that of the log function.
   template <class T>
-  static T take(const std::shared_ptr<log> &self, result<T> from) {
-    if (self) self->rethrow();
+  static T take(const shared &self, result<T> from) {
+    rethrow(self);
     return detail::take(std::move(from));
   }
 #endif
 
  private:
-#if defined(__cpp_exceptions)
-  void rethrow() {
-    std::exception_ptr thrown;
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      std::swap(thrown, thrown_);
-    }
-    if (thrown) std::rethrow_exception(thrown);
-  }
-#endif
-
   void tell(talentdata_log_level level, std::string_view message) noexcept {
     if (!function_) return;
 #if defined(__cpp_exceptions)
@@ -66,4 +75,5 @@ class log {
 };
 
 }  // namespace detail
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

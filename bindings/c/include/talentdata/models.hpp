@@ -4,6 +4,7 @@
 #pragma once
 
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 
 /// What the presented token may do (section 2).
 class token_permissions {
@@ -11,38 +12,40 @@ class token_permissions {
   using handle_of = talentdata_token_permissions;
   explicit token_permissions(talentdata_token_permissions *owned) noexcept : handle_(owned) {}
 
-  /// How many: Roles associated with the token (section 2). The form of a role is not shown.
+  /// The number of entries: Roles associated with the token (section 2). The form of a role is not shown.
   std::size_t roles_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_token_permissions_roles_count(handle(), out); });
   }
   /// One of them, as JSON.
-  std::string_view roles_at(std::size_t index) const {
+  std::string_view roles_at(std::size_t index) const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_token_permissions_roles_at(handle(), index, out); });
   }
-  /// How many: Permissions granted to the token (section 2).
+  std::string_view roles_at(std::size_t index) const && = delete;
+  /// The number of entries: Permissions granted to the token (section 2).
   std::size_t permissions_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_token_permissions_permissions_count(handle(), out); });
   }
   /// One of them.
-  std::string_view permissions_at(std::size_t index) const {
+  std::string_view permissions_at(std::size_t index) const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_token_permissions_permissions_at(handle(), index, out); });
   }
-  /// All fields as JSON, also those that the document does not show.
-  std::string_view json() const {
+  std::string_view permissions_at(std::size_t index) const && = delete;
+  /// All fields as JSON, including undocumented ones.
+  std::string_view json() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_token_permissions_json(handle(), out); });
   }
+  std::string_view json() const && = delete;
 
  private:
   const talentdata_token_permissions *handle() const noexcept { return handle_.get(); }
   detail::handle<talentdata_token_permissions, talentdata_token_permissions_free> handle_;
 };
 
-/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
+/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. A view: valid as long as what it was read from.
 class pagination {
  public:
   using view_of = talentdata_pagination;
-  /// A view: valid as long as what it was taken from.
-  explicit pagination(const talentdata_pagination *lent) noexcept : handle_(lent) {}
+  explicit pagination(const talentdata_pagination *borrowed) noexcept : handle_(borrowed) {}
 
   /// Total records available across all pages (section 2).
   std::int64_t total() const {
@@ -60,7 +63,7 @@ class pagination {
   bool has_more() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_pagination_has_more(handle(), out); });
   }
-  /// All fields as JSON, also those that the document does not show.
+  /// All fields as JSON, including undocumented ones.
   std::string_view json() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_pagination_json(handle(), out); });
   }
@@ -70,28 +73,27 @@ class pagination {
   const talentdata_pagination *handle_;
 };
 
-/// A contact (section 2). It carries at least these fields; further fields are not shown.
-class contact : public record {
+/// A contact (section 2). It carries at least these fields; further fields are not shown. A view: valid as long as what it was read from.
+class contact_view : public record_view {
  public:
-  explicit contact(record &&from) noexcept : record(std::move(from)) {}
+  explicit contact_view(record_view from) noexcept : record_view(from) {}
 
   /// Identifier (section 2).
   result<std::string_view> try_id() const {
-    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_id(handle_.get(), out); });
+    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_id(raw_, out); });
   }
   /// First name (section 2).
   result<std::string_view> try_first_name() const {
-    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_first_name(handle_.get(), out); });
+    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_first_name(raw_, out); });
   }
   /// Last name (section 2).
   result<std::string_view> try_last_name() const {
-    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_last_name(handle_.get(), out); });
+    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_last_name(raw_, out); });
   }
   /// E-mail address (section 2).
   result<std::string_view> try_email() const {
-    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_email(handle_.get(), out); });
+    return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_email(raw_, out); });
   }
-
 #if defined(__cpp_exceptions)
   /// Identifier (section 2). Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view id() const { return detail::take(try_id()); }
@@ -104,12 +106,49 @@ class contact : public record {
 #endif
 };
 
-/// Status and versions of a category (section 2).
+/// A contact (section 2). It carries at least these fields; further fields are not shown.
+class contact : public record {
+ public:
+  using view_type = contact_view;
+  explicit contact(record &&from) noexcept : record(std::move(from)) {}
+
+  /// The record for a function that only reads it.
+  contact_view view() const & noexcept { return contact_view(record::view()); }
+  contact_view view() const && = delete;
+
+  /// Identifier (section 2).
+  result<std::string_view> try_id() const & { return view().try_id(); }
+  result<std::string_view> try_id() const && = delete;
+  /// First name (section 2).
+  result<std::string_view> try_first_name() const & { return view().try_first_name(); }
+  result<std::string_view> try_first_name() const && = delete;
+  /// Last name (section 2).
+  result<std::string_view> try_last_name() const & { return view().try_last_name(); }
+  result<std::string_view> try_last_name() const && = delete;
+  /// E-mail address (section 2).
+  result<std::string_view> try_email() const & { return view().try_email(); }
+  result<std::string_view> try_email() const && = delete;
+#if defined(__cpp_exceptions)
+  /// Identifier (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  std::string_view id() const & { return view().id(); }
+  std::string_view id() const && = delete;
+  /// First name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  std::string_view first_name() const & { return view().first_name(); }
+  std::string_view first_name() const && = delete;
+  /// Last name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  std::string_view last_name() const & { return view().last_name(); }
+  std::string_view last_name() const && = delete;
+  /// E-mail address (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  std::string_view email() const & { return view().email(); }
+  std::string_view email() const && = delete;
+#endif
+};
+
+/// Status and versions of a category (section 2). A view: valid as long as what it was read from.
 class category_entry {
  public:
   using view_of = talentdata_category_entry;
-  /// A view: valid as long as what it was taken from.
-  explicit category_entry(const talentdata_category_entry *lent) noexcept : handle_(lent) {}
+  explicit category_entry(const talentdata_category_entry *borrowed) noexcept : handle_(borrowed) {}
 
   /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
   talentdata_category_status status() const {
@@ -131,7 +170,7 @@ class category_entry {
   std::optional<std::string_view> service_version() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_category_entry_service_version(handle(), out); });
   }
-  /// All fields as JSON, also those that the document does not show.
+  /// All fields as JSON, including undocumented ones.
   std::string_view json() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_category_entry_json(handle(), out); });
   }
@@ -148,51 +187,54 @@ class version_response {
   explicit version_response(talentdata_version_response *owned) noexcept : handle_(owned) {}
 
   /// Current API version number (section 2).
-  std::string_view version() const {
+  std::string_view version() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_version(handle(), out); });
   }
+  std::string_view version() const && = delete;
   /// Overall status (section 3). Other values are legal.
   talentdata_api_status api_status() const {
     return detail::sure<talentdata_api_status>([&](auto *out) { return talentdata_version_response_api_status(handle(), out); });
   }
   /// Overall status (section 3). Other values are legal.
-  std::string_view api_status_text() const {
+  std::string_view api_status_text() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_api_status_text(handle(), out); });
   }
-  /// How many: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+  std::string_view api_status_text() const && = delete;
+  /// The number of entries: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
   std::size_t endpoints_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_version_response_endpoints_count(handle(), out); });
   }
   /// The name of one of them.
-  std::string_view endpoints_name(std::size_t index) const {
+  std::string_view endpoints_name(std::size_t index) const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_endpoints_name(handle(), index, out); });
   }
+  std::string_view endpoints_name(std::size_t index) const && = delete;
   /// One of them.
-  talentdata::category_entry endpoints_at(std::size_t index) const {
+  talentdata::category_entry endpoints_at(std::size_t index) const & {
     return detail::sure<talentdata::category_entry>([&](auto *out) { return talentdata_version_response_endpoints_at(handle(), index, out); });
   }
+  talentdata::category_entry endpoints_at(std::size_t index) const && = delete;
   /// The value of a name; none when there is no such name.
-  std::optional<talentdata::category_entry> endpoints_find(std::string_view key) const {
-    return detail::sure<std::optional<talentdata::category_entry>>([&](auto *out) {
-      return talentdata_version_response_endpoints_find_n(handle(), detail::data(key), key.size(), out);
-    });
+  std::optional<talentdata::category_entry> endpoints_find(std::string_view key) const & {
+    return detail::sure<std::optional<talentdata::category_entry>>([&](auto *out) { return talentdata_version_response_endpoints_find_n(handle(), detail::data(key), key.size(), out); });
   }
-  /// All fields as JSON, also those that the document does not show.
-  std::string_view json() const {
+  std::optional<talentdata::category_entry> endpoints_find(std::string_view key) const && = delete;
+  /// All fields as JSON, including undocumented ones.
+  std::string_view json() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_json(handle(), out); });
   }
+  std::string_view json() const && = delete;
 
  private:
   const talentdata_version_response *handle() const noexcept { return handle_.get(); }
   detail::handle<talentdata_version_response, talentdata_version_response_free> handle_;
 };
 
-/// Compatibility of one category (section 2).
+/// Compatibility of one category (section 2). A view: valid as long as what it was read from.
 class compatibility_entry {
  public:
   using view_of = talentdata_compatibility_entry;
-  /// A view: valid as long as what it was taken from.
-  explicit compatibility_entry(const talentdata_compatibility_entry *lent) noexcept : handle_(lent) {}
+  explicit compatibility_entry(const talentdata_compatibility_entry *borrowed) noexcept : handle_(borrowed) {}
 
   /// Whether the client version is compatible with this category (section 2).
   bool compatible() const {
@@ -210,7 +252,7 @@ class compatibility_entry {
   std::optional<std::string_view> notes() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_compatibility_entry_notes(handle(), out); });
   }
-  /// All fields as JSON, also those that the document does not show.
+  /// All fields as JSON, including undocumented ones.
   std::string_view json() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_compatibility_entry_json(handle(), out); });
   }
@@ -234,28 +276,30 @@ class version_check_response {
   bool supported() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_version_check_response_supported(handle(), out); });
   }
-  /// How many: From each requested category name to its entry (section 2).
+  /// The number of entries: From each requested category name to its entry (section 2).
   std::size_t endpoint_compatibility_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_count(handle(), out); });
   }
   /// The name of one of them.
-  std::string_view endpoint_compatibility_name(std::size_t index) const {
+  std::string_view endpoint_compatibility_name(std::size_t index) const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_name(handle(), index, out); });
   }
+  std::string_view endpoint_compatibility_name(std::size_t index) const && = delete;
   /// One of them.
-  talentdata::compatibility_entry endpoint_compatibility_at(std::size_t index) const {
+  talentdata::compatibility_entry endpoint_compatibility_at(std::size_t index) const & {
     return detail::sure<talentdata::compatibility_entry>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_at(handle(), index, out); });
   }
+  talentdata::compatibility_entry endpoint_compatibility_at(std::size_t index) const && = delete;
   /// The value of a name; none when there is no such name.
-  std::optional<talentdata::compatibility_entry> endpoint_compatibility_find(std::string_view key) const {
-    return detail::sure<std::optional<talentdata::compatibility_entry>>([&](auto *out) {
-      return talentdata_version_check_response_endpoint_compatibility_find_n(handle(), detail::data(key), key.size(), out);
-    });
+  std::optional<talentdata::compatibility_entry> endpoint_compatibility_find(std::string_view key) const & {
+    return detail::sure<std::optional<talentdata::compatibility_entry>>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_find_n(handle(), detail::data(key), key.size(), out); });
   }
-  /// All fields as JSON, also those that the document does not show.
-  std::string_view json() const {
+  std::optional<talentdata::compatibility_entry> endpoint_compatibility_find(std::string_view key) const && = delete;
+  /// All fields as JSON, including undocumented ones.
+  std::string_view json() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_check_response_json(handle(), out); });
   }
+  std::string_view json() const && = delete;
 
  private:
   const talentdata_version_check_response *handle() const noexcept { return handle_.get(); }
@@ -281,4 +325,5 @@ inline constexpr list_of<record> taxonomy_skills{TALENTDATA_RESOURCE_TAXONOMY_SK
 /// The list of taxonomy roles (/v1/taxonomy/roles).
 inline constexpr list_of<record> taxonomy_roles{TALENTDATA_RESOURCE_TAXONOMY_ROLES};
 
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

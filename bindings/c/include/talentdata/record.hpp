@@ -1,37 +1,30 @@
-// Records, with what every record has. Included by talentdata.hpp.
+// Records, and what every record has. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/base.hpp>
 
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 
-/// A record of a list, as the service sent it. Texts are valid as long as the record.
-class record {
+/// A record that belongs to a page or to another object, and is valid as long as that. Copies refer to the
+/// same record; so do the texts.
+class record_view {
  public:
-  /// Takes the record over.
-  explicit record(talentdata_record *owned) noexcept : handle_(owned, {true}) {}
-  /// A view of a record of a page, valid as long as the page.
-  static record lent(const talentdata_record *raw) noexcept {
-    record view(const_cast<talentdata_record *>(raw));
-    view.handle_.get_deleter().owned = false;
-    return view;
-  }
+  explicit record_view(const talentdata_record *borrowed) noexcept : raw_(borrowed) {}
 
   /// The JSON, byte for byte as the service sent it.
   std::string_view json() const {
-    return detail::sure<std::string_view>([&](auto *out) { return talentdata_record_json(handle_.get(), out); });
+    return detail::sure<std::string_view>([&](auto *out) { return talentdata_record_json(raw_, out); });
   }
-  /// The JSON of one value, by JSON pointer such as /address/city; none when there is no such value.
+  /// The JSON of the value at a JSON pointer such as /address/city; none when there is no such value.
   result<std::optional<std::string_view>> try_find(std::string_view pointer) const {
-    return detail::read<std::optional<std::string_view>>([&](auto *out) {
-      return talentdata_record_find_n(handle_.get(), detail::data(pointer), pointer.size(), out);
-    });
+    return detail::read<std::optional<std::string_view>>(
+        [&](auto *out) { return talentdata_record_find_n(raw_, detail::data(pointer), pointer.size(), out); });
   }
-  /// The text of one string, by JSON pointer; none when there is no such value, or it is null.
+  /// The text of the string at a JSON pointer; none when there is no such value or it is null.
   result<std::optional<std::string_view>> try_find_text(std::string_view pointer) const {
-    return detail::read<std::optional<std::string_view>>([&](auto *out) {
-      return talentdata_record_find_text_n(handle_.get(), detail::data(pointer), pointer.size(), out);
-    });
+    return detail::read<std::optional<std::string_view>>(
+        [&](auto *out) { return talentdata_record_find_text_n(raw_, detail::data(pointer), pointer.size(), out); });
   }
 #if defined(__cpp_exceptions)
   std::optional<std::string_view> find(std::string_view pointer) const { return detail::take(try_find(pointer)); }
@@ -41,13 +34,41 @@ class record {
 #endif
 
  protected:
-  struct release {
-    bool owned;
-    void operator()(talentdata_record *raw) const noexcept {
-      if (owned) talentdata_record_free(raw);
-    }
-  };
-  std::unique_ptr<talentdata_record, release> handle_;
+  const talentdata_record *raw_;
+};
+
+/// A record that this object owns. Texts are valid as long as the record, so they cannot be read from a
+/// temporary.
+class record {
+ public:
+  using view_type = record_view;
+  /// Takes ownership of the record.
+  explicit record(talentdata_record *owned) noexcept : handle_(owned) {}
+
+  /// The record for a function that only reads it.
+  record_view view() const & noexcept { return record_view(handle_.get()); }
+  record_view view() const && = delete;
+
+  /// The JSON, byte for byte as the service sent it.
+  std::string_view json() const & { return view().json(); }
+  std::string_view json() const && = delete;
+  /// The JSON of the value at a JSON pointer such as /address/city; none when there is no such value.
+  result<std::optional<std::string_view>> try_find(std::string_view pointer) const & { return view().try_find(pointer); }
+  result<std::optional<std::string_view>> try_find(std::string_view pointer) const && = delete;
+  /// The text of the string at a JSON pointer; none when there is no such value or it is null.
+  result<std::optional<std::string_view>> try_find_text(std::string_view pointer) const & {
+    return view().try_find_text(pointer);
+  }
+  result<std::optional<std::string_view>> try_find_text(std::string_view pointer) const && = delete;
+#if defined(__cpp_exceptions)
+  std::optional<std::string_view> find(std::string_view pointer) const & { return view().find(pointer); }
+  std::optional<std::string_view> find(std::string_view pointer) const && = delete;
+  std::optional<std::string_view> find_text(std::string_view pointer) const & { return view().find_text(pointer); }
+  std::optional<std::string_view> find_text(std::string_view pointer) const && = delete;
+#endif
+
+ protected:
+  detail::handle<talentdata_record, talentdata_record_free> handle_;
 };
 
 /// A list whose records are read as `Record`.
@@ -56,4 +77,5 @@ struct list_of {
   std::uint32_t number;
 };
 
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

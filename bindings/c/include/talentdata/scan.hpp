@@ -1,4 +1,4 @@
-// Scans, pages and receipts. Included by talentdata.hpp.
+// Scans and receipts. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/log.hpp>
@@ -7,22 +7,29 @@
 #include <cstddef>
 #include <iterator>
 
-#include <talentdata/models.hpp>
-
 namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What a scan has done, at the moment it was asked.
+/// What a scan has done, at the time of the request.
 class receipt {
  public:
+  /// Takes ownership of the receipt.
   explicit receipt(talentdata_receipt *owned) noexcept : handle_(owned) {}
   talentdata_completeness completeness() const { return get<talentdata_completeness>(talentdata_receipt_completeness); }
+  talentdata_basis basis() const { return get<talentdata_basis>(talentdata_receipt_basis); }
+  /// When the list was as delivered, in RFC 3339; none unless the basis is TALENTDATA_BASIS_TWICE.
+  std::optional<std::string_view> snapshot_at() const & {
+    return get<std::optional<std::string_view>>(talentdata_receipt_snapshot_at);
+  }
+  std::optional<std::string_view> snapshot_at() const && = delete;
   std::uint64_t records() const { return get<std::uint64_t>(talentdata_receipt_records); }
   std::uint64_t pages() const { return get<std::uint64_t>(talentdata_receipt_pages); }
   std::uint64_t requests() const { return get<std::uint64_t>(talentdata_receipt_requests); }
   std::uint64_t rate_limited() const { return get<std::uint64_t>(talentdata_receipt_rate_limited); }
   double seconds() const { return get<double>(talentdata_receipt_seconds); }
   /// The whole receipt.
-  std::string_view json() const { return get<std::string_view>(talentdata_receipt_json); }
+  std::string_view json() const & { return get<std::string_view>(talentdata_receipt_json); }
+  std::string_view json() const && = delete;
 
  private:
   template <class T, class Function>
@@ -32,18 +39,20 @@ class receipt {
   detail::handle<talentdata_receipt, talentdata_receipt_free> handle_;
 };
 
-/// What a scan is asked to do.
+/// Options of a scan.
 struct scan_options {
   talentdata_consistency consistency = TALENTDATA_CONSISTENCY_COMPLETE;
-  /// Records per page; the most that the service grants where none is given.
+  /// Records per page; by default as many as the service allows.
   std::optional<std::uint64_t> page_size{};
 };
 
-/// Every record of a list, in order: a range for one pass. One thread at a time, except for cancel.
+/// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,
+/// except for cancel. Before destroying a scan that another thread uses, cancel it and join the thread.
 template <class Record>
 class scan {
  public:
-  scan(talentdata_scan *owned, std::shared_ptr<detail::log> log) noexcept : log_(std::move(log)), handle_(owned) {}
+  /// Takes ownership of the scan.
+  scan(talentdata_scan *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
 
   /// Waits for the next record; none at the end of the list.
   result<std::optional<Record>> try_next() {
@@ -51,18 +60,19 @@ class scan {
     if (talentdata_error *cause = talentdata_scan_next(handle_.get(), &raw)) return error(cause);
     return taken(raw);
   }
-  /// A record if one is there, and whether that was all; never waits.
+  /// A record if one is available, and whether the list has ended.
   struct arrived {
     talentdata_arrival arrival;
     std::optional<Record> record;
   };
+  /// Takes the next record if it is available; never waits.
   result<arrived> try_poll() {
     talentdata_arrival arrival{};
     talentdata_record *raw = nullptr;
     if (talentdata_error *cause = talentdata_scan_try_next(handle_.get(), &arrival, &raw)) return error(cause);
     return arrived{arrival, taken(raw)};
   }
-  /// Readable while try_poll has something to say; it belongs to the scan.
+  /// A file descriptor that is readable while try_poll has something to report; it belongs to the scan.
   result<int> try_descriptor() {
     return detail::read<int>([&](auto *out) { return talentdata_scan_descriptor(handle_.get(), out); });
   }
@@ -71,84 +81,75 @@ class scan {
     if (talentdata_error *cause = talentdata_scan_receipt(handle_.get(), &raw)) return error(cause);
     return talentdata::receipt(raw);
   }
-  /// Hands the records out as an Arrow stream, which the caller releases.
+  /// Turns the scan into an Arrow stream, which the caller releases.
   result<std::monostate> try_arrow_stream(ArrowArrayStream *stream) {
     if (talentdata_error *cause = talentdata_scan_arrow_stream(handle_.get(), stream)) return error(cause);
     return std::monostate();
   }
-  /// Stops the scan from any thread.
-  void cancel() const {
+  /// Cancels the scan, from any thread.
+  void cancel() {
     if (talentdata_error *cause = talentdata_scan_cancel(handle_.get())) detail::misuse(cause);
   }
 
 #if defined(__cpp_exceptions)
-  std::optional<Record> next() { return detail::log::take(log_, try_next()); }
-  arrived poll() { return detail::log::take(log_, try_poll()); }
+  std::optional<Record> next() {
+    detail::log::rethrow(log_);
+    std::optional<Record> record = detail::take(try_next());
+    // A record must not be lost. At the end there is none, and perhaps no other call.
+    if (!record) detail::log::rethrow(log_);
+    return record;
+  }
+  arrived poll() {
+    detail::log::rethrow(log_);
+    arrived found = detail::take(try_poll());
+    if (!found.record) detail::log::rethrow(log_);
+    return found;
+  }
   int descriptor() { return detail::log::take(log_, try_descriptor()); }
   talentdata::receipt receipt() const { return detail::log::take(log_, try_receipt()); }
-  void arrow_stream(ArrowArrayStream *stream) { detail::log::take(log_, try_arrow_stream(stream)); }
+  void arrow_stream(ArrowArrayStream *stream) {
+    // Not afterwards: the caller would not know that there is a stream to release.
+    detail::log::rethrow(log_);
+    detail::take(try_arrow_stream(stream));
+  }
 
   struct sentinel {};
+  /// An iterator of C++20 that moves but does not copy, so it has no iterator_category of C++17.
   class iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
     using iterator_concept = std::input_iterator_tag;
     using value_type = Record;
     using difference_type = std::ptrdiff_t;
-    using pointer = Record *;
-    using reference = Record &;
 
     explicit iterator(scan *from) : from_(from), current_(from->next()) {}
-    Record &operator*() const { return *current_; }
-    Record *operator->() const { return &*current_; }
+    Record &operator*() const noexcept { return *current_; }
+    Record *operator->() const noexcept { return &*current_; }
     iterator &operator++() {
       current_ = from_->next();
       return *this;
     }
     void operator++(int) { ++*this; }
-    friend bool operator==(const iterator &left, sentinel) { return !left.current_; }
-    friend bool operator!=(const iterator &left, sentinel right) { return !(left == right); }
+    friend bool operator==(const iterator &left, sentinel) noexcept { return !left.current_; }
+    friend bool operator!=(const iterator &left, sentinel right) noexcept { return !(left == right); }
 
    private:
     scan *from_;
-    // An iterator that is const still gives what it points at.
+    // A const iterator still gives access to what it points at.
     mutable std::optional<Record> current_;
   };
-  iterator begin() { return iterator(this); }
-  sentinel end() noexcept { return {}; }
+  iterator begin() & { return iterator(this); }
+  iterator begin() && = delete;
+  sentinel end() & noexcept { return {}; }
+  sentinel end() && = delete;
 #endif
 
  private:
   static std::optional<Record> taken(talentdata_record *raw) {
     return raw ? std::optional<Record>(Record(record(raw))) : std::nullopt;
   }
-  // Outlives the handle, whose threads call it.
-  std::shared_ptr<detail::log> log_;
+  detail::log::shared log_;
   detail::handle<talentdata_scan, talentdata_scan_free> handle_;
 };
 
-/// One page of a list.
-template <class Record>
-class page {
- public:
-  using handle_of = talentdata_page;
-  explicit page(talentdata_page *owned) noexcept : handle_(owned) {}
-  std::size_t size() const {
-    return detail::sure<std::size_t>([&](auto *out) { return talentdata_page_count(handle_.get(), out); });
-  }
-  /// A record, valid as long as the page; the index must be below the size.
-  Record operator[](std::size_t index) const {
-    return Record(record::lent(detail::sure<const talentdata_record *>(
-        [&](auto *out) { return talentdata_page_record(handle_.get(), index, out); })));
-  }
-  /// The paging metadata, valid as long as the page.
-  talentdata::pagination pagination() const {
-    return detail::sure<talentdata::pagination>(
-        [&](auto *out) { return talentdata_page_pagination(handle_.get(), out); });
-  }
-
- private:
-  detail::handle<talentdata_page, talentdata_page_free> handle_;
-};
-
+}  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

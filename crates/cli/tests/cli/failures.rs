@@ -162,7 +162,7 @@ fn settings_are_checked_before_anything_is_sent() {
     usage(&["export", "contacts"], &["--out"]);
     usage(
         &["export", "contacts", "pools", "--sandbox", "--out", "-"],
-        &["one list", "folder"],
+        &["one list", "directory"],
     );
     usage(
         &[
@@ -193,7 +193,7 @@ fn settings_are_checked_before_anything_is_sent() {
             "--page-size",
             "101",
         ],
-        &["--page-size", "1 to 100"],
+        &["--page-size", "between 1 and 100"],
     );
     usage(
         &[

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
+#[cfg(unix)]
+mod continuation;
 mod export;
 mod failures;
 mod help;

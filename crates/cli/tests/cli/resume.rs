@@ -1,6 +1,6 @@
 //! `export --resume` goes on where a signal or a kill broke an export off.
 
-use crate::support::{Ended, against, names, records, run, sandbox};
+use crate::support::{Ended, against, names, records, run, sandbox, saved_records};
 use rustix::process::{Pid, Signal, kill_process};
 use std::thread::sleep;
 use std::time::Duration;
@@ -19,7 +19,8 @@ fn broken_off_and_resumed_is_the_same_as_in_one_go() {
         let verb = [&["export"][..], &LISTS, &["--out", out], more].concat();
         against(&sandbox, &verb)
     };
-    let saved = |list: &&str| broken.join(format!("{list}.jsonl.checkpoint")).exists();
+    let saved =
+        |list: &&str| saved_records(&broken.join(format!("{list}.jsonl.checkpoint"))).is_some();
     let full = |name: &str| std::fs::read(whole.join(name)).unwrap();
     for signal in [Signal::KILL, Signal::INT, Signal::TERM] {
         let before = sandbox.stats().requests;

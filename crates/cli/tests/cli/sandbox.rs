@@ -46,13 +46,27 @@ fn its_ways_can_be_chosen() {
         "--rounding=fractional",
         "--latency-ms=1",
         "--token-lifetime=60",
-        "--drift=every=1,inserts=3,deletes=1",
+        "--drift=every=1,inserts=3,deletes=1,updates=2",
+        "--order=updated",
+        "--ids=none",
+        "--replicas=count=2,lag-percent=0,random=1",
+        "--warnings",
         "--records=pools=50",
         "--faults",
     ]);
     let total = || ask(&ready, &["list", "pools"]).json()["pagination"]["total"].clone();
     let before = total();
     assert_eq!((before, total()), (50.into(), 52.into()));
+}
+
+#[test]
+fn its_pages_can_tell_nothing() {
+    let (_child, ready) = start(&["--total=zero", "--ignore-offset", "--records=pools=50"]);
+    let list = |offset| ask(&ready, &["list", "pools", "--limit=10", offset]).json();
+    let [first, second] = ["--offset=0", "--offset=10"].map(list);
+    assert_eq!(second["pagination"]["total"], 0);
+    assert_eq!(second["pagination"]["offset"], 10);
+    assert_eq!(first["records"], second["records"]);
 }
 
 #[test]
@@ -64,6 +78,11 @@ fn wrong_ways_are_refused_with_the_right_ones() {
         ("--policy=fair", &["fair", "clock-window"]),
         ("--rounding=off", &["off", "fractional"]),
         ("--drift=every=2,moves=1", &["moves", "inserts"]),
+        ("--drift=inserts", &["bulk-deletes"]),
+        ("--order=sorted", &["sorted", "updated-desc"]),
+        ("--ids=some", &["some", "volatile"]),
+        ("--total=one", &["one", "unknown"]),
+        ("--replicas=lag-percent=101", &["lag-percent", "100"]),
         ("--port=70000", &["70000"]),
     ] {
         let ended = run(&mut program(&["sandbox", argument]));

@@ -1,7 +1,7 @@
 //! Secrets: the ways they come in, and that they never come out.
 
 use crate::support::{against, fault, program, records, requests, run, sandbox};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -138,20 +138,11 @@ fn no_log_line_at_any_level_holds_the_secret_or_a_token() {
         assert!(!said.contains(third), "{third}: {said}");
     }
     assert!(!said.contains(sandbox.client_secret()), "{said}");
-    let mut tokens = 0;
-    for request in requests(&sandbox) {
-        let headers = request["headers"].to_string();
-        let Some((_, token)) = headers.split_once("Bearer ") else {
-            continue;
-        };
-        let token: String = token
-            .chars()
-            .take_while(char::is_ascii_alphanumeric)
-            .collect();
-        assert!(token.len() > 20 && !said.contains(&token), "{token}");
-        tokens += 1;
-    }
-    assert!(tokens >= 8, "{tokens}");
+    // The sandbox's tokens are 48 hexadecimal digits, which it does not show; nothing else is as long.
+    let mut words = said.split(|letter: char| !letter.is_ascii_hexdigit());
+    assert_eq!(words.find(|word| word.len() >= 40), None, "{said}");
+    let with_token = |request: &&Value| request["headers"]["authorization"] == "Bearer [redacted]";
+    assert!(requests(&sandbox).iter().filter(with_token).count() >= 8);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn wait_for(child: &mut Child, sandbox: &Sandbox, requests: u64) {
 }
 
 /// Waits until nothing more goes into the pipe, so that whoever writes to it is stuck.
-fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
+pub(crate) fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
     let at_once = Timespec::default();
     while poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&at_once)).unwrap() > 0 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");

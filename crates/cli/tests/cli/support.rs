@@ -101,6 +101,14 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// How many records the checkpoint of an unfinished export says can be resumed from.
+#[cfg(unix)]
+pub(crate) fn saved_records(checkpoint: &Path) -> Option<u64> {
+    let text = std::fs::read(checkpoint).ok()?;
+    let checkpoint: Value = serde_json::from_slice(&text).ok()?;
+    checkpoint["progress"]["receipt"]["records"].as_u64()
+}
+
 /// Makes the sandbox answer requests to this path so.
 pub(crate) fn fault(sandbox: &Sandbox, path: &str, reply: Value) {
     let rule = serde_json::json!({"match": {"path": path}, "reply": reply});
@@ -121,7 +129,7 @@ pub(crate) fn request(sandbox: &Sandbox, method: &str, path: &str, body: &str) -
     let address = sandbox.base_url().strip_prefix("http://").unwrap();
     let mut socket = TcpStream::connect(address).unwrap();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: sandbox\r\nconnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );

@@ -41,7 +41,7 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
     }
     let last = text.trim_end().rsplit('\r').next().unwrap();
     assert!(
-        last.contains("2000 records") && last.contains("completeness proven"),
+        last.contains("2000 records") && last.contains("completeness proven (counted)"),
         "{last}"
     );
     assert!(last.contains(out), "{last}");

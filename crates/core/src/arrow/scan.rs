@@ -54,8 +54,12 @@ impl BatchScan {
     }
 
     /// What has been done so far; final once the scan has ended.
+    ///
+    /// `records` counts the rows of the batches that the caller was given, and what was taken as records before.
     pub fn receipt(&self) -> Receipt {
-        self.scan.receipt()
+        let rows = self.builder.as_ref().map_or(0, BatchBuilder::len);
+        let held = self.sample.len() + self.waiting.len() + rows;
+        self.scan.receipt().without(held)
     }
 
     /// The builder, made as soon as there are enough records to decide the columns.

@@ -1,10 +1,11 @@
 //! Tokens: how answers are read, and what a failed renewal means.
 
 use super::*;
+use crate::transport::Answer;
 use http::StatusCode;
 
 fn read(status: u16, body: &str) -> Result<Token> {
-    let mut answer = Answer::of_json(body);
+    let mut answer = Answer::of_json(body.to_owned());
     answer.status = StatusCode::from_u16(status).unwrap();
     read_token(&answer, Time::ZERO)
 }
@@ -14,8 +15,46 @@ fn old_token() -> Token {
     Token {
         secret: Secret::new("old"),
         header: HeaderValue::from_static("Bearer old"),
+        issued_at: Time::ZERO,
         renew_at: Time::ZERO,
         expires_at: clock::now() + Duration::from_secs(60),
+        accepted: AtomicBool::default(),
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_failure_that_nobody_was_told_of_is_not_the_outcome_of_who_comes_later() {
+    for kind in [ErrorKind::Server, ErrorKind::Auth] {
+        let mut state = State::default();
+        let start = clock::now();
+        let _ = state.note(start, Ok(old_token())).unwrap();
+        // The renewal fails while the token still lasts for eight seconds.
+        let failed = start + 52 * SECOND;
+        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_ok());
+        let asked = start + 50 * SECOND;
+        let lasting = state.known(failed + SECOND / 2, asked);
+        assert!(matches!(lasting, Some(Known::Token(_))), "{kind:?}");
+        let known = state.known(failed + 9 * SECOND, asked);
+        assert!(known.is_none(), "{kind:?}: {known:?}");
+    }
+}
+
+#[test]
+fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
+    for (kind, lasts) in [(ErrorKind::Server, 1), (ErrorKind::Auth, 10)] {
+        let mut state = State::default();
+        let failed = 100 * SECOND;
+        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_err());
+        let waited = |after| state.known(failed + after, failed - SECOND);
+        assert!(matches!(waited(SECOND / 2), Some(Known::Failure(_))));
+        let last = lasts * SECOND - SECOND / 2;
+        assert!(matches!(waited(last), Some(Known::Failure(_))), "{kind:?}");
+        assert!(waited(lasts * SECOND).is_none(), "{kind:?}");
+        // Whoever comes later asks anew, but not with credentials that were just refused.
+        let later = state.known(failed + SECOND / 2, failed + SECOND / 4);
+        assert_eq!(later.is_some(), kind == ErrorKind::Auth);
     }
 }
 
@@ -56,7 +95,9 @@ fn lifetimes_are_read_leniently_and_bounded() {
     ] {
         let token = read(
             200,
-            &format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{expires}}}"#),
+            &format!(
+                r#"{{"access_token":"any-token","token_type":"bearer","expires_in":{expires}}}"#
+            ),
         )
         .unwrap();
         assert_eq!(token.expires_at.as_secs_f64(), seconds, "{expires}");
@@ -71,8 +112,9 @@ fn unusable_tokens_are_errors_that_do_not_show_them() {
         r#"{"access_token":""}"#,
         r#"{"access_token":null}"#,
         r#"{"access_token":{"x":"CANARY"}}"#,
+        r#"{"access_token":"CANARY"}"#,
         r#"{"access_token":"CANARY\r\nx"}"#,
-        r#"{"access_token":"CANARY","token_type":"mac"}"#,
+        r#"{"access_token":"CANARY-TOKEN","token_type":"mac"}"#,
         r#"{"access_token":"CANARY","access_token":"CANARY"}"#,
         r#"["CANARY"]"#,
         "<html>CANARY",

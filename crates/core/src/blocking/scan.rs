@@ -75,13 +75,19 @@ impl Scan {
     #[cfg(feature = "arrow")]
     pub fn into_batches(mut self, rows: usize) -> Result<super::BatchScan> {
         running(&mut self.scan, &self.engine)?;
-        let scan = self.scan.take().ok_or_else(cancelled)?.into_batches(rows);
+        let mut scan = self.scan.take().ok_or_else(cancelled)?;
+        scan.take_back(std::mem::take(&mut self.current));
+        let scan = scan.into_batches(rows);
         let engine = Arc::clone(&self.engine);
         Ok(super::BatchScan::new(scan, engine, self.stop.clone()))
     }
 
-    /// What has been done so far; final once the scan has ended.
+    /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
     pub fn receipt(&self) -> Receipt {
+        self.received().without(self.current.len())
+    }
+
+    fn received(&self) -> Receipt {
         match &self.scan {
             // Its lock may have been held by a thread that the fork left behind.
             Some(scan) if !self.engine.is_foreign() => scan.receipt(),
@@ -91,7 +97,7 @@ impl Scan {
 
     /// Ends the requests under way, and keeps what was done for the receipt.
     fn cancel(&mut self) -> Error {
-        self.receipt = self.receipt();
+        self.receipt = self.received();
         self.scan = None;
         cancelled()
     }

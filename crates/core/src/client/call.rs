@@ -1,13 +1,16 @@
 //! One call: waits for the budget, sends, judges the answer, and sends again where that can help.
 
 use super::Client;
+use super::admission::{Admitted, Refusals};
 use crate::auth::Token;
-use crate::clock::{self, Time};
+use crate::clock;
 use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::memory::Claim;
 use crate::meter::Meter;
 use crate::retry::Retry;
-use crate::transport::{Answer, SMALL_BODY};
-use crate::turnstile::{Lane, Permit};
+use crate::transport::{Answer, Bounds, Request, SMALL_BODY};
+use crate::turnstile::Lane;
+use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use std::sync::{Arc, PoisonError};
@@ -47,12 +50,24 @@ impl Client {
         call: Call,
         read: impl Fn(&Answer) -> Result<T>,
     ) -> Result<T> {
+        self.call_within(call, None, read).await
+    }
+
+    /// The same for a page, which is only read as far as there is memory for it.
+    pub(crate) async fn call_within<T>(
+        &self,
+        call: Call,
+        claim: Option<&mut Claim>,
+        read: impl Fn(&Answer) -> Result<T>,
+    ) -> Result<T> {
         let span = tracing::debug_span!("call", operation = call.operation.id);
         let operation = self.0.config.timeouts.operation;
         let mut progress = Progress::default();
-        let attempts = self.attempts(&call, read, &mut progress).instrument(span);
+        let attempts = self
+            .attempts(&call, claim, read, &mut progress)
+            .instrument(span);
         let outcome = match call.lane {
-            Lane::Single => tokio::time::timeout(operation, attempts).await,
+            Lane::Single | Lane::Again => tokio::time::timeout(operation, attempts).await,
             // It waits for the pages before it, which is no fault of the service: see `attempts`.
             Lane::Scan => Ok(attempts.await),
         };
@@ -69,16 +84,24 @@ impl Client {
     async fn attempts<T>(
         &self,
         call: &Call,
+        mut claim: Option<&mut Claim>,
         read: impl Fn(&Answer) -> Result<T>,
         progress: &mut Progress,
     ) -> Result<T> {
         let asked = clock::now();
         let operation = self.0.config.timeouts.operation;
         let mut deadline = asked.saturating_add(operation);
-        let mut rejected = None;
+        let mut refusals = Refusals::default();
         loop {
             let came = clock::now();
-            let (token, permit) = self.admit(call, asked, rejected.as_ref()).await?;
+            if let Some(claim) = &mut claim {
+                claim.expect().await;
+            }
+            let Admitted {
+                token,
+                permit,
+                begun,
+            } = self.admit(call, asked, refusals.latest.as_ref()).await?;
             if call.lane == Lane::Scan {
                 deadline = deadline.saturating_add(clock::now().saturating_sub(came));
             }
@@ -86,15 +109,25 @@ impl Client {
             if let Some(meter) = &call.meter {
                 meter.sent(permit.waited(), progress.attempts);
             }
-            let request = self.request(call, token.as_deref());
-            let answer = self.0.transport.send(request, permit, call.most);
-            let left = deadline.saturating_sub(clock::now());
-            let Ok(answer) = tokio::time::timeout(left, answer).await else {
-                return Err(progress.out_of_time(operation));
+            let request = self.request(call, token.as_deref())?;
+            let bounds = Bounds {
+                body: call.most,
+                time: deadline.saturating_sub(clock::now()),
+                claim: claim.as_deref_mut(),
             };
+            let answer = self.0.transport.send(request, permit, bounds).await;
+            if let (Lane::Scan, Some(claim)) = (call.lane, &mut claim) {
+                deadline = deadline.saturating_add(claim.take_waited());
+            }
+            if answer.is_err() && clock::now() >= deadline {
+                return Err(progress.out_of_time(operation));
+            }
             let scrubber = || self.scrubber(token.as_deref());
             let outcome = match answer {
                 Ok(answer) => {
+                    if let Some(token) = token.as_ref().filter(|_| answer.status.is_success()) {
+                        token.accept();
+                    }
                     tracing::debug!(
                         status = answer.status.as_u16(),
                         bytes = answer.body.len(),
@@ -123,9 +156,10 @@ impl Client {
             if let (Some(meter), Some(429)) = (&call.meter, error.status()) {
                 meter.refused();
             }
-            if let (Some(401), Some(token), None) = (error.status(), &token, &rejected) {
-                tracing::debug!("the token is no longer taken; asking for another");
-                rejected = Some(Arc::clone(token));
+            if let (Some(401), Some(token)) = (error.status(), &token)
+                && refusals.is_worth_another(token, begun)
+            {
+                tracing::debug!("the token is no longer taken; going on with a newer one");
                 continue;
             }
             if error
@@ -135,7 +169,8 @@ impl Client {
                 return Err(error);
             }
             let left = deadline.saturating_sub(clock::now());
-            let Some(wait) = self.retry().after(&error, progress.attempts, left) else {
+            let faults = progress.attempts.saturating_sub(refusals.count);
+            let Some(wait) = self.retry().after(&error, faults, left) else {
                 return Err(error);
             };
             tracing::debug!(
@@ -167,31 +202,7 @@ impl Client {
         }
     }
 
-    /// Waits for the budget, with a token that is still valid when the request may go.
-    async fn admit(
-        &self,
-        call: &Call,
-        asked: Time,
-        rejected: Option<&Arc<Token>>,
-    ) -> Result<(Option<Arc<Token>>, Permit)> {
-        // Whoever fetches the token has the turn already, for the call that needs it.
-        let _turn = match call.operation.id == CREATE_TOKEN.id {
-            true => None,
-            false => Some(self.0.turnstile.turn(call.lane).await),
-        };
-        loop {
-            let token = self.token_for(call.operation, asked, rejected).await?;
-            let permit = self.0.turnstile.pass().await?;
-            if token
-                .as_ref()
-                .is_none_or(|token| token.is_valid(clock::now()))
-            {
-                return Ok((token, permit));
-            }
-        }
-    }
-
-    fn request(&self, call: &Call, token: Option<&Token>) -> reqwest::Request {
+    fn request(&self, call: &Call, token: Option<&Token>) -> Result<Request> {
         let mut url = self.0.config.base_url.at(call.operation.path);
         for (name, value) in &call.query {
             url.query_pairs_mut().append_pair(name, &value.to_string());
@@ -200,19 +211,22 @@ impl Client {
             Method::Get => http::Method::GET,
             Method::Post => http::Method::POST,
         };
-        let mut request = reqwest::Request::new(method, url);
+        let body = Bytes::from(call.body.clone().unwrap_or_default());
+        let request = http::Request::builder().method(method).uri(url.as_str());
         let json = HeaderValue::from_static("application/json");
-        if let Some(body) = &call.body {
-            request.headers_mut().insert(CONTENT_TYPE, json.clone());
-            *request.body_mut() = Some(body.clone().into());
+        let mut request = request.body(body.into()).map_err(|_| {
+            let message = "base_url: it cannot be used as the address of a request";
+            Error::new(ErrorKind::Config, message)
+        })?;
+        let headers = request.headers_mut();
+        if call.body.is_some() {
+            headers.insert(CONTENT_TYPE, json.clone());
         }
-        request.headers_mut().insert(ACCEPT, json);
+        headers.insert(ACCEPT, json);
         if let Some(token) = token {
-            request
-                .headers_mut()
-                .insert(AUTHORIZATION, token.header.clone());
+            headers.insert(AUTHORIZATION, token.header.clone());
         }
-        request
+        Ok(request)
     }
 
     fn scrubber(&self, token: Option<&Token>) -> Scrubber {

@@ -37,11 +37,8 @@ impl BaseUrl {
         let Ok(mut url) = Url::parse(text) else {
             return refuse("it is not an absolute URL");
         };
-        let loopback = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
-            None => return refuse("it names no host"),
+        let Some(loopback) = is_loopback(&url) else {
+            return refuse("it names no host");
         };
         match url.scheme() {
             "https" => {}
@@ -66,8 +63,13 @@ impl BaseUrl {
         Ok(BaseUrl(url))
     }
 
-    /// Whether the service is on this machine.
+    /// Whether the service is on this machine. The name `localhost` is never looked up, so that it is.
     pub(crate) fn is_loopback(&self) -> bool {
+        is_loopback(&self.0) == Some(true)
+    }
+
+    /// Whether it is spoken to without TLS, which is only done on this machine.
+    pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"
     }
 
@@ -81,6 +83,15 @@ impl BaseUrl {
         }
         url
     }
+}
+
+/// Whether a URL's host is this machine; none when it has no host.
+fn is_loopback(url: &Url) -> Option<bool> {
+    Some(match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => IpAddr::V6(address).to_canonical().is_loopback(),
+    })
 }
 
 impl fmt::Display for BaseUrl {
@@ -139,6 +150,24 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");
             assert!(error.message().starts_with("base_url: "), "{text}");
             assert!(!error.message().contains("pass@"), "{text}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_told_by_its_addresses_and_its_one_name() {
+        for (text, loopback) in [
+            ("https://127.0.0.1", true),
+            ("https://127.1.2.3:8443", true),
+            ("https://localhost", true),
+            ("https://LOCALHOST/x", true),
+            ("https://[::1]", true),
+            ("https://localhost.", false),
+            ("https://localhost.example", false),
+            ("https://10.0.0.1", false),
+        ] {
+            let url = BaseUrl::parse(text).unwrap();
+            assert_eq!(url.is_loopback(), loopback, "{text}");
+            assert!(!url.is_plain(), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{BaseUrl, Config, REQUESTS_PER_SECOND, Timeouts, profile};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, SHORTEST_SECRET};
 use std::time::Duration;
 use talentdata_types::Secret;
 
@@ -146,8 +146,9 @@ impl Builder {
                 profile::usual_path(environment)
             )));
         };
-        check_credential("client_id", client_id.as_deref())?;
-        check_credential("client_secret", client_secret.as_ref().map(Secret::expose))?;
+        check_credential("client_id", 1, client_id.as_deref())?;
+        let secret = client_secret.as_ref().map(Secret::expose);
+        check_credential("client_secret", SHORTEST_SECRET, secret)?;
         if !(1..=20).contains(&self.max_attempts) {
             return Err(config(format!(
                 "max_attempts: {} is not between 1 and 20",
@@ -198,10 +199,12 @@ impl Builder {
 }
 
 /// Refuses what could not be a credential, naming the setting and never the value.
-fn check_credential(name: &str, value: Option<&str>) -> Result<()> {
+fn check_credential(name: &str, shortest: usize, value: Option<&str>) -> Result<()> {
     let Some(value) = value else { return Ok(()) };
     let why = if value.is_empty() {
         "it is empty"
+    } else if value.len() < shortest {
+        "it is shorter than 8 characters, too short to be kept out of messages"
     } else if value.trim() != value {
         "it begins or ends with white space"
     } else if value.chars().any(char::is_control) {
@@ -238,12 +241,15 @@ mod tests {
         let variables = [
             (BASE_URL, "https://env.example"),
             (CLIENT_ID, "env"),
-            (CLIENT_SECRET, "CANARY"),
+            (CLIENT_SECRET, "CANARY-1234"),
         ];
         let config = resolve(Builder::default().client_id("mine"), &variables).unwrap();
         assert_eq!(config.base_url.to_string(), "https://env.example");
         assert_eq!(config.client_id.as_deref(), Some("mine"));
-        assert_eq!(config.client_secret.as_ref().unwrap().expose(), "CANARY");
+        assert_eq!(
+            config.client_secret.as_ref().unwrap().expose(),
+            "CANARY-1234"
+        );
         assert!(!format!("{config:?}").contains("CANARY"));
     }
 
@@ -260,6 +266,8 @@ mod tests {
         for (builder, field) in [
             (good().client_secret("CANARY\r\nx"), "client_secret: "),
             (good().client_secret(""), "client_secret: "),
+            (good().client_secret("s"), "client_secret: "),
+            (good().client_secret("CANARY1"), "client_secret: "),
             (good().client_secret(" CANARY"), "client_secret: "),
             (good().client_id("a\0b"), "client_id: "),
             (good().client_id("x".repeat(20_000)), "client_id: "),

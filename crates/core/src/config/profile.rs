@@ -121,7 +121,8 @@ fn read_private(path: &Path) -> Result<String> {
 
 #[cfg(unix)]
 fn refuse_shared(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    refuse_owner(path, facts.uid(), rustix::process::geteuid().as_raw())?;
     let mode = facts.permissions().mode() & 0o777;
     if mode & 0o077 == 0 {
         return Ok(());
@@ -129,6 +130,18 @@ fn refuse_shared(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
     let shown = path.display();
     Err(config(format!(
         "{shown} may hold a secret and other users can reach it (mode {mode:04o}); run: chmod 600 '{shown}'"
+    )))
+}
+
+/// Whoever owns the file chooses where the secret goes: that may be the user, or the administrator.
+#[cfg(unix)]
+fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
+    if owner == user || owner == 0 {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(config(format!(
+        "{shown} belongs to another user (user ID {owner}); run: chown {user} '{shown}'"
     )))
 }
 
@@ -185,6 +198,26 @@ mod tests {
     fn a_file_that_others_can_read_is_refused_with_the_way_out() {
         let error = read(&folder(TEXT, 0o644), None).err().unwrap();
         assert!(error.message().contains("chmod 600"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_another_user_is_refused_with_the_way_out() {
+        let path = Path::new("profiles.toml");
+        for (owner, user, taken) in [(7, 7, true), (0, 7, true), (7, 8, false), (7, 0, false)] {
+            assert_eq!(
+                refuse_owner(path, owner, user).is_ok(),
+                taken,
+                "{owner} {user}"
+            );
+        }
+        let folder = folder(TEXT, 0o600);
+        let file = folder.path().join("talentdata").join("profiles.toml");
+        // Only the administrator can give a file away.
+        if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
+            let error = read(&folder, None).err().unwrap();
+            assert!(error.message().contains("12345"), "{error}");
+            assert!(error.message().contains("chown 0 "), "{error}");
+        }
     }
 
     #[test]

@@ -11,7 +11,11 @@ pub(super) const KEPT: usize = 512;
 const REDACTED: &str = "[redacted]";
 
 /// Shorter pieces of a secret are too much like ordinary text.
-const SHORTEST_PIECE: usize = 8;
+const SHORTEST_PIECE: usize = SHORTEST_SECRET;
+
+/// A shorter secret cannot be hidden, in bytes: it would be found in ordinary words, and what is left of these would
+/// give it away.
+pub(crate) const SHORTEST_SECRET: usize = 8;
 
 /// Knows the forms in which a secret may come back in an answer.
 #[derive(Clone, Default)]

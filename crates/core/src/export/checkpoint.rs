@@ -1,159 +1,184 @@
-//! The checkpoint of an unfinished export: how far it went, and which export it is of.
+//! The checkpoint of an unfinished export: which files belong to it, and how far it has come.
 
 use super::encoder::Columns;
-use super::piece::Piece;
-use super::place::{Place, failed, open};
-use super::unfinished::Unfinished;
-use super::{Export, Format};
-use crate::config::Config;
+use super::files::FileIdentity;
+use super::fingerprint::FileFingerprint;
+use super::format::Layout;
+use super::key::ExportKey;
+use super::paths::{OutputPaths, WorkName, failed, is_id, new_id};
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Consistency, Position, Receipt};
+use crate::scan::{Position, Receipt};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 
-/// Changes whenever a checkpoint of before can no longer be resumed from.
-const VERSION: u32 = 2;
+/// Changes whenever older checkpoints can no longer be resumed from.
+const VERSION: u32 = 3;
 
-/// A file that is larger is no checkpoint, which has some hundred kilobytes, and need not fill the memory.
-const MOST_BYTES: u64 = 64 << 20;
+/// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// What an export asks for; only the same one can be resumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Question {
-    resource: String,
-    base_url: String,
-    /// Whose list it is: at one address every client has its own. It is no secret.
-    client_id: Option<String>,
-    format: Format,
-    page_size: Option<u64>,
-    consistency: Consistency,
-}
-
-impl Question {
-    pub(super) fn new(export: &Export, config: &Config) -> Self {
-        let most = export.resource.shape().max_limit;
-        Question {
-            resource: export.resource.name().to_owned(),
-            base_url: config.base_url().to_string(),
-            client_id: config.client_id().map(str::to_owned),
-            format: export.format,
-            page_size: export.scan.page_size.or(most),
-            consistency: export.scan.consistency,
-        }
-    }
-
-    /// The names and values, for messages.
-    fn fields(&self) -> [(&'static str, String); 6] {
-        let page_size = self.page_size.map(|size| size.to_string());
-        let client_id = self.client_id.clone();
-        [
-            ("resource", self.resource.clone()),
-            ("base_url", self.base_url.clone()),
-            ("client_id", client_id.unwrap_or_else(|| "nobody".into())),
-            ("format", self.format.to_string()),
-            (
-                "page_size",
-                page_size.unwrap_or_else(|| "the default".into()),
-            ),
-            (
-                "consistency",
-                format!("{:?}", self.consistency).to_lowercase(),
-            ),
-        ]
-    }
-}
-
-/// How far an export went.
-#[derive(Serialize, Deserialize)]
+/// What is written to `PATH.checkpoint`.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     version: u32,
-    pub(super) export: Question,
+    /// Tells this export from others to the same path.
+    pub(super) id: String,
+    pub(super) key: ExportKey,
+    pub(super) part: Option<WorkFile>,
+    /// `PATH.part.1` and so on.
+    pub(super) row_groups: Vec<WorkFile>,
+    /// None until there is something to resume from.
+    pub(super) progress: Option<Progress>,
+}
+
+/// A file that the export has created.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WorkFile {
+    pub(super) identity: FileIdentity,
+    /// Of what has been synced and can be resumed from.
+    pub(super) synced: Option<FileFingerprint>,
+}
+
+/// How far an export has come.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Progress {
     /// The columns, in formats that have them.
     pub(super) columns: Option<Columns>,
-    /// The part file, or those of the groups that have ended.
-    pub(super) pieces: Vec<Piece>,
     /// Where the scan stands.
     pub(super) position: Position,
     /// What has been done up to there.
     pub(super) receipt: Receipt,
 }
 
+impl WorkFile {
+    pub(super) fn new(file: &File) -> io::Result<Self> {
+        Ok(WorkFile {
+            identity: FileIdentity::of(file)?,
+            synced: None,
+        })
+    }
+
+    /// Whether `file` is this one: the same file, or, where file systems number their files anew,
+    /// one with the same data.
+    fn is(&self, file: &File) -> io::Result<bool> {
+        if self.identity.matches(&FileIdentity::of(file)?) {
+            return Ok(true);
+        }
+        match &self.synced {
+            Some(synced) if synced.bytes > 0 => Ok(synced.mismatch(file)?.is_none()),
+            _ => Ok(false),
+        }
+    }
+}
+
 impl Checkpoint {
-    pub(super) fn of(unfinished: &Unfinished, columns: Option<Columns>, receipt: Receipt) -> Self {
+    pub(super) fn new(key: ExportKey) -> Self {
         Checkpoint {
             version: VERSION,
-            export: unfinished.question.clone(),
-            columns,
-            pieces: unfinished.pieces.clone(),
-            position: unfinished.position.clone(),
-            receipt,
+            id: new_id(),
+            key,
+            part: None,
+            row_groups: Vec::new(),
+            progress: None,
         }
     }
 
-    /// The checkpoint at `place`, if there is one.
+    /// Reads an open file.
     ///
     /// # Errors
-    /// `Io` when it cannot be read, or was written by another version.
-    pub(super) fn load(place: &Place) -> Result<Option<Self>> {
+    /// `Io` when it is not a checkpoint, or one of another version.
+    pub(super) fn read(mut file: &File, paths: &OutputPaths) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
             version: u32,
         }
-        let path = place.checkpoint();
+        let path = paths.checkpoint();
         let mut text = Vec::new();
-        match open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed("read", &path, &error)),
-        }
+        file.rewind()
+            .and_then(|()| file.take(MAX_BYTES).read_to_end(&mut text))
+            .map_err(|error| failed("read", &path, &error))?;
         let refuse = |why: String| {
-            let message = format!("{} {why}; {}", path.display(), place.way_out());
+            let message = format!(
+                "{} {why}, so the files of {} are left alone; move it and {} away, or choose another output path",
+                path.display(),
+                paths.path.display(),
+                paths.part().display(),
+            );
             Error::new(ErrorKind::Io, message)
         };
-        let damaged = |error| refuse(format!("is no checkpoint, or damaged ({error})"));
+        let damaged = |error| refuse(format!("is damaged, or not a checkpoint ({error})"));
         let Versioned { version } = serde_json::from_slice(&text).map_err(damaged)?;
         if version != VERSION {
             return Err(refuse(format!(
-                "has version {version}, and this program writes version {VERSION}"
+                "has version {version}, but this program writes version {VERSION}"
             )));
         }
-        serde_json::from_slice(&text).map(Some).map_err(damaged)
+        let checkpoint: Self = serde_json::from_slice(&text).map_err(damaged)?;
+        match is_id(&checkpoint.id) {
+            true => Ok(checkpoint),
+            false => Err(refuse("is damaged: its id is not valid".into())),
+        }
     }
 
-    /// Refuses a checkpoint of an export that asked for something else.
+    pub(super) fn to_json(&self) -> io::Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(io::Error::from)
+    }
+
+    /// Whether there is something to resume from.
+    pub(super) fn is_resumable(&self) -> bool {
+        let synced = match self.layout() {
+            Layout::Growing => self.part.as_ref().is_some_and(|part| part.synced.is_some()),
+            Layout::RowGroups => self.finished_row_groups() > 0,
+            Layout::Whole => false,
+        };
+        synced && self.progress.is_some()
+    }
+
+    /// Whether what was synced is still there.
+    pub(super) fn is_intact(&self, paths: &OutputPaths) -> bool {
+        let part = self.part.iter().map(|file| (WorkName::Part, file));
+        let groups = self.row_groups.iter().zip(1..);
+        let groups = groups.map(|(file, number)| (WorkName::RowGroup(number), file));
+        part.chain(groups).all(|(name, file)| {
+            let Some(synced) = &file.synced else {
+                return true;
+            };
+            let path = paths.work(name);
+            // Opening a pipe would wait for its other end.
+            let mismatch = || File::open(&path).and_then(|file| synced.mismatch(&file));
+            path.is_file() && mismatch().is_ok_and(|mismatch| mismatch.is_none())
+        })
+    }
+
+    /// How many row-group files are complete.
+    pub(super) fn finished_row_groups(&self) -> usize {
+        let groups = self.row_groups.iter();
+        groups.take_while(|group| group.synced.is_some()).count()
+    }
+
+    /// Whether this export has created the open file of this name.
     ///
-    /// # Errors
-    /// `InvalidArgument`, naming what differs.
-    pub(super) fn check(&self, wanted: &Question, place: &Place) -> Result<()> {
-        for ((name, before), (_, now)) in self.export.fields().into_iter().zip(wanted.fields()) {
-            if before != now {
-                let message = format!(
-                    "{name}: the unfinished export of {} is of {before}, and this one of {now}; {}",
-                    place.path.display(),
-                    place.way_out()
-                );
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
-            }
+    /// A checkpoint announces a file before it is created, and knows by what to recognise it before
+    /// anything is written to it. In between the file is empty.
+    pub(super) fn vouches_for(&self, name: WorkName, file: &File) -> io::Result<bool> {
+        let (known, announced) = match name {
+            WorkName::Part => (self.part.as_ref(), true),
+            WorkName::RowGroup(number) => (
+                number
+                    .checked_sub(1)
+                    .and_then(|index| self.row_groups.get(index)),
+                self.layout() == Layout::RowGroups && number == self.row_groups.len() + 1,
+            ),
+        };
+        let is_empty = file.metadata()?.len() == 0;
+        match known {
+            Some(known) => Ok(known.is(file)? || (known.synced.is_none() && is_empty)),
+            None => Ok(announced && is_empty),
         }
-        Ok(())
     }
 
-    /// Writes it; whatever happens, there is a whole checkpoint afterwards, this one or that before.
-    pub(super) fn store(&self, place: &Place) -> Result<()> {
-        let (path, next) = (place.checkpoint(), place.next_checkpoint());
-        let text = serde_json::to_vec(self).map_err(io::Error::from);
-        let written = text.and_then(|text| {
-            let mut file = place.create(&next)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&next, &path)
-        });
-        if let Err(error) = written {
-            // It may be what fills the disk.
-            let _ = fs::remove_file(&next);
-            return Err(failed("write", &path, &error));
-        }
-        place.sync_folder()
+    fn layout(&self) -> Layout {
+        self.key.layout()
     }
 }

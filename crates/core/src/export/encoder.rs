@@ -1,4 +1,4 @@
-//! Turns records into the bytes of a format, whose columns it decides from the first of them.
+//! Encodes records in a format, with columns that are inferred from the first records.
 
 use super::Format;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +15,7 @@ pub(super) use crate::arrow::Columns;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Columns {}
 
-/// The records of one export on their way into bytes.
+/// Encodes the records of one export.
 pub(super) struct Encoder {
     format: Format,
     shape: &'static ListShape,
@@ -40,7 +40,7 @@ impl Encoder {
         })
     }
 
-    /// How many records to look at before anything can be written; none once that has been done.
+    /// How many records are needed to decide the columns; none when that is done.
     pub(super) fn sample(&self) -> Option<usize> {
         if self.format == Format::Jsonl || self.columns.is_some() {
             return None;
@@ -99,12 +99,15 @@ impl Encoder {
         finished
     }
 
-    /// Writes nothing more; what is buffered may still reach the writer.
+    /// Writes nothing more; buffered data may still reach the writer.
     pub(super) fn close(&mut self) {
         self.sink = None;
     }
 }
 
 fn out_of_order() -> Error {
-    Error::new(ErrorKind::Internal, "an export has lost its output")
+    Error::new(
+        ErrorKind::Internal,
+        "internal error; please report it (an export has lost its output)",
+    )
 }

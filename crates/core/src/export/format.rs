@@ -1,11 +1,11 @@
-//! The forms in which records are written, and their names.
+//! Output formats and their names.
 
 use crate::error::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The form in which records are written.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -13,21 +13,21 @@ pub enum Format {
     Jsonl,
     /// CSV with a header.
     Csv,
-    /// Parquet. It is resumed at the last row group that ended, and needs the space twice for a
-    /// moment: the row groups are joined at the end.
+    /// Parquet. It is resumed behind the last complete row group. The row groups are joined at the
+    /// end, which takes the space twice for a moment.
     Parquet,
-    /// The Arrow IPC file format. It cannot be resumed and always begins afresh.
+    /// The Arrow IPC file format. It cannot be resumed; an export always begins again.
     Arrow,
 }
 
-/// How an unfinished export lies on the disk.
+/// How an unfinished export is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// In one file that grows and may be cut back.
+    /// In one file that grows and can be truncated.
     Growing,
-    /// In one file for each group of records.
-    Groups,
-    /// In one file that is of no use before its end.
+    /// In one file for each row group.
+    RowGroups,
+    /// In one file that is of no use before it is complete.
     Whole,
 }
 
@@ -35,7 +35,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Format; 4] = [Self::Jsonl, Self::Csv, Self::Parquet, Self::Arrow];
 
-    /// What a file's name ends with, without the dot; also the format's name.
+    /// The file name extension, without the dot; also the name of the format.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -48,7 +48,7 @@ impl Format {
     pub(super) const fn layout(self) -> Layout {
         match self {
             Self::Jsonl | Self::Csv => Layout::Growing,
-            Self::Parquet => Layout::Groups,
+            Self::Parquet => Layout::RowGroups,
             Self::Arrow => Layout::Whole,
         }
     }

@@ -1,8 +1,8 @@
-//! Where the batches of a scan go: into the encoder, and with it into a stream or an unfinished file.
+//! Where the batches of a scan go: through the encoder to a stream or an unfinished file.
 
-use super::checkpoint::Question;
 use super::encoder::Encoder;
-use super::place::{Destination, Place, failed};
+use super::key::ExportKey;
+use super::paths::{Destination, OutputPaths, failed};
 use super::unfinished::Unfinished;
 use super::{Export, Target};
 use crate::config::Config;
@@ -12,7 +12,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use talentdata_types::ListShape;
 
-/// An output in the making.
+/// The output of a running export.
 pub(super) struct Output {
     shape: &'static ListShape,
     to: To,
@@ -27,13 +27,13 @@ pub(super) struct Output {
 
 enum To {
     File(Box<Unfinished>),
-    /// None once the encoder has got it.
+    /// None once the encoder has it.
     Stream(Option<Box<dyn Write + Send>>, String),
 }
 
 impl Output {
-    /// Finds the place and keeps others away from it. What an earlier export has left there stays
-    /// until there is something to write.
+    /// Keeps other exports away from the path. What an earlier export has left there stays until
+    /// there is something to write.
     pub(super) fn open(export: &Export, config: &Config) -> Result<Self> {
         let shape = export.resource.shape();
         let mut encoder = Encoder::new(export.format, shape)?;
@@ -42,16 +42,15 @@ impl Output {
                 let stream = Box::new(std::io::stdout());
                 To::Stream(Some(stream), "standard output".into())
             }
-            Target::File(path) => match Place::look(path)? {
+            Target::File(path) => match OutputPaths::look(path)? {
                 Destination::Stream => {
                     let opened = OpenOptions::new().write(true).open(path);
                     let stream = opened.map_err(|error| failed("open", path, &error))?;
                     To::Stream(Some(Box::new(stream)), path.display().to_string())
                 }
-                Destination::File(place) => {
-                    let question = Question::new(export, config);
-                    let mut unfinished = Unfinished::open(place, question, export.format)?;
-                    unfinished.begin(export.resume, &mut encoder)?;
+                Destination::File(paths) => {
+                    let key = ExportKey::new(export, config);
+                    let unfinished = Unfinished::open(paths, key, export.resume, &mut encoder)?;
                     To::File(Box::new(unfinished))
                 }
             },
@@ -66,17 +65,15 @@ impl Output {
         })
     }
 
-    /// Where the scan goes on; none at the beginning.
+    /// Where the scan continues; none at the beginning.
     pub(super) fn position(&self) -> Option<Position> {
         match &self.to {
-            To::File(unfinished) if unfinished.earlier.is_some() => {
-                Some(unfinished.position.clone())
-            }
-            _ => None,
+            To::File(unfinished) => unfinished.position(),
+            To::Stream(..) => None,
         }
     }
 
-    /// What all runs have done; of what is unknown, only the runs before this one.
+    /// What all runs have done; unknown fields and values are those of the earlier runs only.
     pub(super) fn receipt(&self) -> &Receipt {
         &self.receipt
     }
@@ -111,10 +108,10 @@ impl Output {
         Ok(self.with_earlier(receipt))
     }
 
-    /// Keeps what can be resumed, leaves nothing else, and says so.
+    /// Keeps what can be resumed, removes everything else, and says so.
     pub(super) fn abandon(mut self, error: Error) -> Error {
         let kept = match &mut self.to {
-            To::Stream(_, name) => format!("what {name} has got is not the whole"),
+            To::Stream(_, name) => format!("output to {name} is incomplete"),
             To::File(unfinished) => {
                 unfinished.abandon(&mut self.encoder, self.failed, error.message())
             }

@@ -1,114 +1,175 @@
-//! A file that has not yet its final name: data first, then the checkpoint that speaks of them.
+//! A file that does not have its final name yet: data first, then the checkpoint that describes them.
 
+mod finish;
 mod resume;
 
-use super::Format;
-use super::checkpoint::{Checkpoint, Question};
+use super::checkpoint::{Checkpoint, Progress, WorkFile};
+use super::claim::Claim;
 use super::encoder::Encoder;
+use super::files::{NewFile, create_new};
+use super::fingerprint::FileFingerprint;
+use super::foreign_files::remove_vouched;
 use super::format::Layout;
-use super::groups::{join_groups, remove_groups, remove_groups_behind};
-use super::mode::take_over;
-use super::part::Part;
-use super::piece::Piece;
-use super::place::{Place, failed, remove};
-use super::strangers::refuse_strangers;
+use super::key::ExportKey;
+use super::part_file::PartFile;
+use super::paths::{OutputPaths, WorkName, failed};
 use crate::error::{Error, Result};
 use crate::scan::{Batch, Position, Receipt, Unknown};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often a checkpoint is written: the work that a crash may cost.
+/// How often a checkpoint is written: the work that a crash can cost.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// An export that goes into a file.
+/// An export to a file.
 pub(super) struct Unfinished {
-    place: Place,
-    pub(super) question: Question,
+    paths: OutputPaths,
+    new: NewFile,
     layout: Layout,
-    part: Part,
-    /// The group that is being written.
-    group: Option<File>,
-    /// What is synced and can be resumed from.
-    pub(super) pieces: Vec<Piece>,
+    claim: Claim,
+    /// What the next checkpoint is going to say.
+    checkpoint: Checkpoint,
+    /// What an earlier export has left that is not resumed; it stays until there is something to write.
+    leftover: Option<Checkpoint>,
+    /// None until there is something to write.
+    part: Option<PartFile>,
+    /// The row group that is being written.
+    row_group: Option<File>,
     /// How far the encoder has come.
-    pub(super) position: Position,
+    position: Position,
     /// What this run has done up to there.
     receipt: Receipt,
     unknown: Unknown,
     /// What the runs before have done.
-    pub(super) earlier: Option<Receipt>,
-    /// Whether what an earlier export has left, beyond what is resumed, is gone.
-    cleared: bool,
-    /// Whether it has its final name.
+    earlier: Option<Receipt>,
+    /// Whether files have been prepared for writing.
+    ready: bool,
+    /// Whether the file has its final name.
     finished: bool,
     saved: Option<Saved>,
 }
 
-/// The checkpoint that is there.
+/// The checkpoint with progress that was stored last.
 struct Saved {
     records: u64,
     at: Instant,
 }
 
 impl Unfinished {
-    /// Keeps others away from the file, and changes nothing yet.
+    /// Takes the path, and decides whether to resume.
     ///
     /// # Errors
-    /// `Io` when another export is writing to it, when the names of work files are taken by
-    /// something else, or when the system refuses.
-    pub(super) fn open(place: Place, question: Question, format: Format) -> Result<Self> {
-        refuse_strangers(&place)?;
-        Ok(Unfinished {
-            part: Part::open(&place)?,
-            place,
-            question,
-            layout: format.layout(),
-            group: None,
-            pieces: Vec::new(),
+    /// `Io` when another export is writing to it, when the names of work files are taken, when what
+    /// is to be resumed has changed, or when the system refuses; `InvalidArgument` when that is of another export.
+    pub(super) fn open(
+        paths: OutputPaths,
+        key: ExportKey,
+        resume: bool,
+        encoder: &mut Encoder,
+    ) -> Result<Self> {
+        let new = NewFile::probe(&paths)?;
+        let checkpoint = Checkpoint::new(key);
+        let (claim, found) = Claim::acquire(&paths, &new, &checkpoint)?;
+        let mut unfinished = Unfinished {
+            layout: checkpoint.key.layout(),
+            paths,
+            new,
+            claim,
+            checkpoint,
+            leftover: None,
+            part: None,
+            row_group: None,
             position: Position::default(),
             receipt: Receipt::default(),
             unknown: Unknown::default(),
             earlier: None,
-            cleared: false,
+            ready: false,
             finished: false,
             saved: None,
-        })
+        };
+        if let Some(found) = found {
+            unfinished.take_over(found, resume, encoder)?;
+        }
+        Ok(unfinished)
     }
 
     /// Gives the encoder something to write to, if it has nothing.
     pub(super) fn open_encoder(&mut self, encoder: &mut Encoder) -> Result<()> {
-        self.clear()?;
+        self.prepare()?;
         if encoder.is_open() {
             return Ok(());
         }
-        let path = self.written();
-        let file = match self.layout {
-            Layout::Groups => {
-                let created = self.place.create(&path);
-                created.and_then(|file| self.group.insert(file).try_clone())
-            }
-            Layout::Growing | Layout::Whole => self.part.file.try_clone(),
+        let target = self
+            .row_group
+            .as_ref()
+            .or(self.part.as_ref().map(|part| &part.file));
+        let Some(target) = target else {
+            return Ok(());
         };
-        let file = file.map_err(|error| failed("create", &path, &error))?;
+        let path = self.written();
+        let file = target
+            .try_clone()
+            .map_err(|error| failed("open", &path, &error))?;
         let opened = encoder.open(file, self.kept_bytes());
         opened.map_err(|error| self.named(error))
     }
 
-    /// Removes what an earlier export has left beyond what is resumed.
-    fn clear(&mut self) -> Result<()> {
-        if self.cleared {
+    /// Creates what is written to. Each file is announced by a checkpoint before it exists, and
+    /// recorded in one before anything is written to it.
+    fn prepare(&mut self) -> Result<()> {
+        if self.ready {
             return Ok(());
         }
-        if self.saved.is_none() {
-            // First of all, because it speaks of data that are going to be overwritten.
-            remove(&self.place.checkpoint())?;
-            self.place.sync_folder()?;
+        self.discard_leftover()?;
+        self.discard_unfinished_row_groups()?;
+        let kept = self.kept_bytes();
+        match &mut self.part {
+            Some(part) => part.truncate(kept)?,
+            none => {
+                let part = none.insert(PartFile::create(&self.paths)?);
+                let recorded = WorkFile::new(&part.file);
+                let recorded = recorded.map_err(|error| failed("read", &part.path, &error))?;
+                self.checkpoint.part = Some(recorded);
+            }
         }
-        remove_groups_behind(&self.place, self.kept_groups())?;
-        remove(&self.place.next_checkpoint())?;
-        self.part.cut(self.kept_bytes())?;
-        self.cleared = true;
+        if self.layout == Layout::RowGroups {
+            self.begin_row_group()?;
+        }
+        self.claim.store(&self.checkpoint)?;
+        self.ready = true;
+        Ok(())
+    }
+
+    /// Removes what an earlier export has left that is not resumed, and announces the files of this one.
+    fn discard_leftover(&mut self) -> Result<()> {
+        if let Some(leftover) = &self.leftover {
+            // The part file goes first: without it the others count for nothing.
+            remove_vouched(&self.paths, &self.new, leftover, |_| true)?;
+            // Its name is known to nobody else; mostly it does not exist.
+            let _ = fs::remove_file(self.paths.temporary(&leftover.id));
+            self.paths.sync_directory()?;
+            self.claim.store(&self.checkpoint)?;
+            self.leftover = None;
+        }
+        Ok(())
+    }
+
+    /// Removes the row-group files that were not complete when the export was interrupted.
+    fn discard_unfinished_row_groups(&mut self) -> Result<()> {
+        let kept = self.kept_row_groups();
+        let unfinished = |name| matches!(name, WorkName::RowGroup(number) if number > kept);
+        remove_vouched(&self.paths, &self.new, &self.checkpoint, unfinished)?;
+        self.checkpoint.row_groups.truncate(kept);
+        Ok(())
+    }
+
+    fn begin_row_group(&mut self) -> Result<()> {
+        let path = self.written();
+        let created = create_new(&path).and_then(|file| Ok((WorkFile::new(&file)?, file)));
+        let (recorded, file) = created.map_err(|error| failed("create", &path, &error))?;
+        self.checkpoint.row_groups.push(recorded);
+        self.row_group = Some(file);
         Ok(())
     }
 
@@ -119,49 +180,62 @@ impl Unfinished {
         let due = |saved: &Saved| saved.at.elapsed() >= INTERVAL;
         match self.layout {
             Layout::Growing if self.saved.as_ref().is_none_or(due) => self.save(encoder),
-            Layout::Groups if encoder.sink()?.held() == 0 => {
-                self.end_group(encoder)?;
-                self.store(encoder)
+            Layout::RowGroups if encoder.sink()?.held() == 0 => {
+                self.end_row_group(encoder)?;
+                let begun = self.begin_row_group();
+                self.store(encoder).and(begun)
             }
             _ => Ok(()),
         }
     }
 
-    /// Brings all that was taken to the disk, and the checkpoint after it.
+    /// Syncs all that was taken, and then the checkpoint.
     fn save(&mut self, encoder: &mut Encoder) -> Result<()> {
         let sink = encoder.sink()?;
         let flushed = sink.flush();
         let bytes = sink.position();
         flushed.map_err(|error| self.named(error))?;
-        let file = &self.part.file;
-        let synced = file.sync_all().and_then(|()| Piece::of(file, bytes));
-        self.pieces = vec![synced.map_err(|error| failed("write", &self.part.path, &error))?];
+        if let (Some(part), Some(recorded)) = (&self.part, &mut self.checkpoint.part) {
+            let synced = part.file.sync_all();
+            let synced = synced.and_then(|()| FileFingerprint::of(&part.file, bytes));
+            recorded.synced = Some(synced.map_err(|error| failed("write", &part.path, &error))?);
+        }
         self.store(encoder)
     }
 
-    fn end_group(&mut self, encoder: &mut Encoder) -> Result<()> {
-        let path = self.written();
+    fn end_row_group(&mut self, encoder: &mut Encoder) -> Result<()> {
         encoder.finish().map_err(|error| self.named(error))?;
-        let Some(group) = &self.group else {
+        let path = self.written();
+        let (Some(file), Some(recorded)) = (&self.row_group, self.checkpoint.row_groups.last_mut())
+        else {
             return Ok(());
         };
-        let length = group.sync_all().and_then(|()| group.metadata());
-        let piece = length.and_then(|metadata| Piece::of(group, metadata.len()));
-        self.pieces
-            .push(piece.map_err(|error| failed("write", &path, &error))?);
-        self.group = None;
+        let synced = file.sync_all().and_then(|()| file.metadata());
+        let synced = synced.and_then(|metadata| FileFingerprint::of(file, metadata.len()));
+        recorded.synced = Some(synced.map_err(|error| failed("write", &path, &error))?);
+        self.row_group = None;
         Ok(())
     }
 
     fn store(&mut self, encoder: &Encoder) -> Result<()> {
         let receipt = self.receipt();
         let records = receipt.records;
-        Checkpoint::of(self, encoder.columns.clone(), receipt).store(&self.place)?;
+        self.checkpoint.progress = Some(Progress {
+            columns: encoder.columns.clone(),
+            position: self.position.clone(),
+            receipt,
+        });
+        self.claim.store(&self.checkpoint)?;
         self.saved = Some(Saved {
             records,
             at: Instant::now(),
         });
         Ok(())
+    }
+
+    /// Where the scan goes on; none at the beginning.
+    pub(super) fn position(&self) -> Option<Position> {
+        self.earlier.as_ref().map(|_| self.position.clone())
     }
 
     /// What all runs have done, up to where the encoder has come.
@@ -179,99 +253,26 @@ impl Unfinished {
         }
     }
 
-    /// Writes the end, and gives the file its final name.
-    pub(super) fn finish(&mut self, encoder: &mut Encoder) -> Result<()> {
-        match self.layout {
-            Layout::Growing | Layout::Whole => {
-                self.open_encoder(encoder)?;
-                encoder.finish().map_err(|error| self.named(error))?;
-            }
-            Layout::Groups => {
-                if encoder.is_open() || self.pieces.is_empty() {
-                    self.open_encoder(encoder)?;
-                    self.end_group(encoder)?;
-                }
-                self.clear()?;
-                join_groups(&self.place, self.kept_groups(), &self.part)?;
-            }
-        }
-        let (file, path) = (&self.part.file, &self.place.path);
-        let ready = take_over(file, path).and_then(|()| file.sync_all());
-        ready.map_err(|error| failed("write", &self.part.path, &error))?;
-        fs::rename(&self.part.path, path).map_err(|error| failed("create", path, &error))?;
-        self.finished = true;
-        self.place.sync_folder()?;
-        // The checkpoint goes last, because it tells that the groups are ours.
-        remove_groups(&self.place, self.kept_groups())?;
-        remove(&self.place.checkpoint())
-    }
-
-    /// Keeps what can be resumed, and tells what that is; `why` is known already.
-    pub(super) fn abandon(&mut self, encoder: &mut Encoder, failed: bool, why: &str) -> String {
-        if self.finished {
-            return format!("{} is whole", self.place.path.display());
-        }
-        let mut trouble = String::new();
-        if let Err(error) = self.settle(encoder, failed)
-            && error.message() != why
-        {
-            trouble = format!(" ({})", error.message());
-        }
-        let part = self.part.path.display();
-        if let Some(Saved { records, .. }) = self.saved {
-            return format!("{records} records are kept in {part}, to be resumed{trouble}");
-        }
-        if self.part.found && !self.cleared {
-            return format!("{part}, left by an earlier export, is as it was");
-        }
-        let removed = remove_groups(&self.place, self.kept_groups());
-        let removed = removed.and_then(|()| remove(&self.part.path));
-        match removed {
-            Ok(()) => format!("nothing is left behind{trouble}"),
-            Err(error) => format!("nothing can be resumed, and {}", error.message()),
-        }
-    }
-
-    /// Writes a last checkpoint if writing has not failed, and drops what none speaks of.
-    fn settle(&mut self, encoder: &mut Encoder, failed: bool) -> Result<()> {
-        if !self.cleared {
-            return Ok(());
-        }
-        let saved = self.saved.as_ref().map_or(0, |saved| saved.records);
-        let more = self.layout == Layout::Growing && saved < self.receipt().records;
-        let outcome = match more && !failed && encoder.is_open() {
-            true => self.save(encoder),
-            false => Ok(()),
-        };
-        // What is buffered may reach the file only before it is cut.
-        encoder.close();
-        if self.group.take().is_some() {
-            remove(&self.written())?;
-        }
-        outcome.and(self.part.cut(self.kept_bytes()))
-    }
-
     /// How much of the part file is kept.
     fn kept_bytes(&self) -> u64 {
-        match self.layout {
-            Layout::Growing => self.pieces.first().map_or(0, |piece| piece.bytes),
-            Layout::Groups | Layout::Whole => 0,
-        }
+        let recorded = self.checkpoint.part.as_ref();
+        let synced = recorded.and_then(|part| part.synced.as_ref());
+        synced.map_or(0, |synced| synced.bytes)
     }
 
-    /// How many groups are kept.
-    fn kept_groups(&self) -> usize {
-        match self.layout {
-            Layout::Groups => self.pieces.len(),
-            Layout::Growing | Layout::Whole => 0,
-        }
+    /// How many row-group files are kept.
+    fn kept_row_groups(&self) -> usize {
+        self.checkpoint.finished_row_groups()
     }
 
     /// The file that is being written.
     fn written(&self) -> PathBuf {
         match self.layout {
-            Layout::Groups => self.place.group(self.pieces.len() + 1),
-            Layout::Growing | Layout::Whole => self.part.path.clone(),
+            Layout::RowGroups => {
+                let number = self.kept_row_groups() + 1;
+                self.paths.work(WorkName::RowGroup(number))
+            }
+            Layout::Growing | Layout::Whole => self.paths.part(),
         }
     }
 

@@ -21,8 +21,10 @@ mod ledger;
 mod lock;
 mod model;
 mod neighbour;
+mod quota;
 mod refill;
 mod rule;
+mod settings;
 mod slots;
 mod stats;
 mod universal;
@@ -34,7 +36,9 @@ pub use headers::RateHeaders;
 use latency::Latency;
 use ledger::{Fate, Ledger};
 use model::Model;
+use quota::Quota;
 use rule::{Refusal, Rule};
+pub use settings::{GateSettings, LONGEST_GAP};
 pub use stats::{GateStats, Mode};
 
 type Time = Duration;
@@ -58,43 +62,6 @@ struct Count {
     /// How long the server's window still lasts, where it tells parts of a second.
     rest: Option<Duration>,
     refused: bool,
-}
-
-/// What the gate has to know before the first response.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GateSettings {
-    /// Requests per window (service document, section 8.1). Headers can lower it, never raise it.
-    pub limit: u32,
-    /// The window of the limit.
-    pub window: Duration,
-    /// The part of the limit that is ours, above 0 and at most 1, where several processes share one.
-    pub share: f64,
-    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
-    pub paced: bool,
-    /// Seed of the jitter in the back-off.
-    pub seed: u64,
-}
-
-impl Default for GateSettings {
-    fn default() -> Self {
-        Self {
-            limit: 40,
-            window: Duration::from_secs(1),
-            share: 1.0,
-            paced: true,
-            seed: 0,
-        }
-    }
-}
-
-impl GateSettings {
-    /// What is believed at first about a server that counts to `limit` a `window`.
-    fn model(&self, limit: u32, window: Duration) -> Model {
-        let limit = limit.max(1);
-        // A cast from a float saturates, and so keeps a senseless share within the limit.
-        let budget = ((f64::from(limit) * self.share) as u32).clamp(1, limit);
-        Model::new(limit, budget, window)
-    }
 }
 
 /// When the next request may be sent.
@@ -123,12 +90,12 @@ pub struct Ticket {
 #[derive(Debug)]
 pub struct Gate {
     settings: GateSettings,
-    /// The window that is paced by: that of the settings, or a longer one for less than one request in it.
-    window: Duration,
     ledger: Ledger,
     latency: Latency,
     rule: Rule,
     model: Model,
+    /// A limit of a longer window, where the server has one.
+    quota: Option<Quota>,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -141,11 +108,11 @@ impl Gate {
     pub fn new(settings: GateSettings) -> Self {
         Self {
             settings,
-            window: settings.window,
             ledger: Ledger::default(),
             latency: Latency::default(),
             rule: Rule::new(settings.seed),
-            model: settings.model(settings.limit, settings.window),
+            model: settings.model(settings.limit),
+            quota: None,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -168,11 +135,14 @@ impl Gate {
             0 => PROBES,
             _ => MOST_IN_FLIGHT,
         };
-        if self.ledger.in_flight() >= most {
+        let quota = self.quota.as_ref();
+        let taken = self.ledger.in_flight() > 0 && quota.is_some_and(|quota| quota.is_taken(now));
+        if self.ledger.in_flight() >= most || taken {
             return Ready::AfterResponse;
         }
+        let spread = quota.map_or(Time::ZERO, |quota| quota.next(now, &self.ledger));
         let paced = self.model.next(now, &self.ledger, &self.latency);
-        let at = self.rule.until().max(self.rolling()).max(paced);
+        let at = self.rule.until().max(self.rolling()).max(paced).max(spread);
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
 
@@ -186,13 +156,20 @@ impl Gate {
             };
         }
         self.model.sent(now);
-        let id = self.ledger.send(now, self.window);
+        if let Some(quota) = &mut self.quota {
+            quota.sent(now);
+        }
+        let id = self.ledger.send(now, self.settings.window);
         Ticket { id, sent: now }
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
-        self.sends -= u64::from(self.ledger.unsend(ticket.id));
+        let unsent = self.ledger.unsend(ticket.id);
+        self.sends -= u64::from(unsent);
+        if let Some(quota) = self.quota.as_mut().filter(|_| unsent) {
+            quota.unsent();
+        }
     }
 
     /// No response will come, though the server may have counted the request.
@@ -218,12 +195,18 @@ impl Gate {
         }
         self.latency.add(now, now.saturating_sub(sent));
         self.adopt_limit(headers);
-        let from = sent.saturating_sub(self.window);
+        let from = sent.saturating_sub(self.settings.window);
         let own = self.ledger.sent_between(from, sent) as f64;
-        if told_to_wait {
+        if let (Some(quota), Some(remaining)) = (&mut self.quota, headers.remaining) {
+            quota.seen(now, sent, remaining, headers.reset, &self.ledger);
+        }
+        // What is left of a longer window says nothing about the pace.
+        let shown = headers.remaining.filter(|_| self.quota.is_none());
+        let used_up = self.quota.is_some() && headers.remaining == Some(0);
+        if told_to_wait && !used_up {
             self.model.shortage(now, sent, own, &self.latency);
         }
-        if let Some(remaining) = headers.remaining {
+        if let Some(remaining) = shown {
             let limit = f64::from(self.model.limit());
             let count = Count {
                 received: now,
@@ -252,32 +235,45 @@ impl Gate {
             paused_exhausted,
             paused_refused,
             mode: self.model.mode(),
-            target_rate: self.model.aim() / self.window.as_secs_f64(),
+            target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
         }
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.
     fn rolling(&self) -> Time {
         let oldest = self.ledger.nth_last_sent(self.model.budget() as usize);
-        oldest.map_or(Time::ZERO, |sent| sent + self.window)
+        oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
-    /// window has of it, or where that is less than one, a window as long as one request takes. Parts of requests are
-    /// left unused. What was learned under another limit is forgotten.
+    /// window has of it. A longer window is a quota besides, which bounds the pace by no more than its whole limit.
+    /// What was learned under another limit is forgotten.
     fn adopt_limit(&mut self, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
+        if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
+            // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
+            return;
+        }
         // To keep a limit of none we could never ask again, not even whether it is still none.
         let named = named.max(1);
         let ours = self.settings.window;
         let theirs = headers.window.unwrap_or(ours);
+        if theirs <= ours {
+            self.quota = None;
+        } else if !self
+            .quota
+            .as_ref()
+            .is_some_and(|quota| quota.is(named, theirs))
+        {
+            let (budget, gap) = (self.settings.budget(named), self.settings.longest_gap);
+            self.quota = Some(Quota::new(named, budget, theirs, gap, &self.ledger));
+        }
         // A cast from a float saturates.
-        let limit = (f64::from(named) * ours.as_secs_f64() / theirs.as_secs_f64()) as u32;
-        let limit = limit.min(self.settings.limit).max(1);
-        let window = ours.max(theirs / named);
-        if (limit, window) != (self.model.limit(), self.window) {
-            self.model = self.settings.model(limit, window);
-            self.window = window;
+        let per_window =
+            (f64::from(named) * ours.as_secs_f64() / theirs.min(ours).as_secs_f64()) as u32;
+        let limit = per_window.min(self.settings.limit).max(1);
+        if limit != self.model.limit() {
+            self.model = self.settings.model(limit);
         }
     }
 }

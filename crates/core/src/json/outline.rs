@@ -12,7 +12,8 @@ use memchr::memchr2;
 /// Room is made for so many items at most before they are seen.
 const MOST_EXPECTED: usize = 1000;
 
-/// More records in an answer than this are refused: a page was asked for, and what is noted of each takes memory.
+/// More items of arrays in an answer than this are refused, and more members: a page was asked for, and what is noted of
+/// each takes memory.
 pub(crate) const MOST_ITEMS: usize = 100_000;
 /// So are more fields in a record, for the same reason.
 pub(crate) const MOST_FIELDS: usize = 10_000;
@@ -87,6 +88,8 @@ pub(crate) fn outline(text: &str) -> Option<Outline> {
         text,
         outline: Outline::default(),
         joints: Joints::default(),
+        items: 0,
+        expected: false,
     };
     let (mut at, mut more) = text.open(text.space(0), b'{', b'}')?;
     while more {
@@ -98,6 +101,9 @@ pub(crate) fn outline(text: &str) -> Option<Outline> {
             }
             _ => (text.value(value, 1)?, None),
         };
+        if pass.outline.members.len() == MOST_ITEMS {
+            return None;
+        }
         pass.outline.members.push(Member {
             name: span(name.start, name.end),
             value: span(value, end),
@@ -115,6 +121,10 @@ struct Pass<'a> {
     text: Text<'a>,
     outline: Outline,
     joints: Joints<'a>,
+    /// Items of all arrays so far.
+    items: usize,
+    /// Whether room was made for the records.
+    expected: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -134,14 +144,17 @@ impl<'a> Pass<'a> {
                 }
                 _ => (self.value(at, records, 2)?, None),
             };
-            if items.is_empty() {
+            // The first array of objects holds the records; of small arrays there may be no end.
+            if items.is_empty() && fields.is_some() && !self.expected {
+                self.expected = true;
                 let fields = self.outline.values.len() - before;
                 self.expect(&mut items, end - at, fields);
             }
             let json = span(at, end);
-            if items.len() == MOST_ITEMS {
+            if self.items == MOST_ITEMS {
                 return None;
             }
+            self.items += 1;
             items.push(Item { json, fields });
             (at, more) = text.more(end, b']')?;
         }

@@ -2,11 +2,13 @@
 
 use super::schema;
 use crate::error::Result;
-use crate::json::{Fields, Item, Layout, Outline, Span};
+use crate::json::{self, Fields, Item, Layout, Outline, Span};
 use crate::record::RawRecord;
-use crate::scan::Identity;
+use crate::scan::{Identity, IdentityKey};
 use bytes::Bytes;
-use std::sync::Arc;
+use memchr::memchr;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 
 /// A page's text with its records.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(crate) struct PageText {
     /// Whether there is no line break between its tokens.
     pub(crate) one_line: bool,
     layouts: Vec<Layout>,
+    /// Whether the names of a layout differ, once that was asked.
+    distinct: Vec<OnceLock<bool>>,
     values: Vec<Span>,
     records: Vec<Entry>,
 }
@@ -25,7 +29,8 @@ pub(crate) struct PageText {
 struct Entry {
     json: Span,
     fields: Fields,
-    identity: Identity,
+    /// The raw `id`, if the record has one.
+    id: Option<Span>,
 }
 
 impl PageText {
@@ -40,11 +45,12 @@ impl PageText {
         key: &str,
         offset: u64,
     ) -> Result<Self> {
-        let is_id = |name: &Span| name.of(&text) == b"id";
+        let is_id = |name: &Span| json::is_named(name.of(&text), "id");
         let ids: Vec<Option<usize>> = outline
             .layouts
             .iter()
-            .map(|names| names.iter().position(is_id))
+            // Of a name that occurs twice the last counts, as everywhere.
+            .map(|names| names.iter().rposition(is_id))
             .collect();
         let mut records = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -53,24 +59,41 @@ impl PageText {
             };
             let id = ids.get(fields.layout as usize).copied().flatten();
             let id = id.and_then(|field| outline.values.get(fields.values as usize + field));
-            let id = id.filter(|id| names_something(id.of(&text)));
+            let id = id.filter(|id| names_something(id.of(&text))).copied();
             records.push(Entry {
                 json: item.json,
                 fields,
-                identity: match id {
-                    Some(id) => Identity::of(id.of(&text), true),
-                    None => Identity::of(item.json.of(&text), false),
-                },
+                id,
             });
         }
         Ok(PageText {
             text,
             offset,
             one_line: outline.one_line,
+            distinct: vec![OnceLock::new(); outline.layouts.len()],
             layouts: outline.layouts,
             values: outline.values,
             records,
         })
+    }
+
+    /// What it takes in memory, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let layouts: usize = self
+            .layouts
+            .iter()
+            .map(|names| size_of_val(&names[..]))
+            .sum();
+        self.text.len()
+            + self.layouts.capacity() * size_of::<Layout>()
+            + layouts
+            + self.values.capacity() * size_of::<Span>()
+            + self.records.capacity() * size_of::<Entry>()
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
     }
 
     /// Handles of all the records, in order.
@@ -93,9 +116,11 @@ impl PageText {
     }
 
     /// What tells a record from others.
-    pub(crate) fn identity(&self, record: usize) -> Identity {
-        let entry = self.records.get(record);
-        entry.map_or(Identity::of(b"", false), |entry| entry.identity)
+    pub(crate) fn identity(&self, record: usize, key: &IdentityKey) -> Identity {
+        match self.records.get(record).and_then(|entry| entry.id) {
+            Some(id) => key.identify(id.of(&self.text), true),
+            None => key.identify(self.json(record), false),
+        }
     }
 
     /// How many layouts the records have.
@@ -116,6 +141,19 @@ impl PageText {
             .unwrap_or_default()
             .iter()
             .map(|name| name.of(&self.text))
+    }
+
+    /// Whether no two names of a record are known to be the same: false also where they hold escapes.
+    pub(crate) fn has_distinct_names(&self, record: usize) -> bool {
+        let layout = self.layout(record);
+        let distinct = || {
+            let names = self.names(layout);
+            let mut seen = HashSet::with_capacity(names.len());
+            self.names(layout)
+                .all(|name| memchr(b'\\', name).is_none() && seen.insert(name))
+        };
+        let known = self.distinct.get(layout);
+        known.is_some_and(|known| *known.get_or_init(distinct))
     }
 
     /// The raw values of a record's fields, in the order of its layout.
@@ -182,32 +220,36 @@ impl<'a> Texts<'a> {
 #[cfg(test)]
 mod tests {
     use crate::page::Page;
-    use crate::scan::Identity;
+    use crate::record::RawRecord;
+    use crate::scan::IdentityKey;
     use crate::transport::Answer;
 
     #[test]
     fn a_record_is_told_by_its_id_else_by_all_of_it() {
-        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":null,"x":1},{"id":""},{"id":{}}"#;
-        let pagination = r#"{"total":7,"limit":7,"offset":0,"hasMore":false}"#;
+        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}}"#;
+        let pagination = r#"{"total":8,"limit":8,"offset":0,"hasMore":false}"#;
         let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
         let page = Page::read(&Answer::of_json(body), None, 0).unwrap();
-        let found: Vec<_> = page
-            .records
-            .iter()
-            .map(|record| record.identity())
-            .collect();
+        let key = IdentityKey::random();
+        let records = page.records.iter();
+        let found: Vec<_> = records.map(|record| record.identity(&key)).collect();
         assert_eq!(
             found,
             [
-                Identity::of(b"\"a\"", true),
-                Identity::of(b"2", true),
-                Identity::of(br#"{"x":{"id":3}}"#, false),
-                Identity::of(b"\"b\"", true),
-                Identity::of(br#"{"id":null,"x":1}"#, false),
-                Identity::of(br#"{"id":""}"#, false),
-                Identity::of(br#"{"id":{}}"#, false),
+                key.identify(b"\"a\"", true),
+                key.identify(b"2", true),
+                key.identify(br#"{"x":{"id":3}}"#, false),
+                // Of a name that occurs twice the last counts.
+                key.identify(b"\"c\"", true),
+                key.identify(b"\"e\"", true),
+                key.identify(br#"{"id":null,"x":1}"#, false),
+                key.identify(br#"{"id":""}"#, false),
+                key.identify(br#"{"id":{}}"#, false),
             ]
         );
         assert_eq!(page.records[0].clone().into_bytes(), r#"{"id":"a","x":1}"#);
+        let distinct = page.records.iter().map(RawRecord::has_distinct_names);
+        let expected = [true, true, true, false, false, true, true, true];
+        assert!(distinct.eq(expected));
     }
 }

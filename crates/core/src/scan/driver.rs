@@ -1,11 +1,14 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
+use super::evidence::Evidence;
+use super::identity::IdentityKey;
+use super::join::{Joiner, Slice};
 use super::position::Batch;
-use super::receipt::{Completeness, Receipt};
+use super::receipt::{Basis, Completeness, Receipt};
+use super::rfc3339;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Joined, Sequence, lost};
-use super::stitch::Slice;
 use super::tally::Tally;
-use super::{Consistency, ScanOptions};
+use super::{Consistency, ScanOptions, snapshot};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::config::REQUESTS_PER_SECOND;
@@ -13,9 +16,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::list::check_limit;
 use crate::meter::Meter;
 use crate::page::Page;
-use crate::record::RawRecord;
-use std::sync::{Arc, Mutex, PoisonError};
-use talentdata_types::Resource;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+use talentdata_types::{Pagination, Resource};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
@@ -26,12 +29,14 @@ pub(super) struct Driver {
     options: ScanOptions,
     receipt: Arc<Mutex<Receipt>>,
     sequence: Sequence<Page>,
-    /// Requests under way, each with its ticket; they end with the driver.
+    /// Requests under way, each with its request; they end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
     tally: Tally,
     meter: Arc<Meter>,
     started: Time,
-    key: Option<String>,
+    /// Under which key of the response the records stand, once that is known.
+    pub(super) records_key: Option<String>,
+    pub(super) identity_key: IdentityKey,
 }
 
 impl Driver {
@@ -41,60 +46,102 @@ impl Driver {
         options: ScanOptions,
         receipt: Arc<Mutex<Receipt>>,
     ) -> Self {
-        let ahead = match client.config().paced {
-            true => AHEAD,
-            false => AHEAD_UNPACED,
-        };
+        let mut joiner = Joiner::new(options.consistency);
+        let mut identity_key = IdentityKey::random();
+        if let Some(position) = &options.resume {
+            let page_size = options.page_size.or(resource.shape().max_limit);
+            joiner.resume(position, page_size.unwrap_or(1));
+            if position.offset.is_some() {
+                identity_key = position.key;
+            }
+        }
         Driver {
+            sequence: Sequence::new(joiner, ahead(&client)),
             client,
             resource,
             receipt,
-            sequence: Sequence::new(options.consistency, options.resume.as_ref(), ahead),
             underway: JoinSet::new(),
             tally: Tally::new(resource.shape()),
             meter: Arc::default(),
             started: clock::now(),
-            key: resource.shape().record_key.map(str::to_owned),
+            records_key: resource.shape().record_key.map(str::to_owned),
+            identity_key,
             options,
         }
     }
 
     /// Runs to the end of the list, to an error, or until nobody listens any more.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
-        if let Err(error) = check_limit(self.resource, "page_size", self.options.page_size) {
+        let outcome = match self.check() {
+            Err(error) => Err(error),
+            Ok(()) if self.options.consistency == Consistency::Snapshot => {
+                snapshot::read(&mut self, &batches).await
+            }
+            Ok(()) => self.read(&batches).await,
+        };
+        if let Err(error) = outcome {
             // Whoever stopped listening does not want the error either.
             let _ = batches.send(Err(error)).await;
-            return;
         }
+    }
+
+    fn check(&self) -> Result<()> {
+        check_limit(self.resource, "page_size", self.options.page_size)?;
+        if self.options.consistency == Consistency::Snapshot && self.options.resume.is_some() {
+            let message =
+                "resume: a scan with consistency snapshot cannot be resumed; leave it out";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        Ok(())
+    }
+
+    /// Reads the list once and hands out its records as they come.
+    async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         loop {
-            match self.step().await {
-                Ok((batch, end)) => {
-                    if !batch.records.is_empty() && batches.send(Ok(batch)).await.is_err() {
-                        return;
-                    }
-                    if end {
-                        return self.conclude();
-                    }
-                }
-                Err(error) => {
-                    let _ = batches.send(Err(error)).await;
-                    return;
-                }
+            let joined = self.next_page().await?;
+            let batch = self.deliver(joined.page, joined.fresh, joined.behind);
+            if !batch.records.is_empty() && batches.send(Ok(batch)).await.is_err() {
+                return Ok(());
+            }
+            if joined.end {
+                self.conclude(None);
+                return Ok(());
             }
         }
     }
 
-    /// Waits for the next page that joins; tells its new records, and whether the list ends there.
-    async fn step(&mut self) -> Result<(Batch, bool)> {
+    /// Forgets the pass over the list that has just ended, to make another one.
+    pub(super) fn start_over(&mut self) {
+        let joiner = Joiner::new(self.options.consistency);
+        self.sequence = Sequence::new(joiner, ahead(&self.client));
+        // Pages that were read ahead may still be under way.
+        self.underway = JoinSet::new();
+        self.receipt().total_first = None;
+    }
+
+    /// What the current pass over the list has seen.
+    pub(super) fn evidence(&mut self) -> &mut Evidence {
+        &mut self.sequence.joiner.evidence
+    }
+
+    fn receipt(&self) -> MutexGuard<'_, Receipt> {
+        self.receipt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next page that joins.
+    pub(super) async fn next_page(&mut self) -> Result<Joined<Page>> {
         loop {
             if let Some(joined) = self.sequence.join()? {
-                let end = joined.end;
-                return Ok((self.note(joined), end));
+                self.note(&joined.page.pagination);
+                return Ok(joined);
             }
-            while let Some((ticket, offset)) = self.sequence.want() {
-                self.fetch(ticket, offset);
+            while let Some((request, offset)) = self.sequence.want() {
+                self.fetch(request, offset);
             }
-            let (ticket, page) = match self.underway.join_next().await {
+            if let Some(offset) = self.sequence.needed() {
+                self.client.needs_page(&self.meter, offset);
+            }
+            let (request, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
                 Some(Err(ended)) if ended.is_panic() => {
                     return Err(Error::new(
@@ -107,17 +154,18 @@ impl Driver {
                 }
                 None => return Err(lost()),
             };
-            if let (None, Ok((page, _))) = (&self.key, &page)
+            if let (None, Ok((page, _))) = (&self.records_key, &page)
                 && !page.records.is_empty()
             {
-                self.key = Some(page.key.clone());
+                self.records_key = Some(page.key.clone());
             }
-            self.sequence.arrive(ticket, page);
+            self.sequence.arrive(request, page);
         }
     }
 
-    fn fetch(&mut self, ticket: u64, offset: u64) {
-        let (client, resource, key) = (self.client.clone(), self.resource, self.key.clone());
+    fn fetch(&mut self, request: u64, offset: u64) {
+        let (client, resource) = (self.client.clone(), self.resource);
+        let (key, identity_key) = (self.records_key.clone(), self.identity_key);
         let meter = Arc::clone(&self.meter);
         let limit = self.options.page_size.or(resource.shape().max_limit);
         self.underway.spawn(async move {
@@ -125,9 +173,9 @@ impl Driver {
                 .fetch_page(resource, limit, offset, key.as_deref(), Some(meter))
                 .await;
             (
-                ticket,
+                request,
                 page.map(|page| {
-                    let slice = slice(&page, offset);
+                    let slice = slice(&page, offset, &identity_key);
                     (page, slice)
                 }),
             )
@@ -135,13 +183,25 @@ impl Driver {
     }
 
     /// Brings the receipt up to date after a page was joined.
-    fn note(&mut self, joined: Joined<Page>) -> Batch {
-        let Joined {
-            page,
-            fresh,
-            offset,
-            ..
-        } = joined;
+    fn note(&self, pagination: &Pagination) {
+        let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
+        // The budget of a second may be spent at its beginning.
+        let budget = f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0);
+        let joiner = &self.sequence.joiner;
+        let mut receipt = self.receipt();
+        receipt.pages += 1;
+        receipt.duplicates_dropped = joiner.duplicates;
+        receipt.seams_repaired = joiner.repairs;
+        receipt.total_first.get_or_insert(pagination.total);
+        receipt.total_last = Some(pagination.total);
+        receipt.seconds = seconds;
+        self.meter.read(&mut receipt);
+        receipt.budget_used = receipt.requests as f64 / budget;
+        receipt.doubts = joiner.evidence.doubts().to_vec();
+    }
+
+    /// The records of a joined page that are new, of which the first `behind` stand behind the frontier.
+    pub(super) fn deliver(&mut self, page: Page, fresh: Vec<usize>, behind: usize) -> Batch {
         let mut records = page.records;
         let mut fresh = fresh.into_iter().peekable();
         let mut indices = 0..;
@@ -151,45 +211,58 @@ impl Driver {
                 .is_some_and(|index| fresh.next_if_eq(&index).is_some())
         });
         self.tally.count(&records);
-        let seconds = clock::now().saturating_sub(self.started).as_secs_f64();
-        // The budget of a second may be spent at its beginning.
-        let budget = f64::from(REQUESTS_PER_SECOND) * seconds.max(1.0);
-        let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+        let joiner = &self.sequence.joiner;
+        let mut receipt = self.receipt();
         receipt.records += records.len() as u64;
-        receipt.pages += 1;
-        receipt.duplicates_dropped = self.sequence.stitcher.duplicates;
-        receipt.seams_repaired = self.sequence.stitcher.repairs;
-        receipt.total_first.get_or_insert(page.pagination.total);
-        receipt.total_last = Some(page.pagination.total);
-        receipt.seconds = seconds;
-        self.meter.read(&mut receipt);
-        receipt.budget_used = receipt.requests as f64 / budget;
-        receipt.doubts.clone_from(&self.sequence.stitcher.doubts);
         Batch {
             records,
             receipt: receipt.clone(),
             unknown: self.tally.unknown(),
-            offset,
+            offset: joiner.offset(),
+            behind,
+            evidence: joiner.evidence.clone(),
+            key: self.identity_key,
+            _claim: page.claim,
         }
     }
 
-    fn conclude(self) {
-        let mut receipt = self.receipt.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Completes the receipt; `instant` is when two passes that agree were apart.
+    pub(super) fn conclude(&self, instant: Option<SystemTime>) {
+        let mut receipt = self.receipt();
         self.tally.unknown().read(&mut receipt);
-        receipt.doubts = self.sequence.stitcher.doubts;
+        let evidence = &self.sequence.joiner.evidence;
+        receipt.doubts = evidence.doubts().to_vec();
         receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {
             (Consistency::Fast, _) => Completeness::NotChecked,
-            (Consistency::Complete, true) => Completeness::Proven,
-            (Consistency::Complete, false) => Completeness::NotProven,
+            (_, true) => Completeness::Proven,
+            (_, false) => Completeness::NotProven,
         };
+        receipt.basis = match (receipt.completeness, instant, evidence.is_counted()) {
+            (Completeness::Proven, Some(_), _) => Some(Basis::Twice),
+            (Completeness::Proven, None, true) => Some(Basis::Counted),
+            (Completeness::Proven, None, false) => Some(Basis::Joined),
+            _ => None,
+        };
+        receipt.snapshot_at = instant.map(rfc3339::utc);
     }
 }
 
-fn slice(page: &Page, offset: u64) -> Slice {
+/// How many pages are read ahead at most.
+fn ahead(client: &Client) -> usize {
+    match client.config().paced {
+        true => AHEAD,
+        false => AHEAD_UNPACED,
+    }
+}
+
+fn slice(page: &Page, offset: u64, key: &IdentityKey) -> Slice {
+    let identities = page.records.iter().map(|record| record.identity(key));
     Slice {
         offset,
-        ids: page.records.iter().map(RawRecord::identity).collect(),
+        ids: identities.collect(),
         has_more: page.pagination.has_more,
         total: u64::try_from(page.pagination.total).unwrap_or(0),
+        sent: 0,
+        arrived: 0,
     }
 }

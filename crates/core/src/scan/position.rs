@@ -1,39 +1,90 @@
 //! Where a scan stands, so that another one can go on from there.
 
+use super::evidence::Evidence;
+use super::identity::{Identity, IdentityKey};
 use super::receipt::Receipt;
 use super::tally::{Tally, Unknown};
-use super::window::Identity;
+use crate::memory::Claim;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use talentdata_types::ListShape;
 
-/// How many identities a position carries: as many records may be removed or added around it,
+/// How many identities a position carries: as many records may be removed or added around it
 /// before the scan goes on, without a doubt about completeness.
 const REMEMBERED: usize = 5_000;
 
 /// A place in a list: everything up to it has been delivered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Position {
+    /// How identities are hashed.
+    pub(super) key: IdentityKey,
     /// Offset of the last record delivered, as the list was then; none before the first.
     pub(super) offset: Option<u64>,
-    /// The identities of the records delivered last, the latest at the end.
-    pub(super) recent: VecDeque<Identity>,
-    /// Whether more was delivered than `recent` remembers.
-    pub(super) forgotten: bool,
+    /// The records delivered last, the latest at the end.
+    pub(super) recent: VecDeque<Recent>,
+    /// What the scan has seen so far.
+    pub(super) evidence: Evidence,
+}
+
+/// A record that was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub(super) struct Recent {
+    pub(super) id: Identity,
+    /// Whether it stood behind the frontier.
+    pub(super) behind: bool,
+}
+
+impl From<Recent> for String {
+    fn from(recent: Recent) -> String {
+        let mut text = recent.id.to_hex();
+        if recent.behind {
+            text.push('-');
+        }
+        text
+    }
+}
+
+impl TryFrom<String> for Recent {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let digits = text.strip_suffix('-');
+        let id = Identity::from_hex(digits.unwrap_or(&text));
+        Ok(Recent {
+            id: id.ok_or("an identity is not hexadecimal")?,
+            behind: digits.is_some(),
+        })
+    }
 }
 
 impl Position {
     /// Moves on behind a batch.
     pub fn advance(&mut self, batch: &Batch) {
-        self.note(batch.offset, batch.records.iter().map(RawRecord::identity));
+        self.key = batch.key;
+        let identities = batch
+            .records
+            .iter()
+            .map(|record| record.identity(&batch.key));
+        let delivered = identities.enumerate().map(|(index, id)| Recent {
+            id,
+            behind: index < batch.behind,
+        });
+        self.note(batch.offset, &batch.evidence, delivered);
     }
 
-    pub(super) fn note(&mut self, offset: u64, delivered: impl Iterator<Item = Identity>) {
+    pub(super) fn note(
+        &mut self,
+        offset: u64,
+        evidence: &Evidence,
+        delivered: impl Iterator<Item = Recent>,
+    ) {
         self.offset = Some(offset);
+        self.evidence.clone_from(evidence);
         self.recent.extend(delivered);
         let surplus = self.recent.len().saturating_sub(REMEMBERED);
-        self.forgotten |= surplus > 0;
         self.recent.drain(..surplus);
     }
 }
@@ -50,6 +101,12 @@ pub struct Batch {
     pub(crate) unknown: Unknown,
     /// Offset of the last record of the page.
     pub(super) offset: u64,
+    /// How many of the records, at the beginning, stand behind the frontier.
+    pub(super) behind: usize,
+    pub(super) evidence: Evidence,
+    pub(super) key: IdentityKey,
+    /// What its page takes of the memory of all pages, until the batch is dropped.
+    pub(super) _claim: Option<Arc<Claim>>,
 }
 
 impl Batch {
@@ -63,7 +120,13 @@ impl Batch {
             receipt: self.receipt.clone(),
             unknown: self.unknown.clone(),
             offset: self.offset,
+            behind: self.behind.saturating_sub(count),
+            evidence: self.evidence.clone(),
+            key: self.key,
+            _claim: self._claim.clone(),
         };
+        self.behind = self.behind.min(count);
+        self.evidence.delivered -= rest.records.len() as u64;
         if let Some(last) = self.records.last() {
             self.offset = last.offset();
         }
@@ -97,11 +160,17 @@ mod tests {
             records: 100,
             ..Receipt::default()
         };
+        let mut evidence = Evidence::default();
+        evidence.delivered = 100;
         let whole = Batch {
             records: page.records,
             receipt,
             unknown: tally.unknown(),
             offset: 74,
+            behind: 2,
+            evidence,
+            key: IdentityKey::random(),
+            _claim: None,
         };
         let mut first = whole.clone();
         let rest = first.split_off(1, shape).unwrap();
@@ -115,11 +184,14 @@ mod tests {
         assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
         assert_eq!(unknown(&rest), unknown(&whole));
         assert_eq!((first.offset, rest.offset), (71, 74));
+        assert_eq!((first.behind, rest.behind), (1, 1));
         let (mut at_once, mut in_parts) = (Position::default(), Position::default());
         at_once.advance(&whole);
         in_parts.advance(&first);
         in_parts.advance(&rest);
         assert_eq!(at_once, in_parts);
+        let stored = serde_json::to_string(&at_once).unwrap();
+        assert_eq!(serde_json::from_str::<Position>(&stored).unwrap(), at_once);
         assert!(first.split_off(1, shape).is_none());
     }
 }

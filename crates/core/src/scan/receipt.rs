@@ -7,13 +7,19 @@ use std::collections::BTreeMap;
 /// What a scan has done. Times are in seconds.
 ///
 /// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
-/// did after its last checkpoint when it was killed.
+/// did after its last checkpoint when it was killed. In a snapshot, pages, requests and times are those of
+/// all passes, everything else is of the last one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The list.
     pub resource: String,
-    /// Whether every record that was in the list all the time has been delivered.
+    /// Whether every record present throughout the scan was delivered exactly once.
     pub completeness: Completeness,
+    /// What the proof rests on; null where completeness is not proven.
+    pub basis: Option<Basis>,
+    /// The instant between the two passes that agree, at which the list was as delivered, by the clock of this
+    /// machine: a time in UTC as in RFC 3339; null unless [`basis`](Self::basis) is `twice`.
+    pub snapshot_at: Option<String>,
     /// Why completeness is not proven.
     pub doubts: Vec<Doubt>,
     /// How often the export was resumed; 0 when a single run has done it all.
@@ -50,14 +56,14 @@ pub struct Receipt {
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
-/// Whether every record that was in the list all the time has been delivered.
+/// Whether every record present throughout a scan was delivered exactly once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
     /// The scan has not come to its end.
     #[default]
     Unfinished,
-    /// All pages join.
+    /// It was, given what [`Receipt::basis`] says.
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
@@ -65,34 +71,78 @@ pub enum Completeness {
     NotChecked,
 }
 
+/// What a proof of completeness rests on, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Two passes over the list, one after the other, read the same records with the same contents.
+    Twice,
+    /// The total never changed during the scan, and exactly that many records were delivered.
+    Counted,
+    /// The list changed during the scan; every page joined the one before it, and the order held.
+    Joined,
+}
+
 /// Why completeness is not proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// Pages of a single record cannot overlap.
+    /// The service sends so few records per page that pages cannot overlap enough.
     NoOverlap,
-    /// The service sent an empty page and said that more follow.
+    /// The service says that more records follow, but sends none.
     EmptyPage,
-    /// The service ended the list before the total that it names with the last page.
+    /// The service ended the list before the total that it reports.
     ShortOfTotal,
-    /// So many records were removed or added at once that no page joined any more; some may have come twice.
+    /// The service reports a total smaller than the number of records that it sends.
+    WrongTotal,
+    /// The total never changed, yet a different number of records was delivered.
+    CountDiffers,
+    /// Records changed their order during the scan.
+    OrderChanged,
+    /// Responses contradict each other, as those of copies that lag behind do.
+    StaleReads,
+    /// More records were removed or inserted at once than the scan can follow.
     MovedTooFar,
-    /// Two records of a page have the same `id`, which therefore tells none from others.
+    /// Several records have the same `id`.
     RepeatedId,
+    /// Several records without an `id` are identical.
+    EqualRecords,
+    /// The list was read five times, and no two passes in a row read the same without a doubt.
+    Unsettled,
 }
 
 impl Doubt {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::NoOverlap => "the service sends pages of a single record, which cannot overlap",
-            Self::EmptyPage => "the service sent an empty page and said that more follow",
-            Self::ShortOfTotal => "the service ended the list before the total that it names",
+            Self::NoOverlap => {
+                "the service sends so few records per page that pages cannot overlap enough"
+            }
+            Self::EmptyPage => "the service says that more records follow, but sends none",
+            Self::ShortOfTotal => "the service ended the list before the total that it reports",
+            Self::WrongTotal => {
+                "the service reports a total smaller than the number of records that it sends"
+            }
+            Self::CountDiffers => {
+                "the total never changed, yet a different number of records was delivered"
+            }
+            Self::OrderChanged => {
+                "records changed their order during the scan: the list has no stable order, or is sorted by a field that changes"
+            }
+            Self::StaleReads => {
+                "responses contradict each other: the list seems to be read from several copies, some of which lag behind"
+            }
             Self::MovedTooFar => {
-                "so many records were removed or added at once that the pages no longer join; some records may have come twice"
+                "more records were removed or inserted at once than the scan can follow; some may be missing or repeated"
             }
             Self::RepeatedId => {
-                "two records of a page have the same id, so that one may be taken for the other"
+                "several records have the same id, so one may have been taken for another"
+            }
+            Self::EqualRecords => {
+                "several records without an id are identical, so one may have been taken for another"
+            }
+            Self::Unsettled => {
+                "the list was read five times, and no two passes in a row read the same without a doubt"
             }
         }
     }
@@ -129,6 +179,7 @@ impl Receipt {
         }
         if self.completeness == Completeness::Proven && !self.doubts.is_empty() {
             self.completeness = Completeness::NotProven;
+            self.basis = None;
         }
         add(&mut self.unknown_fields, &first.unknown_fields);
         for (field, values) in &first.unknown_values {
@@ -180,6 +231,23 @@ mod tests {
         assert_eq!(both.unknown_values["b"]["c"], 4);
         assert_eq!(both.completeness, Completeness::Proven);
         assert_eq!(receipt(1, Vec::new()).after(&both).resumed, 2);
+    }
+
+    #[test]
+    fn a_scan_is_unfinished_until_the_caller_has_every_record() {
+        let part = Receipt {
+            basis: Some(Basis::Twice),
+            snapshot_at: Some("2026-11-22T03:55:00.000000Z".into()),
+            ..receipt(3, Vec::new())
+        };
+        let part = part.without(1);
+        assert_eq!((part.basis, part.snapshot_at), (None, None));
+        assert_eq!(
+            (part.records, part.completeness),
+            (2, Completeness::Unfinished)
+        );
+        let whole = receipt(3, Vec::new()).without(0);
+        assert_eq!(whole, receipt(3, Vec::new()));
     }
 
     #[test]

@@ -1,34 +1,42 @@
-//! Orders the pages of a scan: which to fetch ahead, which to show the stitcher next. Pure, too.
+//! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
-use super::stitch::{Slice, Stitcher, Verdict};
-use super::{Consistency, Position};
+use super::join::{Joiner, Slice, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 
-/// How many pages are under way or waiting at most. At 40 requests a second it covers answers that
+/// How many pages are under way or waiting at most. At 40 requests a second it covers responses that
 /// take more than a second, and bounds the memory of a scan.
 pub(super) const AHEAD: usize = 48;
 /// The same where no pace holds them back: all of them then are in the service's hands and in memory
 /// at once, and more of them make nothing faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
+/// How many pages are read ahead at first. With each page that joins it is one more, with each that does
+/// not it is half: pages read ahead of a list that moves seldom join, and the longer ago the seldomer.
+const AHEAD_AT_FIRST: usize = 6;
 
 /// The pages of one scan; `P` is a page as the caller knows it.
 pub(crate) struct Sequence<P> {
-    pub(crate) stitcher: Stitcher,
-    overlap: u64,
-    /// How many pages are under way or waiting at most.
+    pub(crate) joiner: Joiner,
+    /// How many pages may be under way or waiting now, and at most.
     ahead: usize,
+    most_ahead: usize,
     queue: VecDeque<Entry<P>>,
-    /// Where the next page ahead begins.
-    next: u64,
+    /// Where the next page ahead begins; none while only the joiner can say.
+    next: Option<u64>,
     /// The service's latest word on how many records there are; only a hint.
     total: u64,
-    tickets: u64,
+    requests: u64,
+    /// Counts what happens, so that it can be told which page is older.
+    clock: u64,
 }
 
 struct Entry<P> {
-    ticket: u64,
+    request: u64,
     offset: u64,
+    /// Whether it is one of the pages read ahead, and not read because one of them did not join.
+    planned: bool,
+    /// When it was asked for.
+    sent: u64,
     state: State<P>,
 }
 
@@ -45,50 +53,76 @@ pub(crate) struct Joined<P> {
     pub(crate) page: P,
     /// Indices of its new records.
     pub(crate) fresh: Vec<usize>,
-    /// Offset of its last record.
-    pub(crate) offset: u64,
+    /// How many of them stand behind the frontier.
+    pub(crate) behind: usize,
     /// Whether the list ends with it.
     pub(crate) end: bool,
 }
 
 impl<P> Sequence<P> {
-    pub(crate) fn new(consistency: Consistency, resume: Option<&Position>, ahead: usize) -> Self {
-        let mut stitcher = Stitcher::new(consistency);
-        if let Some(position) = resume {
-            stitcher.resume(position);
-        }
+    pub(crate) fn new(joiner: Joiner, most_ahead: usize) -> Self {
         Sequence {
-            stitcher,
-            overlap: u64::from(consistency == Consistency::Complete),
-            ahead,
+            joiner,
+            ahead: AHEAD_AT_FIRST.min(most_ahead),
+            most_ahead,
             queue: VecDeque::new(),
-            next: 0,
+            next: None,
             total: 0,
-            tickets: 0,
+            requests: 0,
+            clock: 0,
         }
     }
 
-    /// The next page to ask for, by ticket and offset; none when enough are under way.
+    /// The next page to ask for, by request number and offset; none when enough are under way.
     pub(crate) fn want(&mut self) -> Option<(u64, u64)> {
         if self.queue.is_empty() {
-            self.next = self.stitcher.next_offset();
-            self.push_back();
-        } else if self.queue.len() < self.ahead
-            && self.next.saturating_add(self.overlap) < self.total
+            let offset = self.joiner.next_offset();
+            self.push_front(offset);
+            self.next = self
+                .joiner
+                .has_begun()
+                .then(|| offset.saturating_add(self.joiner.stride()));
+        }
+        // Only the first page says how many records there are, so it is read alone.
+        if self.queue.len() < self.ahead
+            && let Some(next) = self.next
+            && next.saturating_add(1) < self.total
         {
-            // Only the first page has told how many there are, so it is fetched alone.
-            self.push_back();
+            let entry = self.entry(next, true);
+            self.queue.push_back(entry);
+            self.next = Some(next.saturating_add(self.joiner.stride()));
         }
         let wanted = |entry: &&mut Entry<P>| matches!(entry.state, State::Wanted);
         let entry = self.queue.iter_mut().find(wanted)?;
         entry.state = State::Underway;
-        Some((entry.ticket, entry.offset))
+        self.clock += 1;
+        entry.sent = self.clock;
+        Some((entry.request, entry.offset))
+    }
+
+    /// Where the page begins that the scan cannot go on without.
+    pub(crate) fn needed(&self) -> Option<u64> {
+        self.queue.front().map(|entry| entry.offset)
     }
 
     /// Takes a page that has arrived, or what went wrong with it.
-    pub(crate) fn arrive(&mut self, ticket: u64, page: Result<(P, Slice)>) {
-        if let Some(entry) = self.queue.iter_mut().find(|entry| entry.ticket == ticket) {
-            entry.state = State::Arrived(page);
+    pub(crate) fn arrive(&mut self, request: u64, page: Result<(P, Slice)>) {
+        if let Ok((_, slice)) = &page {
+            self.joiner.note_arrival(slice);
+            self.total = slice.total;
+        }
+        let mut entries = self.queue.iter_mut();
+        if let Some(entry) = entries.find(|entry| entry.request == request) {
+            self.clock += 1;
+            let (sent, arrived) = (entry.sent, self.clock);
+            entry.state = State::Arrived(page.map(|(page, slice)| {
+                let slice = Slice {
+                    sent,
+                    arrived,
+                    ..slice
+                };
+                (page, slice)
+            }));
         }
     }
 
@@ -98,42 +132,33 @@ impl<P> Sequence<P> {
     /// That of the page whose turn it is; `Paging` when the service makes no progress.
     pub(crate) fn join(&mut self) -> Result<Option<Joined<P>>> {
         while let Some(entry) = self.queue.pop_front() {
-            let Entry {
-                ticket,
-                offset,
-                state,
-            } = entry;
-            let (page, slice, again) = match state {
+            let (page, slice, again) = match entry.state {
                 State::Arrived(page) => page.map(|(page, slice)| (page, slice, false))?,
                 State::Shown(page, slice) => (page, slice, true),
                 State::Wanted | State::Underway => {
-                    self.queue.push_front(Entry {
-                        ticket,
-                        offset,
-                        state,
-                    });
+                    self.queue.push_front(entry);
                     return Ok(None);
                 }
             };
-            self.total = slice.total;
-            match self.stitcher.judge(&slice, again)? {
-                Verdict::Deliver { fresh, end } => {
-                    let offset = self.stitcher.offset();
+            match self.joiner.judge(&slice, again)? {
+                Verdict::Deliver { fresh, behind, end } => {
+                    if entry.planned && !again && self.joiner.held() {
+                        self.ahead = (self.ahead + 1).min(self.most_ahead);
+                    }
                     return Ok(Some(Joined {
                         page,
                         fresh,
-                        offset,
+                        behind,
                         end,
                     }));
                 }
-                Verdict::First(earlier) => {
-                    let state = State::Shown(page, slice);
+                Verdict::Before(earlier) => {
                     self.queue.push_front(Entry {
-                        ticket,
-                        offset,
-                        state,
+                        state: State::Shown(page, slice),
+                        ..entry
                     });
                     self.push_front(earlier);
+                    self.ahead = (self.ahead / 2).max(1);
                 }
                 Verdict::Instead(other) => self.push_front(other),
             }
@@ -142,21 +167,17 @@ impl<P> Sequence<P> {
     }
 
     fn push_front(&mut self, offset: u64) {
-        let entry = self.entry(offset);
+        let entry = self.entry(offset, false);
         self.queue.push_front(entry);
     }
 
-    fn push_back(&mut self) {
-        let entry = self.entry(self.next);
-        self.queue.push_back(entry);
-        self.next = self.next.saturating_add(self.stitcher.stride());
-    }
-
-    fn entry(&mut self, offset: u64) -> Entry<P> {
-        self.tickets += 1;
+    fn entry(&mut self, offset: u64, planned: bool) -> Entry<P> {
+        self.requests += 1;
         Entry {
-            ticket: self.tickets,
+            request: self.requests,
             offset,
+            planned,
+            sent: 0,
             state: State::Wanted,
         }
     }
@@ -166,6 +187,3 @@ impl<P> Sequence<P> {
 pub(crate) fn lost() -> Error {
     Error::new(ErrorKind::Internal, "a scan has lost its place")
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,7 @@
 use super::Receipt;
 use crate::json;
 use crate::record::RawRecord;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use talentdata_types::{Field, ListShape};
 
@@ -15,8 +15,9 @@ const OTHERS: &str = "...";
 /// The counts of one scan.
 pub(super) struct Tally {
     shape: &'static ListShape,
-    /// Every field met, in the order in which records usually have them.
+    /// Every field met, in the order in which records usually have them, and where each name is in it.
     seen: Vec<Seen>,
+    places: HashMap<Vec<u8>, usize>,
     others: u64,
     values: Arc<Values>,
 }
@@ -85,6 +86,7 @@ impl Tally {
         Tally {
             shape,
             seen: Vec::new(),
+            places: HashMap::new(),
             others: 0,
             values: Arc::default(),
         }
@@ -141,13 +143,14 @@ impl Tally {
     }
 
     fn find(&mut self, raw_name: &[u8]) -> Option<usize> {
-        if let Some(index) = self.seen.iter().position(|seen| seen.raw_name == raw_name) {
-            return Some(index);
+        if let Some(index) = self.places.get(raw_name) {
+            return Some(*index);
         }
         if self.seen.len() == MOST_NAMES {
             return None;
         }
         let name = json::text(raw_name)?;
+        self.places.insert(raw_name.to_vec(), self.seen.len());
         self.seen.push(Seen {
             raw_name: raw_name.to_vec(),
             field: self.shape.fields.iter().find(|field| field.name == name),

@@ -2,11 +2,13 @@
 
 use crate::start;
 use std::collections::BTreeMap;
-use talentdata_core::ScanOptions;
-use talentdata_core::arrow::{Columns, Kind};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use talentdata_core::arrow::{BatchScan, Columns, Kind, RecordBatch};
 use talentdata_core::blocking;
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::Resource;
+use talentdata_core::{Result, ScanOptions};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
 #[tokio::test]
@@ -62,18 +64,88 @@ async fn contacts_have_their_columns_in_order_and_of_their_kinds() {
     assert!(!kinds.contains_key("mergedFrom"), "it only appears late");
 }
 
-#[test]
-fn a_thread_without_a_runtime_gets_batches_too() {
-    let options = Options {
-        records: [("contacts".to_owned(), 250)].into(),
+#[tokio::test]
+async fn the_receipt_counts_what_was_given() {
+    let (_sandbox, client) = start(Options {
+        policy: Policy::Unlimited,
+        records: [("contacts".to_owned(), 2000)].into(),
         ..Options::default()
-    };
-    let sandbox = Sandbox::start(options).unwrap();
+    });
+    let mut scan = client.resource(Resource::Contacts).list();
+    for taken in 1..=30 {
+        scan.next().await.unwrap().unwrap();
+        assert_eq!(scan.receipt().records, taken);
+    }
+    let mut batches = scan.into_batches(500);
+    // The sample is received, and not yet given.
+    batches.schema().await.unwrap();
+    assert_eq!(batches.receipt().records, 30);
+    let mut given = 30;
+    loop {
+        // A caller that stops waiting, whenever that is, loses nothing.
+        let waiting = asked_once(&mut batches);
+        let next = match waiting {
+            Some(next) => next,
+            None => batches.next().await,
+        };
+        let Some(batch) = next else { break };
+        given += batch.unwrap().num_rows() as u64;
+        let receipt = batches.receipt();
+        assert_eq!(receipt.records, given);
+        assert!(given == 2000 || receipt.completeness == Completeness::Unfinished);
+    }
+    let receipt = batches.receipt();
+    assert_eq!((given, receipt.records), (2000, 2000));
+    assert_eq!(receipt.completeness, Completeness::Proven);
+}
+
+/// What the next batch is when it is asked for once, by a caller who then stops waiting.
+fn asked_once(batches: &mut BatchScan) -> Option<Option<Result<RecordBatch>>> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(batches.next()).poll(&mut context) {
+        Poll::Ready(next) => Some(next),
+        Poll::Pending => None,
+    }
+}
+
+fn blocking_client(sandbox: &Sandbox) -> blocking::Client {
     let builder = blocking::Client::builder()
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret());
-    let client = blocking::Client::new(builder).unwrap();
+    blocking::Client::new(builder).unwrap()
+}
+
+fn sandbox_of_250() -> Sandbox {
+    let options = Options {
+        records: [("contacts".to_owned(), 250)].into(),
+        ..Options::default()
+    };
+    Sandbox::start(options).unwrap()
+}
+
+#[test]
+fn batches_go_on_behind_the_records_that_were_taken() {
+    let sandbox = sandbox_of_250();
+    let client = blocking_client(&sandbox);
+    let mut scan = client
+        .scan(Resource::Contacts, ScanOptions::default())
+        .unwrap();
+    assert_eq!(scan.by_ref().take(30).filter(Result::is_ok).count(), 30);
+    assert_eq!(scan.receipt().records, 30);
+    let mut batches = scan.into_batches(100).unwrap();
+    let rows: Vec<usize> = batches
+        .by_ref()
+        .map(|batch| batch.unwrap().num_rows())
+        .collect();
+    assert_eq!(rows, [100, 100, 20]);
+    assert_eq!(batches.receipt().records, 250);
+}
+
+#[test]
+fn a_thread_without_a_runtime_gets_batches_too() {
+    let sandbox = sandbox_of_250();
+    let client = blocking_client(&sandbox);
     let scan = client.scan(Resource::Contacts, ScanOptions::default());
     let mut scan = scan.unwrap().into_batches(100).unwrap();
     assert!(scan.schema().unwrap().fields().len() > 5);

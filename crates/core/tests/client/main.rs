@@ -6,10 +6,14 @@
 mod batches;
 mod blocking;
 mod cases;
+mod completeness;
 mod cuts;
 mod fault;
 mod lists;
+mod network;
 mod secrets;
+mod snapshots;
+mod stub;
 mod tokens;
 
 use talentdata_core::Client;

@@ -4,25 +4,27 @@
 
 #![cfg(target_os = "linux")]
 
-use super::kills::{act_as_child, child, in_format, kill};
+use super::child::{act_as_child, child, ended, in_format};
+use super::kills::kill;
 use super::{Service, names, run};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use talentdata_core::export::Format;
 
-/// A folder on a disk that forgets.
-struct Disk {
-    folder: PathBuf,
+/// A directory on a disk that forgets.
+pub(super) struct Disk {
+    pub(super) folder: PathBuf,
     /// What was synced, as `disk.c` notes it.
     notes: PathBuf,
     library: PathBuf,
 }
 
 impl Disk {
-    fn new(root: &Path) -> Self {
+    pub(super) fn new(root: &Path) -> Self {
         let disk = Disk {
             folder: root.join("folder"),
             notes: root.join("notes"),
@@ -30,22 +32,25 @@ impl Disk {
         };
         fs::create_dir(&disk.folder).unwrap();
         fs::create_dir(&disk.notes).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/disk.c");
-        let mut compiler = Command::new("cc");
-        let flags = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"];
-        compiler
-            .args(flags)
-            .arg(&disk.library)
-            .arg(source)
-            .arg("-ldl");
-        assert!(compiler.status().unwrap().success());
+        fs::copy(library(), &disk.library).unwrap();
         disk
     }
 
-    /// What the shell has to say before a process that writes to the disk.
-    fn setting(&self) -> String {
+    /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
+    pub(super) fn setting(&self, more: &str) -> String {
         let (notes, library) = (self.notes.display(), self.library.display());
-        format!("export TALENTDATA_TEST_DISK='{notes}' LD_PRELOAD='{library}';")
+        let folder = self.folder.display();
+        format!(
+            "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{folder}' {more};
+             export LD_PRELOAD='{library}';"
+        )
+    }
+
+    /// The same, with an event before a call.
+    pub(super) fn at(&self, call: impl std::fmt::Display, event: &str) -> String {
+        self.setting(&format!(
+            "TALENTDATA_TEST_CALL={call} TALENTDATA_TEST_EVENT={event}"
+        ))
     }
 
     /// The files with their inodes, as they are now.
@@ -58,9 +63,9 @@ impl Disk {
             .collect()
     }
 
-    /// The power fails: names are those synced last, or may be as `recent` as can be; of no file is
-    /// more left than was synced.
-    fn fail(&self, recent: bool) {
+    /// The power fails: the names are those that were synced last, or the most recent ones; of each file
+    /// only what was synced is left. Files that exist keep their inodes.
+    pub(super) fn fail(&self, recent: bool) {
         let synced = || {
             let noted = fs::read_to_string(self.notes.join("names")).unwrap_or_default();
             let entry = |line: &str| {
@@ -69,21 +74,28 @@ impl Disk {
             };
             noted.lines().map(entry).collect()
         };
-        let files: HashMap<String, u64> = if recent { self.present() } else { synced() };
-        let left: Vec<(String, Vec<u8>)> = files
-            .into_iter()
-            .map(|(name, inode)| {
-                let content = fs::read(self.notes.join(inode.to_string()));
-                (name, content.unwrap_or_default())
-            })
-            .collect();
-        for folder in [&self.folder, &self.notes] {
-            fs::remove_dir_all(folder).unwrap();
-            fs::create_dir(folder).unwrap();
+        let present = self.present();
+        let left: HashMap<String, u64> = if recent { present.clone() } else { synced() };
+        let aside = |inode: u64| self.folder.join(format!("inode-{inode}"));
+        for (name, inode) in &present {
+            fs::rename(self.folder.join(name), aside(*inode)).unwrap();
         }
-        for (name, content) in &left {
-            fs::write(self.folder.join(name), content).unwrap();
+        let removed = names(&self.notes).into_iter();
+        for name in removed.filter(|name| name.starts_with("inode-")) {
+            fs::rename(self.notes.join(&name), self.folder.join(name)).unwrap();
         }
+        for (name, inode) in &left {
+            let content = fs::read(self.notes.join(inode.to_string())).unwrap_or_default();
+            let path = self.folder.join(name);
+            let _ = fs::rename(aside(*inode), &path);
+            fs::write(path, content).unwrap();
+        }
+        let rest = names(&self.folder).into_iter();
+        for name in rest.filter(|name| name.starts_with("inode-")) {
+            fs::remove_file(self.folder.join(name)).unwrap();
+        }
+        fs::remove_dir_all(&self.notes).unwrap();
+        fs::create_dir(&self.notes).unwrap();
         // What is left is on the disk.
         let entry = |(name, inode): (String, u64)| {
             fs::copy(self.folder.join(&name), self.notes.join(inode.to_string())).unwrap();
@@ -94,6 +106,22 @@ impl Disk {
     }
 }
 
+/// `disk.c`, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/disk.c");
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("disk.so");
+        let new = library.with_extension(std::process::id().to_string());
+        let flags = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"];
+        let mut compiler = Command::new("cc");
+        compiler.args(flags).arg(&new).arg(source).arg("-ldl");
+        assert!(compiler.status().unwrap().success());
+        fs::rename(new, &library).unwrap();
+        library
+    });
+    &LIBRARY
+}
+
 #[tokio::test]
 async fn after_a_power_failure_nothing_is_lost_or_repeated() {
     act_as_child().await;
@@ -102,7 +130,7 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
         let fail = || disk.fail(fastrand::bool());
-        let child = (test, &*disk.setting());
+        let child = (test, &*disk.setting(""));
         kill(child, format, records, rounds, &disk.folder, fail).await;
     };
     lose_power(Format::Jsonl, 1000, 30).await;
@@ -112,35 +140,66 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
     }
 }
 
+/// A power failure before each call that changes a file, and another one while the export that follows
+/// begins: what is left can always be resumed.
 #[tokio::test]
-async fn a_disk_that_cannot_sync_is_an_error_and_then_resumed() {
+async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
     act_as_child().await;
-    let service = Service::start(100);
-    let expected = service.lines();
-    for failing in 0.. {
+    let test = "disk::a_power_failure_before_any_call_leaves_what_can_be_resumed";
+    let service = Service::start(60);
+    for recent in [false, true] {
+        let calls = every_prefix(test, &service, Format::Jsonl, recent, 1).await;
+        assert!(calls > 20, "{calls}");
+    }
+    if cfg!(feature = "arrow") {
+        let service = Service::start(8_700);
+        every_prefix(test, &service, Format::Parquet, true, 11).await;
+        every_prefix(test, &service, Format::Parquet, false, 13).await;
+        let service = Service::start(1_200);
+        every_prefix(test, &service, Format::Arrow, true, 5).await;
+    }
+}
+
+/// Cuts exports off before every `step`-th call; returns how many calls an export has.
+async fn every_prefix(
+    test: &str,
+    service: &Service,
+    format: Format,
+    recent: bool,
+    step: usize,
+) -> usize {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let alone = elsewhere.path().join("alone");
+    run(&in_format(format, &alone), &service.client)
+        .await
+        .unwrap();
+    let expected = fs::read(&alone).unwrap();
+    for call in (0..).step_by(step) {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
         let path = disk.folder.join("out");
-        let export = in_format(Format::Jsonl, &path);
-        let setting = format!(
-            "export TALENTDATA_TEST_FAIL_SYNC={failing};{}",
-            disk.setting()
-        );
-        let test = "disk::a_disk_that_cannot_sync_is_an_error_and_then_resumed";
-        let child = child(test, &setting, &service, &export);
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        if output.status.success() {
-            assert!(failing > 4, "{failing}: {said}");
-            break;
+        let mut export = in_format(format, &path);
+        let cut = |call: usize, export: &_| {
+            let cut = child(test, &disk.at(call, "kill"), service, export);
+            let (code, said) = ended(cut);
+            disk.fail(recent);
+            assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
+            code
+        };
+        if cut(call, &export) == Some(0) {
+            return call;
         }
-        assert_eq!(output.status.code(), Some(32), "{failing}: {said}");
-        assert!(said.contains("Input/output error"), "{failing}: {said}");
         if path.exists() {
-            assert!(said.contains("is whole"), "{failing}: {said}");
-        } else {
-            run(&export, &service.client).await.unwrap();
+            assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
         }
-        assert_eq!(fs::read_to_string(&path).unwrap(), expected, "{failing}");
+        // Twice in a row, and the second time early.
+        cut(call % 13, &export);
+        export.resume = call % 2 == 0;
+        let outcome = run(&export, &service.client).await;
+        let receipt = outcome.unwrap_or_else(|error| panic!("{format} {call}: {error}"));
+        assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
+        assert_eq!(receipt.records as usize, service.count(), "{format} {call}");
+        assert_eq!(names(&disk.folder), ["out"], "{format} {call}");
     }
+    unreachable!()
 }

@@ -11,10 +11,11 @@ use talentdata_sandbox::Drift;
 async fn what_stayed_all_the_time_is_there_once() {
     for seed in 0..8 {
         let drift = Drift {
-            every_requests: 1,
+            every_requests: 3,
             inserts: 2,
             deletes: 1,
             seed,
+            ..Drift::default()
         };
         let service = Service::start_with(300, Some(drift));
         let folder = tempfile::tempdir().unwrap();
@@ -25,7 +26,11 @@ async fn what_stayed_all_the_time_is_there_once() {
                 .unwrap_err();
         }
         let receipt = run(&export(&path), &service.client).await.unwrap();
-        assert_eq!(receipt.completeness, Completeness::Proven, "seed {seed}");
+        assert_eq!(
+            receipt.completeness,
+            Completeness::Proven,
+            "seed {seed}: {receipt:?}"
+        );
         let text = fs::read_to_string(&path).unwrap();
         let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].to_string();
         let written: Vec<String> = text.lines().map(id).collect();

@@ -104,20 +104,7 @@ async fn parquet_goes_on_behind_the_last_group() {
 }
 
 #[tokio::test]
-async fn groups_of_an_earlier_export_do_not_stay() {
-    let service = Service::start(30);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
-    // With a gap, as a removal that was interrupted leaves.
-    for ending in [".part", ".part.1", ".part.2", ".part.11"] {
-        fs::write(beside(&path, ending), "earlier").unwrap();
-    }
-    run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(names(folder.path()), ["out.jsonl"]);
-}
-
-#[tokio::test]
-async fn groups_that_the_end_of_an_export_has_left_do_not_stay() {
+async fn row_group_files_that_the_end_of_an_export_has_left_do_not_stay() {
     let service = Service::start(20_000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.parquet");
@@ -142,7 +129,7 @@ async fn arrow_begins_afresh_and_leaves_nothing() {
             .await
             .unwrap_err();
         assert!(
-            error.message().contains("nothing is left behind"),
+            error.message().contains("no partial file was kept"),
             "{error}"
         );
         assert!(names(folder.path()).is_empty());

@@ -2,17 +2,25 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(unix)]
+mod child;
 mod disk;
 mod drift;
+mod failing_calls;
+mod foreign_files;
 #[cfg(feature = "arrow")]
 mod formats;
 mod interruptions;
 mod kills;
 mod modes;
+mod ordinary_user;
 mod places;
+#[cfg(unix)]
+mod planted;
 mod refusals;
 mod service;
-mod strangers;
+mod snapshots;
+mod successors;
 mod two_at_once;
 
 use service::Service;

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use super::kills::{act_as_child, child, in_format};
+use super::child::{act_as_child, child, in_format};
 use super::{Service, beside, names, run_pages};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -27,7 +27,7 @@ async fn impossible_places_are_refused_by_name() {
     refuses(
         &service,
         &within("folder"),
-        &[&path("folder"), "is a folder"],
+        &[&path("folder"), "is a directory"],
     )
     .await;
     refuses(
@@ -53,7 +53,12 @@ async fn impossible_places_are_refused_by_name() {
     )
     .await;
     fs::create_dir(within("out.part")).unwrap();
-    refuses(&service, &within("out"), &[&path("out.part"), "no file"]).await;
+    refuses(
+        &service,
+        &within("out"),
+        &[&path("out.part"), "already exists"],
+    )
+    .await;
     assert_eq!(
         names(folder.path()),
         ["file", "folder", "out.part", "round"]

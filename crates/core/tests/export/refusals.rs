@@ -1,4 +1,4 @@
-//! Only an unfinished export of the same question, left as it was, is resumed.
+//! Only an unfinished export with the same key, left as it was, is resumed.
 
 use super::service::client;
 use super::{Service, beside, export, run, run_pages};
@@ -52,6 +52,25 @@ impl Stopped {
         assert_eq!(contents(self.folder.path()), before);
     }
 
+    /// It is refused whether it is to be resumed or to begin again, and nothing is changed: only a valid
+    /// checkpoint says that the files are ours.
+    async fn refuses_always(&self, words: &[&str]) {
+        for resume in [true, false] {
+            let export = Export {
+                resume,
+                ..self.export.clone()
+            };
+            let before = contents(self.folder.path());
+            let error = run(&export, &self.service.client).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+            let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "move it"];
+            for word in words.iter().chain(&way_out) {
+                assert!(error.message().contains(word), "{word:?} in {error}");
+            }
+            assert_eq!(contents(self.folder.path()), before);
+        }
+    }
+
     async fn starts_afresh(&self, export: &Export) {
         let afresh = Export {
             resume: false,
@@ -84,7 +103,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn another_question_is_refused_and_says_what_differs() {
+async fn another_key_is_refused_and_the_message_says_what_differs() {
     let stopped = Stopped::new().await;
     let mut other = stopped.export.clone();
     other.resource = Resource::Pools;
@@ -117,7 +136,7 @@ async fn another_question_is_refused_and_says_what_differs() {
             &["client_id: ", id, "another-company"],
         )
         .await;
-    stopped.edit(|checkpoint| checkpoint["export"]["base_url"] = "https://a.example".into());
+    stopped.edit(|checkpoint| checkpoint["key"]["base_url"] = "https://a.example".into());
     let words = ["base_url: ", "https://a.example", here];
     stopped.refuses(&stopped.export, invalid, &words).await;
     stopped.starts_afresh(&stopped.export).await;
@@ -127,10 +146,7 @@ async fn another_question_is_refused_and_says_what_differs() {
 async fn a_checkpoint_of_another_version_is_refused() {
     let stopped = Stopped::new().await;
     stopped.edit(|checkpoint| *checkpoint = serde_json::json!({"version": 7, "news": []}));
-    stopped
-        .refuses(&stopped.export, ErrorKind::Io, &["version 7"])
-        .await;
-    stopped.starts_afresh(&stopped.export).await;
+    stopped.refuses_always(&["version 7"]).await;
 }
 
 #[tokio::test]
@@ -140,16 +156,16 @@ async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
     let whole = fs::read(&path).unwrap();
     for length in [0, 1, 10, whole.len() / 2, whole.len() - 1] {
         fs::write(&path, &whole[..length]).unwrap();
-        stopped
-            .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
-            .await;
+        stopped.refuses_always(&["damaged"]).await;
     }
-    for foreign in ["[]", "{\"version\":2}", "\0\u{fffd}"] {
+    for foreign in ["[]", "{\"version\":3}", "\0\u{fffd}"] {
         fs::write(&path, foreign).unwrap();
-        stopped
-            .refuses(&stopped.export, ErrorKind::Io, &["damaged"])
-            .await;
+        stopped.refuses_always(&["damaged"]).await;
     }
+    fs::write(&path, &whole).unwrap();
+    stopped.edit(|checkpoint| checkpoint["id"] = "/../../victim".into());
+    stopped.refuses_always(&["damaged"]).await;
+    fs::write(&path, whole).unwrap();
     stopped.starts_afresh(&stopped.export).await;
 }
 
@@ -200,6 +216,6 @@ async fn what_is_left_of_another_export_stays_until_there_is_something_to_write(
     let mut afresh = stopped.export.clone();
     afresh.resume = false;
     let error = run(&afresh, &stopped.service.client).await.unwrap_err();
-    assert!(error.message().contains("is as it was"), "{error}");
+    assert!(error.message().contains("is unchanged"), "{error}");
     assert_eq!(contents(stopped.folder.path()), before);
 }

@@ -36,6 +36,11 @@ impl Service {
         Service { sandbox, client }
     }
 
+    /// How many contacts there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lines().lines().count()
+    }
+
     /// All contacts as JSON Lines, from a single page, which is larger than the client would ask for.
     pub(crate) fn lines(&self) -> String {
         #[derive(serde::Deserialize)]

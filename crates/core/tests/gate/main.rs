@@ -4,6 +4,7 @@
 mod goals;
 mod headers;
 mod properties;
+mod quota;
 mod referee;
 mod rule;
 mod scenario;

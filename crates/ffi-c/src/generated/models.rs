@@ -11,7 +11,7 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use talentdata_core::types::{self, Resource as Lists};
 use talentdata_core::Result;
-/// The paginated lists of the service (section 4).
+/// The paginated lists of the service.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Resource {
@@ -52,7 +52,7 @@ impl Resource {
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum ApiStatus {
-    /// A value that the document does not show; the text tells it.
+    /// A value that is not documented; the text holds it.
     Other = 0,
     /// `operational`
     Operational = 1,
@@ -75,7 +75,7 @@ impl ApiStatus {
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum CategoryStatus {
-    /// A value that the document does not show; the text tells it.
+    /// A value that is not documented; the text holds it.
     Other = 0,
     /// `operational`
     Operational = 1,
@@ -91,7 +91,7 @@ impl CategoryStatus {
         }
     }
 }
-/// What the presented token may do (section 2). Immutable. Freed by talentdata_token_permissions_free.
+/// What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
 pub struct TokenPermissions {
     model: types::TokenPermissions,
     json: String,
@@ -106,12 +106,13 @@ impl TokenPermissions {
         })
     }
 }
-/// Roles associated with the token (section 2). The form of a role is not shown: the field `roles`.
+/// The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
 ///
 /// @param token_permissions the token permissions
-/// @param count_out how many
+/// @param count_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_roles_count(
     token_permissions: Option<&TokenPermissions>,
@@ -123,14 +124,15 @@ pub extern "C" fn talentdata_token_permissions_roles_count(
         |token_permissions| Ok(token_permissions.roles.len()),
     )
 }
-/// Roles associated with the token (section 2). The form of a role is not shown: the field `roles`.
+/// The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
 ///
 /// @param token_permissions the token permissions
-/// @param index which, from 0
+/// @param index from 0
 /// @param json_out the item as JSON
-/// Ownership: `*json_out` is lent until the handle is freed.
+/// Ownership: `*json_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_roles_at(
     token_permissions: Option<&TokenPermissions>,
@@ -143,12 +145,13 @@ pub extern "C" fn talentdata_token_permissions_roles_at(
         |token_permissions| Ok(Text::of(at(&token_permissions.roles, index)?)),
     )
 }
-/// Permissions granted to the token (section 2): the field `permissions`.
+/// The field `permissions`: Permissions granted to the token (section 2).
 ///
 /// @param token_permissions the token permissions
-/// @param count_out how many
+/// @param count_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_permissions_count(
     token_permissions: Option<&TokenPermissions>,
@@ -160,14 +163,15 @@ pub extern "C" fn talentdata_token_permissions_permissions_count(
         |token_permissions| Ok(token_permissions.model.permissions.len()),
     )
 }
-/// Permissions granted to the token (section 2): the field `permissions`.
+/// The field `permissions`: Permissions granted to the token (section 2).
 ///
 /// @param token_permissions the token permissions
-/// @param index which, from 0
+/// @param index from 0
 /// @param text_out the item
-/// Ownership: `*text_out` is lent until the handle is freed.
+/// Ownership: `*text_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_permissions_at(
     token_permissions: Option<&TokenPermissions>,
@@ -182,13 +186,14 @@ pub extern "C" fn talentdata_token_permissions_permissions_at(
         ),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param token_permissions the token permissions
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle is freed.
+/// Ownership: `*json_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_json(
     token_permissions: Option<&TokenPermissions>,
@@ -200,9 +205,9 @@ pub extern "C" fn talentdata_token_permissions_json(
         |token_permissions| Ok(Text::of(&token_permissions.json)),
     )
 }
-/// Frees the handle; nothing happens when it is NULL.
+/// Frees the handle; does nothing when it is NULL.
 ///
-/// Ownership: takes `token_permissions`, and with it all that it lent.
+/// Ownership: `token_permissions` and everything read from it must not be used any more.
 /// Threads: one at a time per handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_token_permissions_free(
@@ -210,7 +215,7 @@ pub extern "C" fn talentdata_token_permissions_free(
 ) {
     guard_or((), || drop(token_permissions));
 }
-/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Immutable. Lent by the handle that holds it.
+/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Read-only. It belongs to the handle it was read from.
 pub struct Pagination {
     model: types::Pagination,
     json: String,
@@ -220,12 +225,13 @@ impl Pagination {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// Total records available across all pages (section 2): the field `total`.
+/// The field `total`: Total records available across all pages (section 2).
 ///
 /// @param pagination the pagination
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_pagination_total(
     pagination: Option<&Pagination>,
@@ -237,12 +243,13 @@ pub extern "C" fn talentdata_pagination_total(
         |pagination| Ok(pagination.model.total),
     )
 }
-/// Number of records returned in this response (section 2): the field `limit`.
+/// The field `limit`: Number of records returned in this response (section 2).
 ///
 /// @param pagination the pagination
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_pagination_limit(
     pagination: Option<&Pagination>,
@@ -254,12 +261,13 @@ pub extern "C" fn talentdata_pagination_limit(
         |pagination| Ok(pagination.model.limit),
     )
 }
-/// Number of records skipped for this response (section 2): the field `offset`.
+/// The field `offset`: Number of records skipped for this response (section 2).
 ///
 /// @param pagination the pagination
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_pagination_offset(
     pagination: Option<&Pagination>,
@@ -271,12 +279,13 @@ pub extern "C" fn talentdata_pagination_offset(
         |pagination| Ok(pagination.model.offset),
     )
 }
-/// True when more records exist beyond this page (section 2): the field `hasMore`.
+/// The field `hasMore`: True when more records exist beyond this page (section 2).
 ///
 /// @param pagination the pagination
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_pagination_has_more(
     pagination: Option<&Pagination>,
@@ -288,13 +297,14 @@ pub extern "C" fn talentdata_pagination_has_more(
         |pagination| Ok(pagination.model.has_more),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param pagination the pagination
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle that holds it is freed.
+/// Ownership: `*json_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_pagination_json(
     pagination: Option<&Pagination>,
@@ -306,13 +316,14 @@ pub extern "C" fn talentdata_pagination_json(
         |pagination| Ok(Text::of(&pagination.json)),
     )
 }
-/// Identifier (section 2): the field `id`.
+/// The field `id`: Identifier (section 2).
 ///
 /// @param record the record
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the record is freed.
+/// Ownership: `*text_out` is valid until the record is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_contact_id(
     record: Option<&Record>,
@@ -324,13 +335,14 @@ pub extern "C" fn talentdata_contact_id(
         |record| record.text(&[Lists::Contacts], "id", true),
     )
 }
-/// First name (section 2): the field `firstName`.
+/// The field `firstName`: First name (section 2).
 ///
 /// @param record the record
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the record is freed.
+/// Ownership: `*text_out` is valid until the record is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_contact_first_name(
     record: Option<&Record>,
@@ -342,13 +354,14 @@ pub extern "C" fn talentdata_contact_first_name(
         |record| record.text(&[Lists::Contacts], "firstName", true),
     )
 }
-/// Last name (section 2): the field `lastName`.
+/// The field `lastName`: Last name (section 2).
 ///
 /// @param record the record
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the record is freed.
+/// Ownership: `*text_out` is valid until the record is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_contact_last_name(
     record: Option<&Record>,
@@ -360,13 +373,14 @@ pub extern "C" fn talentdata_contact_last_name(
         |record| record.text(&[Lists::Contacts], "lastName", true),
     )
 }
-/// E-mail address (section 2): the field `email`.
+/// The field `email`: E-mail address (section 2).
 ///
 /// @param record the record
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the record is freed.
+/// Ownership: `*text_out` is valid until the record is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, and for a record of another list; SCHEMA when the field is not as documented.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_contact_email(
     record: Option<&Record>,
@@ -378,7 +392,7 @@ pub extern "C" fn talentdata_contact_email(
         |record| record.text(&[Lists::Contacts], "email", true),
     )
 }
-/// Version report (sections 2 and 9). Immutable. Freed by talentdata_version_response_free.
+/// Version report (sections 2 and 9). Read-only. Freed with talentdata_version_response_free.
 pub struct VersionResponse {
     model: types::VersionResponse,
     json: String,
@@ -393,13 +407,14 @@ impl VersionResponse {
         })
     }
 }
-/// Current API version number (section 2): the field `version`.
+/// The field `version`: Current API version number (section 2).
 ///
 /// @param version_response the version response
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the handle is freed.
+/// Ownership: `*text_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_version(
     version_response: Option<&VersionResponse>,
@@ -411,12 +426,13 @@ pub extern "C" fn talentdata_version_response_version(
         |version_response| Ok(Text::of(version_response.model.version.as_str())),
     )
 }
-/// Overall status (section 3). Other values are legal: the field `apiStatus`.
+/// The field `apiStatus`: Overall status (section 3). Other values are legal.
 ///
 /// @param version_response the version response
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_api_status(
     version_response: Option<&VersionResponse>,
@@ -428,13 +444,14 @@ pub extern "C" fn talentdata_version_response_api_status(
         |version_response| Ok(ApiStatus::of(&version_response.model.api_status)),
     )
 }
-/// Overall status (section 3). Other values are legal: the field `apiStatus`.
+/// The field `apiStatus`: Overall status (section 3). Other values are legal.
 ///
 /// @param version_response the version response
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the handle is freed.
+/// Ownership: `*text_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_api_status_text(
     version_response: Option<&VersionResponse>,
@@ -446,12 +463,13 @@ pub extern "C" fn talentdata_version_response_api_status_text(
         |version_response| Ok(Text::of(version_response.model.api_status.as_str())),
     )
 }
-/// From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
 ///
 /// @param version_response the version response
-/// @param count_out how many
+/// @param count_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_endpoints_count(
     version_response: Option<&VersionResponse>,
@@ -463,14 +481,15 @@ pub extern "C" fn talentdata_version_response_endpoints_count(
         |version_response| Ok(version_response.endpoints.len()),
     )
 }
-/// From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
 ///
 /// @param version_response the version response
-/// @param index which, from 0
+/// @param index from 0
 /// @param text_out the name
-/// Ownership: `*text_out` is lent until the handle is freed.
+/// Ownership: `*text_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_endpoints_name(
     version_response: Option<&VersionResponse>,
@@ -483,14 +502,15 @@ pub extern "C" fn talentdata_version_response_endpoints_name(
         |version_response| Ok(Text::of(&at(&version_response.endpoints, index)?.0)),
     )
 }
-/// From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
 ///
 /// @param version_response the version response
-/// @param index which, from 0
+/// @param index from 0
 /// @param item_out the value
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_endpoints_at<'a>(
     version_response: Option<&'a VersionResponse>,
@@ -503,14 +523,15 @@ pub extern "C" fn talentdata_version_response_endpoints_at<'a>(
         |version_response| Ok(&at(&version_response.endpoints, index)?.1),
     )
 }
-/// From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
 ///
 /// @param version_response the version response
-/// @param name UTF-8 text, ended by a NUL
-/// @param item_out the value; NULL when there is none of that name
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// @param name NUL-terminated UTF-8 text
+/// @param item_out the value; NULL when there is none with that name
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_endpoints_find<'a>(
     version_response: Option<&'a VersionResponse>,
@@ -525,15 +546,16 @@ pub extern "C" fn talentdata_version_response_endpoints_find<'a>(
         ),
     )
 }
-/// From category name to its entry; categories are versioned independently of each other (sections 2 and 9): the field `endpoints`.
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
 ///
 /// @param version_response the version response
 /// @param name UTF-8 text
 /// @param length its length in bytes
-/// @param item_out the value; NULL when there is none of that name
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// @param item_out the value; NULL when there is none with that name
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_endpoints_find_n<'a>(
     version_response: Option<&'a VersionResponse>,
@@ -549,13 +571,14 @@ pub extern "C" fn talentdata_version_response_endpoints_find_n<'a>(
         ),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param version_response the version response
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle is freed.
+/// Ownership: `*json_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_json(
     version_response: Option<&VersionResponse>,
@@ -567,9 +590,9 @@ pub extern "C" fn talentdata_version_response_json(
         |version_response| Ok(Text::of(&version_response.json)),
     )
 }
-/// Frees the handle; nothing happens when it is NULL.
+/// Frees the handle; does nothing when it is NULL.
 ///
-/// Ownership: takes `version_response`, and with it all that it lent.
+/// Ownership: `version_response` and everything read from it must not be used any more.
 /// Threads: one at a time per handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_response_free(
@@ -577,7 +600,7 @@ pub extern "C" fn talentdata_version_response_free(
 ) {
     guard_or((), || drop(version_response));
 }
-/// Status and versions of a category (section 2). Immutable. Lent by the handle that holds it.
+/// Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
 pub struct CategoryEntry {
     model: types::CategoryEntry,
     json: String,
@@ -587,12 +610,13 @@ impl CategoryEntry {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal: the field `status`.
+/// The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
 ///
 /// @param category_entry the category entry
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_status(
     category_entry: Option<&CategoryEntry>,
@@ -604,13 +628,14 @@ pub extern "C" fn talentdata_category_entry_status(
         |category_entry| Ok(CategoryStatus::of(&category_entry.model.status)),
     )
 }
-/// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal: the field `status`.
+/// The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
 ///
 /// @param category_entry the category entry
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_status_text(
     category_entry: Option<&CategoryEntry>,
@@ -622,13 +647,14 @@ pub extern "C" fn talentdata_category_entry_status_text(
         |category_entry| Ok(Text::of(category_entry.model.status.as_str())),
     )
 }
-/// Version of the category (section 2): the field `version`.
+/// The field `version`: Version of the category (section 2).
 ///
 /// @param category_entry the category entry
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_version(
     category_entry: Option<&CategoryEntry>,
@@ -640,13 +666,14 @@ pub extern "C" fn talentdata_category_entry_version(
         |category_entry| Ok(Text::of(category_entry.model.version.as_str())),
     )
 }
-/// Only for AI-powered categories: taxonomy, inference and matching (section 2): the field `model_version`.
+/// The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
 ///
 /// @param category_entry the category entry
 /// @param text_out its value; absent when the service sends none
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_model_version(
     category_entry: Option<&CategoryEntry>,
@@ -660,13 +687,14 @@ pub extern "C" fn talentdata_category_entry_model_version(
         ),
     )
 }
-/// Only for AI-powered categories: taxonomy, inference and matching (section 2): the field `service_version`.
+/// The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
 ///
 /// @param category_entry the category entry
 /// @param text_out its value; absent when the service sends none
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_service_version(
     category_entry: Option<&CategoryEntry>,
@@ -680,13 +708,14 @@ pub extern "C" fn talentdata_category_entry_service_version(
         ),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param category_entry the category entry
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle that holds it is freed.
+/// Ownership: `*json_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_category_entry_json(
     category_entry: Option<&CategoryEntry>,
@@ -698,7 +727,7 @@ pub extern "C" fn talentdata_category_entry_json(
         |category_entry| Ok(Text::of(&category_entry.json)),
     )
 }
-/// Whether a client version is compatible and supported (section 2). Immutable. Freed by talentdata_version_check_response_free.
+/// Whether a client version is compatible and supported (section 2). Read-only. Freed with talentdata_version_check_response_free.
 pub struct VersionCheckResponse {
     model: types::VersionCheckResponse,
     json: String,
@@ -716,12 +745,13 @@ impl VersionCheckResponse {
         })
     }
 }
-/// Whether the client version is compatible (section 2): the field `compatible`.
+/// The field `compatible`: Whether the client version is compatible (section 2).
 ///
 /// @param version_check_response the version check response
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_compatible(
     version_check_response: Option<&VersionCheckResponse>,
@@ -733,12 +763,13 @@ pub extern "C" fn talentdata_version_check_response_compatible(
         |version_check_response| Ok(version_check_response.model.compatible),
     )
 }
-/// Whether the client version is still supported (section 2): the field `supported`.
+/// The field `supported`: Whether the client version is still supported (section 2).
 ///
 /// @param version_check_response the version check response
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_supported(
     version_check_response: Option<&VersionCheckResponse>,
@@ -750,12 +781,13 @@ pub extern "C" fn talentdata_version_check_response_supported(
         |version_check_response| Ok(version_check_response.model.supported),
     )
 }
-/// From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
 ///
 /// @param version_check_response the version check response
-/// @param count_out how many
+/// @param count_out the number
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_count(
     version_check_response: Option<&VersionCheckResponse>,
@@ -767,14 +799,15 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_count
         |version_check_response| Ok(version_check_response.endpoint_compatibility.len()),
     )
 }
-/// From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
 ///
 /// @param version_check_response the version check response
-/// @param index which, from 0
+/// @param index from 0
 /// @param text_out the name
-/// Ownership: `*text_out` is lent until the handle is freed.
+/// Ownership: `*text_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_name(
     version_check_response: Option<&VersionCheckResponse>,
@@ -789,14 +822,15 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_name(
         ),
     )
 }
-/// From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
 ///
 /// @param version_check_response the version check response
-/// @param index which, from 0
+/// @param index from 0
 /// @param item_out the value
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an index that there is not.
+/// Errors: INVALID_ARGUMENT for NULL or an index out of range.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_at<'a>(
     version_check_response: Option<&'a VersionCheckResponse>,
@@ -811,14 +845,15 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_at<'a
         ),
     )
 }
-/// From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
 ///
 /// @param version_check_response the version check response
-/// @param name UTF-8 text, ended by a NUL
-/// @param item_out the value; NULL when there is none of that name
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// @param name NUL-terminated UTF-8 text
+/// @param item_out the value; NULL when there is none with that name
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_find<'a>(
     version_check_response: Option<&'a VersionCheckResponse>,
@@ -836,15 +871,16 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_find<
         ),
     )
 }
-/// From each requested category name to its entry (section 2): the field `endpointCompatibility`.
+/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
 ///
 /// @param version_check_response the version check response
 /// @param name UTF-8 text
 /// @param length its length in bytes
-/// @param item_out the value; NULL when there is none of that name
-/// Ownership: `*item_out` is lent until the handle is freed.
+/// @param item_out the value; NULL when there is none with that name
+/// Ownership: `*item_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_find_n<'a>(
     version_check_response: Option<&'a VersionCheckResponse>,
@@ -863,13 +899,14 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_find_
         ),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param version_check_response the version check response
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle is freed.
+/// Ownership: `*json_out` is valid until the handle is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_json(
     version_check_response: Option<&VersionCheckResponse>,
@@ -881,9 +918,9 @@ pub extern "C" fn talentdata_version_check_response_json(
         |version_check_response| Ok(Text::of(&version_check_response.json)),
     )
 }
-/// Frees the handle; nothing happens when it is NULL.
+/// Frees the handle; does nothing when it is NULL.
 ///
-/// Ownership: takes `version_check_response`, and with it all that it lent.
+/// Ownership: `version_check_response` and everything read from it must not be used any more.
 /// Threads: one at a time per handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_version_check_response_free(
@@ -891,7 +928,7 @@ pub extern "C" fn talentdata_version_check_response_free(
 ) {
     guard_or((), || drop(version_check_response));
 }
-/// Compatibility of one category (section 2). Immutable. Lent by the handle that holds it.
+/// Compatibility of one category (section 2). Read-only. It belongs to the handle it was read from.
 pub struct CompatibilityEntry {
     model: types::CompatibilityEntry,
     json: String,
@@ -901,12 +938,13 @@ impl CompatibilityEntry {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// Whether the client version is compatible with this category (section 2): the field `compatible`.
+/// The field `compatible`: Whether the client version is compatible with this category (section 2).
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param value_out its value
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_compatibility_entry_compatible(
     compatibility_entry: Option<&CompatibilityEntry>,
@@ -918,13 +956,14 @@ pub extern "C" fn talentdata_compatibility_entry_compatible(
         |compatibility_entry| Ok(compatibility_entry.model.compatible),
     )
 }
-/// Version of the category (section 2): the field `version`.
+/// The field `version`: Version of the category (section 2).
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_compatibility_entry_version(
     compatibility_entry: Option<&CompatibilityEntry>,
@@ -936,13 +975,14 @@ pub extern "C" fn talentdata_compatibility_entry_version(
         |compatibility_entry| Ok(Text::of(compatibility_entry.model.version.as_str())),
     )
 }
-/// For AI-powered categories (section 2): the field `model_version`.
+/// The field `model_version`: For AI-powered categories (section 2).
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value; absent when the service sends none
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_compatibility_entry_model_version(
     compatibility_entry: Option<&CompatibilityEntry>,
@@ -956,13 +996,14 @@ pub extern "C" fn talentdata_compatibility_entry_model_version(
         ),
     )
 }
-/// Free text (section 2): the field `notes`.
+/// The field `notes`: Free text (section 2).
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value; absent when the service sends none
-/// Ownership: `*text_out` is lent until the handle that holds it is freed.
+/// Ownership: `*text_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_compatibility_entry_notes(
     compatibility_entry: Option<&CompatibilityEntry>,
@@ -976,13 +1017,14 @@ pub extern "C" fn talentdata_compatibility_entry_notes(
         ),
     )
 }
-/// All fields as JSON, also those that the document does not show.
+/// All fields as JSON, including undocumented ones.
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param json_out the JSON text
-/// Ownership: `*json_out` is lent until the handle that holds it is freed.
+/// Ownership: `*json_out` is valid until the handle that holds it is freed.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_compatibility_entry_json(
     compatibility_entry: Option<&CompatibilityEntry>,

@@ -23,6 +23,13 @@ impl Dice {
         self.below(times) == 0
     }
 
+    /// Puts `items` in another order.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// One of `items`, of which there has to be at least one.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]

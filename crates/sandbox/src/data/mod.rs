@@ -8,36 +8,33 @@ pub(crate) mod json;
 mod names;
 mod taxonomy;
 
-use dice::scramble;
-pub(crate) use dice::{Dice, hash};
+pub(crate) use dice::{Dice, hash, scramble};
 use json::Object;
 
 // Also from here, where the generated table looks for it.
 pub(crate) use crate::list::List;
 
 impl List {
-    /// Writes record `number` as a JSON object; the same one for the same seed, whatever the size of the list.
-    pub(crate) fn write_record(&self, seed: u64, number: u64, out: &mut Vec<u8>) {
+    /// Writes the members of record `number`, all but its identity; the same ones for the same seed, whatever the size
+    /// of the list.
+    pub(crate) fn write_members(&self, seed: u64, number: u64, object: &mut Object<'_>) {
         let key = seed ^ hash(self.name);
         let mut record = Record {
             number,
             late: number >= self.default_size() / 10 * 9,
             dice: Dice::new(key ^ scramble(number)),
         };
-        let mut object = Object::new(out);
-        object.value("id", |out| self.write_id(seed, number, out));
         match self.name {
-            "contacts" => crm::contact(&mut object, &mut record),
-            "vacancies" => crm::vacancy(&mut object, &mut record),
-            "pools" => crm::pool(&mut object, &mut record),
-            "ja_skills" => job::skill(&mut object, &mut record),
-            "ja_roles" => job::role(&mut object, &mut record),
-            "ja_tasks" => job::task(&mut object, &mut record),
-            "ja_departments" => job::department(&mut object, &mut record),
-            "taxonomy_skills" | "taxonomy_roles" => taxonomy::item(&mut object, &mut record),
-            _ => generic::record(&mut object, &mut record, self.noun),
+            "contacts" => crm::contact(object, &mut record),
+            "vacancies" => crm::vacancy(object, &mut record),
+            "pools" => crm::pool(object, &mut record),
+            "ja_skills" => job::skill(object, &mut record),
+            "ja_roles" => job::role(object, &mut record),
+            "ja_tasks" => job::task(object, &mut record),
+            "ja_departments" => job::department(object, &mut record),
+            "taxonomy_skills" | "taxonomy_roles" => taxonomy::item(object, &mut record),
+            _ => generic::record(object, &mut record, self.noun),
         }
-        object.end();
     }
 
     /// Writes the id of record `number`, a JSON value that no other record of the list has.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 
 use crate::list::{List, lists};
+use crate::records::{Ids, Records};
 
 const FUTURE: List = List {
     name: "ja_levels",
@@ -19,7 +20,13 @@ fn all() -> impl Iterator<Item = List> {
 
 fn record(list: &List, seed: u64, number: u64) -> String {
     let mut out = Vec::new();
-    list.write_record(seed, number, &mut out);
+    let records = Records {
+        list,
+        seed,
+        ids: Ids::Unique,
+        size: list.default_size(),
+    };
+    records.write(number, 0, &mut out);
     String::from_utf8(out).unwrap()
 }
 

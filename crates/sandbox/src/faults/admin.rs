@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Book;
 use super::script::Script;
 use crate::answer::Answer;
-use crate::list::lists;
+use crate::drift::Change;
 use crate::request::Received;
 use crate::service::Service;
 use crate::stats::Stats;
@@ -34,6 +34,7 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
         (&Method::GET, "/__requests") => Some(Answer::json(200, &lock(book).log())),
         (&Method::GET, "/__stats") => Some(stats(service)),
         (&Method::GET, "/__drift") => Some(drift(service, request)),
+        (&Method::POST, "/__drift") => Some(change(service, request)),
         (&Method::DELETE, "/__drift") => {
             service.contents.restart();
             Some(done())
@@ -77,33 +78,44 @@ fn stats(service: &Service) -> Answer {
     Answer::json(200, &body)
 }
 
-/// `{"list", "total", "stayed", "came", "went"}`, the last three as arrays of ids: records that were there all the
-/// time (in their order), that came since, and that went (some of them after they had come).
+/// `{"list", "total", "stayed", "came", "went", "moved"}`, the last four as arrays of identities: records that were
+/// there all the time (in their order), that came since, that went (some of them after they had come), and that have
+/// changed their place (some of which went). The identity of a record without an `id` is an object of its members.
 fn drift(service: &Service, request: &Received) -> Answer {
     let name = request.parameter("list").unwrap_or_default();
-    let Some(position) = lists().iter().position(|list| list.name == name) else {
-        return Answer::error(400, "invalid_request", "list has to be the name of a list");
-    };
-    let id = |number| {
-        let mut out = Vec::new();
-        lists()[position].write_id(service.options.seed, number, &mut out);
-        serde_json::from_slice::<Value>(&out).unwrap_or_default()
-    };
-    let body = service.contents.with_drifting(position, |drifting| {
+    let told = service.contents.with_state(&name, |state, records| {
+        let identity = |number| {
+            let mut out = Vec::new();
+            records.write_identity(number, &mut out);
+            serde_json::from_slice::<Value>(&out).unwrap_or_default()
+        };
         json!({
             "list": name,
-            "total": drifting.total(),
-            "stayed": drifting.stayed().map(id).collect::<Value>(),
-            "came": drifting.came().map(id).collect::<Value>(),
-            "went": drifting.went().iter().copied().map(id).collect::<Value>(),
+            "total": state.total(),
+            "stayed": state.stayed().map(identity).collect::<Value>(),
+            "came": state.came().map(identity).collect::<Value>(),
+            "went": state.went().map(identity).collect::<Value>(),
+            "moved": state.moved().map(identity).collect::<Value>(),
         })
     });
-    match body {
-        Some(body) => Answer::json(200, &body),
-        None => Answer::error(
-            400,
-            "invalid_request",
-            "the lists of this sandbox do not drift",
-        ),
+    match told {
+        Ok(body) => Answer::json(200, &body),
+        Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
+    }
+}
+
+/// Makes the [`Change`] in the body to a list.
+fn change(service: &Service, request: &Received) -> Answer {
+    let name = request.parameter("list").unwrap_or_default();
+    let changed = match serde_json::from_slice::<Change>(&request.body) {
+        Ok(change) => service
+            .contents
+            .with_state(&name, |state, _| state.change(change))
+            .flatten(),
+        Err(error) => Err(error.into()),
+    };
+    match changed {
+        Ok(()) => done(),
+        Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
     }
 }

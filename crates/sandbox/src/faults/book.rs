@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Reply;
 use super::script::{Condition, How, Script};
+use super::{Reply, mask};
 use crate::request::Received;
 
 /// Long tests must not fill the memory.
@@ -91,7 +91,7 @@ impl Book {
 fn entry(request: &Received, at: Duration, fault: Option<usize>) -> Value {
     let mut headers = Map::new();
     for (name, value) in &request.headers {
-        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = mask::header(name, &String::from_utf8_lossy(value.as_bytes()));
         match headers.get_mut(name.as_str()) {
             Some(Value::String(before)) => *before = format!("{before}, {value}"),
             _ => {
@@ -102,9 +102,9 @@ fn entry(request: &Received, at: Duration, fault: Option<usize>) -> Value {
     json!({
         "method": request.method.as_str(),
         "path": request.path,
-        "query": request.query,
+        "query": mask::query(&request.query),
         "headers": headers,
-        "body": String::from_utf8_lossy(&request.body),
+        "body": mask::body(request),
         "at_ms": at.as_millis() as u64,
         "connection": request.connection,
         "fault": fault,

@@ -7,11 +7,14 @@ mod admin;
 mod bomb;
 mod book;
 mod edit;
+mod guard;
+mod mask;
 mod script;
 mod send;
 mod wire;
 
 pub(crate) use admin::{answer as administer, misbehave};
 pub(crate) use book::Book;
+pub(crate) use guard::refusal;
 pub(crate) use script::Reply;
 pub(crate) use send::{end, play};

@@ -8,8 +8,8 @@ mod name;
 
 use std::time::Duration;
 
+pub use crate::name::UnknownName;
 use count::Count;
-pub use name::UnknownName;
 
 /// How requests are counted against the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

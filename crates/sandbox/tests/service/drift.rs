@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-use talentdata_sandbox::{Drift, Options, Sandbox};
+use serde_json::{Value, json};
+use talentdata_sandbox::{Change, Drift, Options, Order, Sandbox};
 
-use crate::support::{get, send, token, unlimited};
+use crate::support::{get, post, send, token, unlimited};
 
 fn drifting(every_requests: u32) -> Sandbox {
     unlimited(Options {
@@ -17,6 +17,7 @@ fn drifting(every_requests: u32) -> Sandbox {
             inserts: 20,
             deletes: 15,
             seed: 3,
+            ..Drift::default()
         }),
         ..Options::default()
     })
@@ -98,18 +99,40 @@ fn other_lists_keep_their_own_count() {
 }
 
 #[test]
-fn asking_how_a_list_changed_needs_a_list_that_does() {
-    let sandbox = drifting(1);
-    assert_eq!(
-        send(&sandbox, "GET", "/__drift?list=x", &[], "").status,
-        400
-    );
-    let still = unlimited(Options {
+fn a_still_list_can_be_changed_at_once() {
+    let sandbox = unlimited(Options {
         faults: true,
+        records: BTreeMap::from([("contacts".to_owned(), 30)]),
+        order: Order::Updated,
         ..Options::default()
     });
-    assert_eq!(
-        send(&still, "GET", "/__drift?list=contacts", &[], "").status,
-        400
-    );
+    let token = token(&sandbox);
+    let before = ids(&page(&sandbox, &token, 100, 0));
+    assert_eq!(told(&sandbox, "stayed"), before);
+    let change = |change: &Value| post(&sandbox, "/__drift?list=contacts", change).status;
+    assert_eq!(change(&json!({"delete_first": 3})), 200);
+    assert_eq!(change(&json!({"update_first": 1})), 200);
+    let moved = [&before[4..], &before[3..4]].concat();
+    assert_eq!(ids(&page(&sandbox, &token, 100, 0)), moved);
+    assert_eq!(told(&sandbox, "stayed"), moved);
+    assert_eq!(told(&sandbox, "went"), &before[..3]);
+    assert_eq!(told(&sandbox, "moved"), &before[3..4]);
+    sandbox.change("contacts", Change::Reverse).unwrap();
+    let reversed: Vec<String> = moved.into_iter().rev().collect();
+    assert_eq!(ids(&page(&sandbox, &token, 100, 0)), reversed);
+    for (path, body) in [
+        ("/__drift?list=contacts", json!({"rename": 1})),
+        ("/__drift?list=contacts", json!({"move": u64::MAX})),
+        ("/__drift?list=x", json!("reverse")),
+    ] {
+        assert_eq!(post(&sandbox, path, &body).status, 400, "{path} {body}");
+    }
+    sandbox.change("x", Change::Shuffle).unwrap_err();
+}
+
+#[test]
+fn asking_how_a_list_changed_needs_the_name_of_a_list() {
+    let sandbox = drifting(1);
+    let path = "/__drift?list=x";
+    assert_eq!(send(&sandbox, "GET", path, &[], "").status, 400);
 }

@@ -7,6 +7,7 @@ mod faults;
 mod limit;
 mod lists;
 mod log;
+mod odd;
 mod start;
 mod support;
 mod token;

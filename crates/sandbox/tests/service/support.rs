@@ -66,6 +66,8 @@ pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
 /// Sends a request, and hears whatever comes.
 pub(crate) fn send_raw(sandbox: &Sandbox, request: &str) -> Heard {
     let mut socket = connect(sandbox);
+    let host = format!("host: {}\r\n", socket.peer_addr().unwrap());
+    let request = request.replacen("host: sandbox\r\n", &host, 1);
     socket.write_all(request.as_bytes()).unwrap();
     hear(&mut socket)
 }

@@ -69,8 +69,8 @@ impl ::schemars::JsonSchema for ApiStatus {
     }
     fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
         ::schemars::json_schema!(
-            { "anyOf" : [{ "type" : "string", "enum" : ["operational", "maintenance",
-            "degraded"] }, { "type" : "string" }] }
+            { "anyOf" : [{ "type" : "string", "enum" : Self::KNOWN }, { "type" : "string"
+            }] }
         )
     }
 }
@@ -135,8 +135,8 @@ impl ::schemars::JsonSchema for CategoryStatus {
     }
     fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
         ::schemars::json_schema!(
-            { "anyOf" : [{ "type" : "string", "enum" : ["operational", "alpha"] }, {
-            "type" : "string" }] }
+            { "anyOf" : [{ "type" : "string", "enum" : Self::KNOWN }, { "type" : "string"
+            }] }
         )
     }
 }
@@ -224,8 +224,8 @@ impl ::schemars::JsonSchema for CategoryName {
     }
     fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
         ::schemars::json_schema!(
-            { "anyOf" : [{ "type" : "string", "enum" : ["authentication", "taxonomy",
-            "inference", "matching", "companies", "corecrm"] }, { "type" : "string" }] }
+            { "anyOf" : [{ "type" : "string", "enum" : Self::KNOWN }, { "type" : "string"
+            }] }
         )
     }
 }

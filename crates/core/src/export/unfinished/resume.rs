@@ -1,71 +1,109 @@
-//! Takes up what an unfinished export has left, if it is still what its checkpoint says.
+//! Takes over what an earlier export has left, if it is still as its checkpoint says.
 
 use super::{Saved, Unfinished};
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::checkpoint::Checkpoint;
+use crate::export::checkpoint::{Checkpoint, WorkFile};
 use crate::export::encoder::Encoder;
-use crate::export::format::Layout;
-use crate::export::place::{failed, open};
-use std::path::Path;
+use crate::export::foreign_files::open_vouched;
+use crate::export::part_file::PartFile;
+use crate::export::paths::{WorkName, failed};
+use crate::export::row_groups::missing;
+use std::fs::File;
 use std::time::Instant;
 
 impl Unfinished {
-    /// Decides whether to go on or to begin afresh.
-    pub(in crate::export) fn begin(&mut self, resume: bool, encoder: &mut Encoder) -> Result<()> {
-        if !self.part.found {
-            return Ok(());
-        }
-        if !resume {
-            let part = self.part.path.display();
-            tracing::info!(%part, "an unfinished export is overwritten");
-            return Ok(());
-        }
-        let Some(checkpoint) = Checkpoint::load(&self.place)? else {
-            return Ok(());
+    /// Decides whether to resume or to begin again.
+    pub(super) fn take_over(
+        &mut self,
+        found: Checkpoint,
+        resume: bool,
+        encoder: &mut Encoder,
+    ) -> Result<()> {
+        let Some(part) = open_vouched(&self.paths, &self.new, &found, WorkName::Part)? else {
+            // The export was killed before it wrote anything, or after the file got its final name.
+            self.leftover = Some(found);
+            return self.discard_leftover();
         };
-        checkpoint.check(&self.question, &self.place)?;
-        encoder.columns = checkpoint.columns;
-        self.pieces = checkpoint.pieces;
-        let possible = match self.layout {
-            Layout::Growing => self.pieces.len() == 1,
-            Layout::Groups => !self.pieces.is_empty(),
-            Layout::Whole => false,
-        };
-        if !possible || encoder.sample().is_some() {
-            return Err(self.refuse(&self.place.checkpoint(), "is of no export that was begun"));
+        if !resume || !found.is_resumable() {
+            let part = self.paths.part();
+            tracing::info!(part = %part.display(), "the data of an unfinished export will be replaced");
+            self.leftover = Some(found);
+            return Ok(());
         }
-        self.check_pieces()?;
-        self.position = checkpoint.position;
-        self.saved = Some(Saved {
-            records: checkpoint.receipt.records,
-            at: Instant::now(),
-        });
-        self.earlier = Some(checkpoint.receipt);
+        let checked = self.check(&found, &part);
+        let resumed = checked.and_then(|()| self.resume_from(found, part, encoder));
+        resumed.map_err(|error| {
+            let (part, checkpoint) = (self.paths.part(), self.paths.checkpoint());
+            let message = format!(
+                "{}; to begin again, export without resume, or delete {} and {}",
+                error.message(),
+                part.display(),
+                checkpoint.display()
+            );
+            error.with_message(message)
+        })
+    }
+
+    /// Refuses an export that requests something else, and files that have changed.
+    fn check(&self, found: &Checkpoint, part: &File) -> Result<()> {
+        if let Some(difference) = self.checkpoint.key.difference(&found.key) {
+            let message = format!(
+                "{}: the unfinished export to {} has {}, but this one has {}",
+                difference.setting,
+                self.paths.path.display(),
+                difference.before,
+                difference.now
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        if let Some(recorded) = &found.part {
+            self.check_file(WorkName::Part, recorded, part)?;
+        }
+        let finished = 1..=found.finished_row_groups();
+        for (recorded, number) in found.row_groups.iter().zip(finished) {
+            let name = WorkName::RowGroup(number);
+            let file = open_vouched(&self.paths, &self.new, found, name)?;
+            let file = file.ok_or_else(|| missing(&self.paths, name))?;
+            self.check_file(name, recorded, &file)?;
+        }
         Ok(())
     }
 
-    /// Refuses files that are not as the checkpoint says.
-    fn check_pieces(&self) -> Result<()> {
-        for (piece, number) in self.pieces.iter().zip(1..) {
-            let (path, missed) = match self.layout {
-                Layout::Groups => {
-                    let path = self.place.group(number);
-                    let missed = open(&path).and_then(|file| piece.misses(&file));
-                    (path, missed)
-                }
-                Layout::Growing | Layout::Whole => {
-                    (self.part.path.clone(), piece.misses(&self.part.file))
-                }
-            };
-            if let Some(why) = missed.map_err(|error| failed("read", &path, &error))? {
-                return Err(self.refuse(&path, &why));
+    fn check_file(&self, name: WorkName, recorded: &WorkFile, file: &File) -> Result<()> {
+        let path = self.paths.work(name);
+        let Some(synced) = &recorded.synced else {
+            return Ok(());
+        };
+        match synced.mismatch(file) {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => {
+                let message = format!("{} {why}", path.display());
+                Err(Error::new(ErrorKind::Io, message))
             }
+            Err(error) => Err(failed("read", &path, &error)),
         }
-        Ok(())
     }
 
-    fn refuse(&self, path: &Path, why: &str) -> Error {
-        let message = format!("{} {why}; {}", path.display(), self.place.way_out());
-        Error::new(ErrorKind::Io, message)
+    fn resume_from(&mut self, found: Checkpoint, file: File, encoder: &mut Encoder) -> Result<()> {
+        let path = self.paths.part();
+        if let Some(progress) = found.progress.clone() {
+            encoder.columns = progress.columns;
+            self.position = progress.position;
+            self.saved = Some(Saved {
+                records: progress.receipt.records,
+                at: Instant::now(),
+            });
+            self.earlier = Some(progress.receipt);
+        }
+        if encoder.sample().is_some() {
+            let message = format!("{} has no columns", self.paths.checkpoint().display());
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        let synced = found.part.as_ref().and_then(|part| part.synced.clone());
+        self.checkpoint = found;
+        let recorded = WorkFile::new(&file).map_err(|error| failed("read", &path, &error))?;
+        self.checkpoint.part = Some(WorkFile { synced, ..recorded });
+        self.part = Some(PartFile { file, path });
+        Ok(())
     }
 }

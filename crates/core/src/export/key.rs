@@ -1,0 +1,74 @@
+//! What an export requests: only an export with the same key can be resumed.
+
+use super::format::Layout;
+use super::{Export, Format};
+use crate::config::Config;
+use crate::scan::Consistency;
+use serde::{Deserialize, Serialize};
+
+/// The settings that decide what an export writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ExportKey {
+    resource: String,
+    base_url: String,
+    /// Each client has its own lists at the same address. It is not a secret.
+    client_id: Option<String>,
+    pub(super) format: Format,
+    page_size: Option<u64>,
+    consistency: Consistency,
+}
+
+/// A setting in which two exports differ.
+pub(super) struct Difference {
+    pub(super) setting: &'static str,
+    pub(super) before: String,
+    pub(super) now: String,
+}
+
+impl ExportKey {
+    pub(super) fn new(export: &Export, config: &Config) -> Self {
+        let most = export.resource.shape().max_limit;
+        ExportKey {
+            resource: export.resource.name().to_owned(),
+            base_url: config.base_url().to_string(),
+            client_id: config.client_id().map(str::to_owned),
+            format: export.format,
+            page_size: export.scan.page_size.or(most),
+            consistency: export.scan.consistency,
+        }
+    }
+
+    /// How an unfinished export is stored.
+    pub(super) fn layout(&self) -> Layout {
+        match self.consistency {
+            // Read in two parts it would not be of one instant.
+            Consistency::Snapshot => Layout::Whole,
+            Consistency::Complete | Consistency::Fast => self.format.layout(),
+        }
+    }
+
+    /// The first setting that differs from that of an export begun `before`.
+    pub(super) fn difference(&self, before: &ExportKey) -> Option<Difference> {
+        let mut pairs = before.settings().into_iter().zip(self.settings());
+        let ((setting, before), (_, now)) = pairs.find(|(before, now)| before != now)?;
+        Some(Difference {
+            setting,
+            before,
+            now,
+        })
+    }
+
+    fn settings(&self) -> [(&'static str, String); 6] {
+        let page_size = self.page_size.map(|size| size.to_string());
+        let client_id = self.client_id.clone();
+        let consistency = format!("{:?}", self.consistency).to_lowercase();
+        [
+            ("resource", self.resource.clone()),
+            ("base_url", self.base_url.clone()),
+            ("client_id", client_id.unwrap_or_else(|| "none".into())),
+            ("format", self.format.to_string()),
+            ("page_size", page_size.unwrap_or_else(|| "default".into())),
+            ("consistency", consistency),
+        ]
+    }
+}

@@ -1,0 +1,168 @@
+//! Scans of simulated services on virtual time: lists that change, tie, move, lag or repeat themselves
+//! between requests, while pages arrive in any order.
+
+mod extremes;
+mod lists;
+mod resumed;
+mod services;
+
+use super::identity::IdentityKey;
+use super::join::{Joiner, Slice};
+use super::position::{Position, Recent};
+use super::sequence::Sequence;
+use super::{Consistency, Doubt};
+use crate::error::Result;
+use fastrand::Rng;
+use std::collections::{HashSet, VecDeque};
+
+/// A page as a service sends it: records by number.
+struct Page {
+    records: Vec<u64>,
+    total: u64,
+    has_more: bool,
+}
+
+/// What answers the requests of a scan.
+trait Service {
+    fn page(&mut self, offset: u64, limit: u64) -> Page;
+
+    /// Bytes that tell a record from others, and whether they are its `id`.
+    fn identity(&mut self, record: u64) -> (u64, bool) {
+        (record, true)
+    }
+}
+
+/// How a scan is run.
+struct Run {
+    page_size: u64,
+    /// Pages read ahead at most.
+    ahead: usize,
+    /// Whether pages under way are answered in any order.
+    reorder: bool,
+    resume: Option<Position>,
+    /// After how many requests the scan is stopped.
+    stop: Option<u64>,
+}
+
+impl Run {
+    fn of(page_size: u64, ahead: usize, reorder: bool) -> Self {
+        Run {
+            page_size,
+            ahead,
+            reorder,
+            resume: None,
+            stop: None,
+        }
+    }
+}
+
+/// What a scan has done.
+struct Outcome {
+    delivered: Vec<u64>,
+    doubts: Vec<Doubt>,
+    counted: bool,
+    requests: u64,
+    /// Where it stands, if it was stopped.
+    position: Option<Position>,
+}
+
+impl Outcome {
+    fn repeats(&self) -> bool {
+        self.delivered.iter().collect::<HashSet<_>>().len() < self.delivered.len()
+    }
+
+    /// How many of these were not delivered.
+    fn lost<'a>(&self, records: impl IntoIterator<Item = &'a u64>) -> usize {
+        let delivered: HashSet<&u64> = self.delivered.iter().collect();
+        let lost = records
+            .into_iter()
+            .filter(|record| !delivered.contains(record));
+        lost.count()
+    }
+}
+
+/// More requests than any scan of these lists may take.
+const MOST_REQUESTS: u64 = 20_000;
+
+fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
+    let mut joiner = Joiner::new(Consistency::Complete);
+    let mut position = run.resume.clone().unwrap_or_else(|| Position {
+        key: IdentityKey::random(),
+        ..Position::default()
+    });
+    if run.resume.is_some() {
+        joiner.resume(&position, run.page_size);
+    }
+    let mut sequence: Sequence<Vec<u64>> = Sequence::new(joiner, run.ahead);
+    let mut underway = VecDeque::new();
+    let mut outcome = Outcome {
+        delivered: Vec::new(),
+        doubts: Vec::new(),
+        counted: false,
+        requests: 0,
+        position: None,
+    };
+    loop {
+        while let Some(joined) = sequence.join()? {
+            let records: Vec<u64> = joined
+                .fresh
+                .iter()
+                .map(|index| joined.page[*index])
+                .collect();
+            let identify = |(index, record): (usize, &u64)| {
+                let (bytes, by_id) = service.identity(*record);
+                Recent {
+                    id: position.key.identify(&bytes.to_le_bytes(), by_id),
+                    behind: index < joined.behind,
+                }
+            };
+            let recent: Vec<Recent> = records.iter().enumerate().map(identify).collect();
+            outcome.delivered.extend(records);
+            let joiner = &sequence.joiner;
+            position.note(joiner.offset(), &joiner.evidence, recent.into_iter());
+            let evidence = &joiner.evidence;
+            outcome.doubts = evidence.doubts().to_vec();
+            outcome.counted = evidence.is_counted();
+            if joined.end {
+                return Ok(outcome);
+            }
+            if run.stop.is_some_and(|stop| outcome.requests >= stop) {
+                outcome.position = Some(position);
+                return Ok(outcome);
+            }
+        }
+        while let Some(request) = sequence.want() {
+            underway.push_back(request);
+        }
+        assert!(!underway.is_empty(), "the scan waits for nothing");
+        let next = match run.reorder {
+            true => random.usize(..underway.len()),
+            false => 0,
+        };
+        let (request, offset) = underway.remove(next).unwrap();
+        let page = service.page(offset, run.page_size);
+        let identities = page.records.iter().map(|record| {
+            let (bytes, by_id) = service.identity(*record);
+            position.key.identify(&bytes.to_le_bytes(), by_id)
+        });
+        let slice = Slice {
+            offset,
+            ids: identities.collect(),
+            has_more: page.has_more,
+            total: page.total,
+            sent: 0,
+            arrived: 0,
+        };
+        sequence.arrive(request, Ok((page.records, slice)));
+        outcome.requests += 1;
+        assert!(outcome.requests < MOST_REQUESTS, "the scan does not end");
+    }
+}
+
+/// The pages of a list that does not change.
+fn pages(records: u64, page_size: u64) -> u64 {
+    match page_size {
+        1 => records,
+        _ => 1 + records.saturating_sub(page_size).div_ceil(page_size - 1),
+    }
+}

@@ -1,0 +1,222 @@
+//! Services at their worst: records without identity, totals that lie, offsets ignored, and lists that
+//! change by more than a scan remembers.
+
+use super::lists::{Change, List};
+use super::{Outcome, Page, Run, Service, scan};
+use crate::error::{ErrorKind, Result};
+use crate::scan::Doubt;
+use crate::scan::memory::CAPACITY;
+use fastrand::Rng;
+
+/// A list that changes once, after so many requests, and may identify its records in another way.
+struct Odd {
+    list: List,
+    after: u64,
+    change: fn(&mut Vec<u64>),
+    identity: fn(record: u64, requests: u64) -> (u64, bool),
+    answer: fn(page: Page, offset: u64) -> Page,
+    requests: u64,
+}
+
+impl Odd {
+    fn new(size: u64) -> Self {
+        Odd {
+            list: List::new(size, Change::None, 1),
+            after: u64::MAX,
+            change: |_| (),
+            identity: |record, _| (record, true),
+            answer: |page, _| page,
+            requests: 0,
+        }
+    }
+
+    fn scan(&mut self, page_size: u64) -> Result<Outcome> {
+        scan(self, &Run::of(page_size, 4, false), &mut Rng::with_seed(1))
+    }
+}
+
+impl Service for Odd {
+    fn page(&mut self, offset: u64, limit: u64) -> Page {
+        if self.requests == self.after {
+            (self.change)(&mut self.list.records);
+        }
+        self.requests += 1;
+        (self.answer)(self.list.page(offset, limit), offset)
+    }
+
+    fn identity(&mut self, record: u64) -> (u64, bool) {
+        (self.identity)(record, self.requests)
+    }
+}
+
+#[test]
+fn equal_records_without_an_id_are_all_delivered_and_doubted() {
+    for page_size in [100, 50, 7] {
+        let mut service = Odd::new(600);
+        service.identity = |_, _| (0, false);
+        let outcome = service.scan(page_size).unwrap();
+        assert_eq!(outcome.delivered, service.list.records);
+        assert_eq!(outcome.doubts, [Doubt::EqualRecords]);
+    }
+    // Two that are equal, pages apart or on either side of a seam.
+    for (first, second) in [(10, 250), (99, 100), (98, 99)] {
+        static EQUAL: std::sync::Mutex<(u64, u64)> = std::sync::Mutex::new((0, 0));
+        *EQUAL.lock().unwrap() = (first, second);
+        let mut service = Odd::new(300);
+        service.identity = |record, _| {
+            let (first, second) = *EQUAL.lock().unwrap();
+            (if record == second { first } else { record }, false)
+        };
+        let outcome = service.scan(100).unwrap();
+        assert_eq!(outcome.delivered.len(), 300, "{first}, {second}");
+        assert_eq!(outcome.doubts, [Doubt::EqualRecords], "{first}, {second}");
+    }
+}
+
+#[test]
+fn two_records_with_one_id_are_doubted() {
+    for second in [50, 250] {
+        static SECOND: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        SECOND.store(second, std::sync::atomic::Ordering::Relaxed);
+        let mut service = Odd::new(300);
+        service.identity = |record, _| {
+            let second = SECOND.load(std::sync::atomic::Ordering::Relaxed);
+            (if record == second { 10 } else { record }, true)
+        };
+        let outcome = service.scan(100).unwrap();
+        assert!(!outcome.doubts.is_empty(), "{second}");
+    }
+}
+
+#[test]
+fn records_that_change_at_every_read_and_have_no_id_are_an_error() {
+    for size in [250, 3000] {
+        let mut service = Odd::new(size);
+        service.identity = |record, requests| (record << 20 | requests, false);
+        let error = service.scan(100).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Paging);
+        assert!(error.message().contains("no id"), "{error}");
+        assert!(service.requests < 20, "{size}: {}", service.requests);
+    }
+}
+
+#[test]
+fn a_service_that_ignores_the_offset_is_not_believed() {
+    let ignore = |page, _| Page {
+        records: (0..100).collect(),
+        ..page
+    };
+    let mut service = Odd::new(2500);
+    service.answer = ignore;
+    let error = service.scan(100).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Paging);
+    assert!(service.requests < 20, "{}", service.requests);
+    // The end of a shorter list comes sooner.
+    let mut service = Odd::new(250);
+    service.answer = ignore;
+    assert!(!service.scan(100).unwrap().doubts.is_empty());
+}
+
+#[test]
+fn a_service_without_a_total_and_without_an_end_is_read_once() {
+    let mut service = Odd::new(29_500);
+    service.answer = |page, _| Page {
+        total: 0,
+        has_more: true,
+        ..page
+    };
+    let outcome = service.scan(100).unwrap();
+    assert_eq!(outcome.delivered, service.list.records);
+    assert_eq!(outcome.doubts, [Doubt::WrongTotal, Doubt::EmptyPage]);
+    assert!(service.requests < 310, "{}", service.requests);
+}
+
+#[test]
+fn pages_of_one_record_are_read_to_the_end_but_not_proven() {
+    for (size, delivered, doubts) in [
+        (2, vec![0, 1], vec![Doubt::NoOverlap]),
+        (4, vec![0, 2, 3], vec![Doubt::NoOverlap]),
+    ] {
+        let mut service = Odd::new(size);
+        service.after = 1;
+        service.change = |records| {
+            records.remove(0);
+        };
+        let outcome = service.scan(1).unwrap();
+        assert_eq!(outcome.delivered, delivered);
+        assert_eq!(outcome.doubts, doubts);
+    }
+}
+
+#[test]
+fn an_end_before_the_total_is_doubted() {
+    type Answer = fn(Page, u64) -> Page;
+    let answers: [(Answer, Doubt); 3] = [
+        (
+            |page, _| Page {
+                total: 1000,
+                ..page
+            },
+            Doubt::ShortOfTotal,
+        ),
+        (
+            |_, _| Page {
+                records: Vec::new(),
+                total: 1000,
+                has_more: true,
+            },
+            Doubt::EmptyPage,
+        ),
+        (
+            |_, _| Page {
+                records: Vec::new(),
+                total: 1000,
+                has_more: false,
+            },
+            Doubt::ShortOfTotal,
+        ),
+    ];
+    for (answer, doubt) in answers {
+        let mut service = Odd::new(100);
+        service.answer = answer;
+        let outcome = service.scan(100).unwrap();
+        assert!(outcome.doubts.contains(&doubt), "{:?}", outcome.doubts);
+    }
+}
+
+#[test]
+fn what_little_is_left_of_the_records_remembered_is_found() {
+    // All of them but a few hundred are deleted at once.
+    let mut service = Odd::new(40_000);
+    service.after = 300;
+    service.change = |records| {
+        records.drain(29_000 - CAPACITY + 500..29_000);
+    };
+    let outcome = service.scan(100).unwrap();
+    assert_eq!(outcome.lost(service.list.stable()), 0);
+    assert_eq!(outcome.doubts, []);
+    assert!(!outcome.repeats());
+}
+
+#[test]
+fn when_all_records_remembered_are_gone_some_come_again_and_it_is_said() {
+    let mut service = Odd::new(60_000);
+    service.after = 500;
+    service.change = |records| drop(records.drain(20_000..49_990));
+    let outcome = service.scan(100).unwrap();
+    assert_eq!(outcome.lost(service.list.stable()), 0);
+    assert_eq!(outcome.doubts, [Doubt::MovedTooFar]);
+}
+
+#[test]
+fn everything_delivered_may_vanish() {
+    for after in [2, 5, 9] {
+        let mut service = Odd::new(400);
+        service.after = after;
+        service.change = |records| drop(records.drain(..200));
+        let outcome = service.scan(20).unwrap();
+        assert_eq!(outcome.lost(service.list.stable()), 0);
+        assert!(!outcome.repeats());
+        assert_eq!(outcome.doubts, [], "{after}");
+    }
+}

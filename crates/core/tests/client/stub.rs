@@ -1,0 +1,116 @@
+//! A service made of one function, on a socket of loopback, for what the sandbox does not do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use talentdata_core::Client;
+use talentdata_core::config::Builder;
+
+/// The secret of its clients.
+pub(crate) const SECRET: &str = "CANARY-secret";
+
+/// One request.
+pub(crate) struct Request {
+    /// With the query.
+    pub(crate) path: String,
+    /// Without `Bearer `; empty when there is none.
+    pub(crate) token: String,
+}
+
+impl Request {
+    /// A number of the query.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        let (_, query) = self.path.split_once('?')?;
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| *key == name)?.1.parse().ok()
+    }
+
+    pub(crate) fn asks_for_a_token(&self) -> bool {
+        self.path == "/v1/oauth/token"
+    }
+}
+
+/// Starts the service, which lives as long as the test program; its base URL.
+pub(crate) fn serve(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for socket in listener.incoming().map_while(Result::ok) {
+            let answer = Arc::clone(&answer);
+            std::thread::spawn(move || converse(socket, &*answer));
+        }
+    });
+    format!("http://{address}")
+}
+
+fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
+    let mut reader = BufReader::new(socket.try_clone().unwrap());
+    while let Some(request) = read(&mut reader) {
+        answer(&request, &mut socket);
+    }
+}
+
+fn read(reader: &mut impl BufRead) -> Option<Request> {
+    let mut line = String::new();
+    reader
+        .read_line(&mut line)
+        .ok()
+        .filter(|length| *length > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut token = String::new();
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        let Some((name, value)) = header.trim().split_once(':') else {
+            break;
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "authorization" => token = value.trim().replace("Bearer ", ""),
+            "content-length" => length = value.trim().parse().ok()?,
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Request { path, token })
+}
+
+/// Writes a whole response; `headers` are lines that end with a line break. Whether the client has gone is its business.
+pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: impl AsRef<[u8]>) {
+    let body = body.as_ref();
+    let length = body.len();
+    let mut response =
+        format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n\r\n").into_bytes();
+    response.extend_from_slice(body);
+    let _ = socket.write_all(&response);
+}
+
+/// The response of a token endpoint.
+pub(crate) fn token(token: &str, lifetime: f64) -> String {
+    format!(r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{lifetime}}}"#)
+}
+
+/// A page of a list of `total` contacts.
+pub(crate) fn contacts(request: &Request, total: u64) -> String {
+    let offset = request.number("offset").unwrap_or(0);
+    let limit = request.number("limit").unwrap_or(20);
+    let records: Vec<String> = (offset..total.min(offset + limit))
+        .map(|id| {
+            format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@example.com"}}"#)
+        })
+        .collect();
+    let count = records.len() as u64;
+    let more = offset + count < total;
+    format!(
+        r#"{{"success":true,"contacts":[{}],"pagination":{{"total":{total},"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#,
+        records.join(",")
+    )
+}
+
+/// Settings of a client of such a service.
+pub(crate) fn settings(base_url: &str) -> Builder {
+    let builder = Client::builder().base_url(base_url);
+    builder.client_id("me").client_secret(SECRET)
+}

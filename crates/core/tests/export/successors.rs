@@ -1,0 +1,108 @@
+//! An export that begins while another one to the same path ends, or after its files have been taken away.
+
+#![cfg(target_os = "linux")]
+
+use super::child::{act_as_child, child, ended, go_on, in_format, wait_until_stopped};
+use super::disk::Disk;
+use super::{Service, beside, export, names, run, run_pages};
+use std::fs;
+use talentdata_core::ErrorKind;
+use talentdata_core::export::Format;
+use talentdata_core::scan::Receipt;
+
+#[tokio::test]
+async fn it_is_refused_until_the_other_has_cleaned_up() {
+    act_as_child().await;
+    let test = "successors::it_is_refused_until_the_other_has_cleaned_up";
+    let service = Service::start(1_500);
+    let parquet = cfg!(feature = "arrow").then_some((Format::Parquet, ".part.1"));
+    for (format, ending) in [(Format::Jsonl, ".checkpoint")].into_iter().chain(parquet) {
+        let root = tempfile::tempdir().unwrap();
+        let disk = Disk::new(root.path());
+        let path = disk.folder.join("out");
+        let export = in_format(format, &path);
+        let stop = format!(
+            "TALENTDATA_TEST_CALL=unlink TALENTDATA_TEST_NAME=out{ending} TALENTDATA_TEST_EVENT=stop"
+        );
+        let mut first = child(test, &disk.setting(&stop), &service, &export);
+        wait_until_stopped(&mut first);
+        assert!(path.exists() && !beside(&path, ".part").exists());
+        let before = names(&disk.folder);
+        let error = run(&export, &service.client).await.unwrap_err();
+        assert!(error.message().contains("another export"), "{error}");
+        assert_eq!(names(&disk.folder), before);
+        go_on(&first);
+        let (code, said) = ended(first);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(names(&disk.folder), ["out"]);
+        run(&export, &service.client).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn one_whose_lock_was_taken_away_harms_nobody() {
+    let service = Service::start(300);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let (part, checkpoint) = (beside(&path, ".part"), beside(&path, ".checkpoint"));
+    let take_away = |_: &Receipt| {
+        if part.exists() && fs::read(&checkpoint).is_ok_and(|text| text != b"another") {
+            fs::remove_file(&part).unwrap();
+            fs::remove_file(&checkpoint).unwrap();
+            fs::write(&part, "another").unwrap();
+            fs::write(&checkpoint, "another").unwrap();
+        }
+    };
+    let forever = std::future::pending();
+    let outcome = export(&path).run(&service.client, forever, take_away).await;
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    for words in [
+        "out.checkpoint",
+        "was removed or replaced",
+        "cannot be resumed",
+    ] {
+        assert!(error.message().contains(words), "{words}: {error}");
+    }
+    for file in [part, checkpoint] {
+        assert_eq!(fs::read(file).unwrap(), b"another");
+    }
+    assert_eq!(names(folder.path()), ["out.checkpoint", "out.part"]);
+}
+
+#[tokio::test]
+async fn a_checkpoint_without_its_part_file_is_stale() {
+    let service = Service::start(1_500);
+    for format in Format::ALL {
+        if format != Format::Jsonl && !cfg!(feature = "arrow") {
+            continue;
+        }
+        for resume in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("out");
+            let mut export = in_format(format, &path);
+            export.resume = resume;
+            // Dropped in the middle, it is as if it had been killed.
+            let dropped = async {
+                let _ = run_pages(&export, &service.client, usize::MAX).await;
+            };
+            let part = beside(&path, ".part");
+            tokio::select! {
+                biased;
+                () = until_exists(&part) => {}
+                () = dropped => panic!("{format}: it came to its end"),
+            }
+            fs::remove_file(part).unwrap();
+            assert!(beside(&path, ".checkpoint").exists());
+            let receipt = run(&export, &service.client).await.unwrap();
+            assert_eq!((receipt.resumed, receipt.records), (0, 1_500), "{format}");
+            assert_eq!(names(folder.path()), ["out"], "{format}");
+        }
+    }
+}
+
+async fn until_exists(path: &std::path::Path) {
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+}

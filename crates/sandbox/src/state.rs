@@ -1,0 +1,241 @@
+//! The state of one list: which records it holds in which order, and what has happened to it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+
+use crate::data::{Dice, scramble};
+use crate::drift::{Change, Drift, Replicas};
+use crate::options::Options;
+use crate::order::{Order, View};
+use crate::page::{Asked, Slice};
+use crate::sequence::Sequence;
+
+/// Changes are remembered one by one, which takes 16 bytes a record or more.
+const MOST_CHANGED: u64 = 10_000_000;
+
+/// From then on pages hold no more than [`Options::later_max_limit`].
+const REQUESTS_OF_FULL_PAGES: u64 = 3;
+
+/// A list, which remembers only its changes: as long as there are none, its size costs nothing.
+#[derive(Debug)]
+pub(crate) struct State {
+    order: Order,
+    drift: Option<Drift>,
+    replicas: Option<Replicas>,
+    ignore_offset: bool,
+    later_limit: u64,
+    seed: u64,
+    dice: Dice,
+    sequence: Sequence,
+    /// Numbers below it were there at the start, the others came later.
+    original: u64,
+    next: u64,
+    deleted: Vec<u64>,
+    moved: BTreeSet<u64>,
+    requests: u64,
+}
+
+impl State {
+    pub(crate) fn new(options: &Options, size: u64) -> Self {
+        let drift = options.drift;
+        let seed = drift.map_or(options.seed, |drift| drift.seed);
+        Self {
+            order: options.order,
+            drift,
+            replicas: options.replicas,
+            ignore_offset: options.ignore_offset,
+            later_limit: options.later_max_limit.unwrap_or(u64::MAX),
+            seed: options.seed,
+            dice: Dice::new(seed),
+            sequence: Sequence::new(size),
+            original: size,
+            next: size,
+            deleted: Vec::new(),
+            moved: BTreeSet::new(),
+            requests: 0,
+        }
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.sequence.total()
+    }
+
+    /// Records that were there all the time, in their order, moved ones where they are now.
+    pub(crate) fn stayed(&self) -> impl Iterator<Item = u64> {
+        let numbers = self.sequence.numbers();
+        numbers.filter(|number| *number < self.original)
+    }
+
+    /// Records that came, whether they are still there or not.
+    pub(crate) fn came(&self) -> Range<u64> {
+        self.original..self.next
+    }
+
+    /// Records that went, whether they were there at the start or not.
+    pub(crate) fn went(&self) -> impl Iterator<Item = u64> {
+        self.deleted.iter().copied()
+    }
+
+    /// Records that have changed their place at least once, whether they are still there or not.
+    pub(crate) fn moved(&self) -> impl Iterator<Item = u64> {
+        self.moved.iter().copied()
+    }
+
+    /// The page at this moment; the list may change right after it.
+    pub(crate) fn page(&mut self, asked: Asked) -> Slice {
+        // Not of the dice that choose the changes, so that those are the same for every order.
+        let mut dice = Dice::new(scramble(self.seed) ^ self.requests);
+        let total = self.seen(&mut dice);
+        let offset = if self.ignore_offset { 0 } else { asked.offset };
+        let limit = match self.requests < REQUESTS_OF_FULL_PAGES {
+            true => asked.limit,
+            false => asked.limit.min(self.later_limit),
+        };
+        let places = offset.min(total)..offset.saturating_add(limit).min(total);
+        let view = View {
+            sequence: &self.sequence,
+            total,
+            original: self.original,
+            dice,
+        };
+        let slice = Slice {
+            total,
+            numbers: self.order.list(view, places),
+            read: self.requests,
+        };
+        self.requests += 1;
+        if let Some(drift) = self.drift {
+            let every = u64::from(drift.every_requests.max(1));
+            let over = drift.times > 0 && self.requests / every > drift.times.into();
+            if self.requests.is_multiple_of(every) && !over {
+                self.drift(drift, asked.offset.saturating_add(asked.limit));
+            }
+        }
+        slice
+    }
+
+    /// How many records the replica has whose turn it is.
+    fn seen(&self, dice: &mut Dice) -> u64 {
+        let total = self.total();
+        let Some(replicas) = self.replicas.filter(|replicas| replicas.count > 1) else {
+            return total;
+        };
+        let count = u64::from(replicas.count);
+        let turn = match replicas.random {
+            true => dice.below(count),
+            false => self.requests % count,
+        };
+        let lacking = u128::from(total) * u128::from(replicas.lag_percent.min(100)) / 100;
+        match turn + 1 == count {
+            true => total - lacking as u64,
+            false => total,
+        }
+    }
+
+    /// Inserts, deletes and updates in mixed order, around `cursor`.
+    fn drift(&mut self, drift: Drift, cursor: u64) {
+        let [mut inserts, mut deletes, mut updates] =
+            [drift.inserts, drift.deletes, drift.updates].map(u64::from);
+        while inserts + deletes + updates > 0 {
+            let place = self.place(cursor);
+            let chosen = self.dice.below(inserts + deletes + updates);
+            if chosen < inserts {
+                inserts -= 1;
+                self.sequence.insert(place, self.next);
+                self.next += 1;
+            } else if chosen < inserts + deletes {
+                deletes -= 1;
+                self.delete(place);
+            } else {
+                updates -= 1;
+                self.update(place);
+            }
+        }
+        if drift.bulk_deletes > 0 {
+            let place = self.dice.below(self.total());
+            for _ in 0..drift.bulk_deletes {
+                self.delete(place);
+            }
+        }
+    }
+
+    /// Before the cursor, right at it, or behind it.
+    fn place(&mut self, cursor: u64) -> u64 {
+        let cursor = cursor.min(self.total());
+        match self.dice.below(3) {
+            0 => self.dice.below(cursor),
+            1 => cursor.saturating_sub(1) + self.dice.below(3),
+            _ => cursor + self.dice.below(self.total() - cursor),
+        }
+    }
+
+    fn delete(&mut self, place: u64) {
+        self.deleted.extend(self.sequence.remove(place));
+    }
+
+    fn update(&mut self, place: u64) {
+        let others = self.total().saturating_sub(1);
+        if let Some(after) = self.order.after_update(others, &mut self.dice) {
+            self.put(place, after);
+        }
+    }
+
+    fn put(&mut self, place: u64, after: u64) {
+        if let Some(number) = self.sequence.remove(place) {
+            self.sequence.insert(after, number);
+            self.moved.insert(number);
+        }
+    }
+
+    /// Changes the list at once.
+    ///
+    /// # Errors
+    ///
+    /// When too many records would change.
+    pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
+        let most = match change {
+            Change::DeleteFirst(count) | Change::UpdateFirst(count) | Change::Move(count) => count,
+            Change::Reverse | Change::Shuffle => self.total(),
+        };
+        if most > MOST_CHANGED {
+            let message = format!("at most {MOST_CHANGED} records can be changed at once");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        match change {
+            Change::DeleteFirst(count) => {
+                for _ in 0..count.min(self.total()) {
+                    self.delete(0);
+                }
+            }
+            Change::UpdateFirst(count) => {
+                let first = self.sequence.cut(0..count).into_iter().flatten();
+                for number in first {
+                    if let Some(place) = self.sequence.place(number) {
+                        self.update(place);
+                    }
+                }
+            }
+            Change::Move(count) => {
+                for _ in 0..count {
+                    let place = self.dice.below(self.total());
+                    let after = self.dice.below(self.total());
+                    self.put(place, after);
+                }
+            }
+            Change::Reverse => self.reorder(|numbers, _| numbers.reverse()),
+            Change::Shuffle => self.reorder(|numbers, dice| dice.shuffle(numbers)),
+        }
+        Ok(())
+    }
+
+    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Dice)) {
+        let mut numbers: Vec<u64> = self.sequence.numbers().collect();
+        how(&mut numbers, &mut self.dice);
+        self.sequence.replace(&numbers);
+        self.moved.extend(numbers);
+    }
+}
+
+#[cfg(test)]
+mod tests;

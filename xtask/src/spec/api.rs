@@ -1,0 +1,235 @@
+//! The typed model of the interface: what the spec says, in the form that every emitter reads.
+
+/// The whole interface.
+#[derive(Debug, Default)]
+pub(crate) struct Api {
+    /// In the spec's order.
+    pub(crate) operations: Vec<Operation>,
+    /// Objects with documented fields, in the spec's order.
+    pub(crate) models: Vec<Model>,
+    /// Texts with known values, in the spec's order.
+    pub(crate) enums: Vec<Enum>,
+}
+
+/// One method of one path.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    /// In lower case.
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) group: String,
+    pub(crate) summary: String,
+    pub(crate) description: String,
+    pub(crate) deprecated: bool,
+    pub(crate) token: TokenUse,
+    /// Those of the path item included.
+    pub(crate) parameters: Vec<Parameter>,
+    /// The JSON request body.
+    pub(crate) body: Option<Body>,
+    /// The JSON body of a successful response; none where there is no such body.
+    pub(crate) response: Option<Type>,
+    /// What makes it a paginated list.
+    pub(crate) list: Option<List>,
+}
+
+/// Whether an operation carries the bearer token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenUse {
+    Never,
+    Always,
+    WhenThereIsOne,
+}
+
+/// A parameter of an operation.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    /// `path`, `query`, `header` or `cookie`.
+    pub(crate) location: String,
+    pub(crate) description: String,
+    pub(crate) required: bool,
+    pub(crate) deprecated: bool,
+    pub(crate) kind: Type,
+    /// The largest value of an integer.
+    pub(crate) maximum: Option<u64>,
+}
+
+/// The JSON body of a request.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) kind: Type,
+    pub(crate) required: bool,
+}
+
+/// What makes an operation a paginated list.
+#[derive(Debug)]
+pub(crate) struct List {
+    /// The path after `/v1/`, with `_` for every separator.
+    pub(crate) name: String,
+    /// Key of the record array and model of a record, where the spec shows them.
+    pub(crate) records: Option<Records>,
+    /// Largest `limit` the spec allows.
+    pub(crate) max_limit: Option<u64>,
+}
+
+/// The record array of a list response.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) key: String,
+    pub(crate) model: Option<String>,
+}
+
+/// An object with documented fields.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) fields: Vec<Field>,
+    /// Whether it occurs in responses, where unknown fields are kept.
+    pub(crate) answered: bool,
+    /// Where it stands in the spec, as a JSON pointer.
+    pub(crate) place: String,
+}
+
+/// A documented field.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// Its name in JSON.
+    pub(crate) wire: String,
+    /// What the spec says at this very place.
+    pub(crate) description: Option<String>,
+    /// Whether it is always there; in responses null counts as absent.
+    pub(crate) required: bool,
+    /// Whether a request may send null for it.
+    pub(crate) nullable: bool,
+    pub(crate) deprecated: bool,
+    pub(crate) kind: Type,
+    /// The enum that the names in a map are of.
+    pub(crate) keys: Option<String>,
+}
+
+/// A text with known values, where others are legal.
+#[derive(Debug)]
+pub(crate) struct Enum {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) values: Vec<String>,
+    pub(crate) answered: bool,
+    pub(crate) place: String,
+}
+
+/// What a value is. Names are those of models and enums.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Text,
+    /// A text that must not be shown.
+    Secret,
+    Integer,
+    /// An integer that needs all 64 bits for its value.
+    Unsigned,
+    Number,
+    Boolean,
+    Enum(String),
+    Model(String),
+    Array(Box<Type>),
+    /// An object whose fields all have this type.
+    Map(Box<Type>),
+    /// An object with any fields.
+    Object,
+    /// Any value.
+    Json,
+    /// A value that may be null, within an array or a map.
+    Nullable(Box<Type>),
+}
+
+impl Type {
+    /// The model or enum that the type refers to, directly or as what an array or a map holds.
+    pub(crate) fn named(&self) -> Option<&str> {
+        match self {
+            Type::Enum(name) | Type::Model(name) => Some(name),
+            Type::Array(held) | Type::Map(held) | Type::Nullable(held) => held.named(),
+            _ => None,
+        }
+    }
+
+    /// The type with this one in place of the model or enum that it refers to.
+    pub(crate) fn with_named(&self, other: &Type) -> Type {
+        match self {
+            Type::Enum(_) | Type::Model(_) => other.clone(),
+            Type::Array(held) => Type::Array(held.with_named(other).into()),
+            Type::Map(held) => Type::Map(held.with_named(other).into()),
+            Type::Nullable(held) => held.with_named(other),
+            plain => plain.clone(),
+        }
+    }
+}
+
+impl Api {
+    /// The operations that are paginated lists, in the spec's order.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
+        self.operations
+            .iter()
+            .filter_map(|operation| Some((operation, operation.list.as_ref()?)))
+    }
+
+    pub(crate) fn model(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
+        self.enums.iter().find(|known| known.name == name)
+    }
+
+    /// What the spec says of a field, or else of what the field refers to.
+    pub(crate) fn about<'a>(&'a self, field: &'a Field) -> Option<&'a str> {
+        let referred = || match &field.kind {
+            Type::Model(name) => Some(self.model(name)?.description.as_str()),
+            Type::Enum(name) => Some(self.enumeration(name)?.description.as_str()),
+            _ => None,
+        };
+        field.description.as_deref().or_else(referred)
+    }
+}
+
+impl Operation {
+    /// Where it stands in the spec.
+    pub(crate) fn place(&self) -> String {
+        super::pointer(&["paths", &self.path, &self.method])
+    }
+
+    /// How people refer to it: `GET /v1/contacts (listContacts)`.
+    pub(crate) fn title(&self) -> String {
+        let method = self.method.to_uppercase();
+        format!("{method} {} ({})", self.path, self.id)
+    }
+}
+
+impl List {
+    /// The model of a record, where the spec shows its fields.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.records.as_ref()?.model.as_deref()
+    }
+}
+
+impl Model {
+    pub(crate) fn field(&self, wire: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.wire == wire)
+    }
+
+    /// A page of a list, which has handles and classes of its own.
+    pub(crate) fn is_page(&self) -> bool {
+        self.field("pagination").is_some()
+    }
+
+    /// Whether it holds a secret, which never leaves the core.
+    pub(crate) fn holds_secret(&self) -> bool {
+        self.fields.iter().any(|field| field.kind == Type::Secret)
+    }
+
+    /// Whether one of its fields refers to this model or enum.
+    pub(crate) fn refers_to(&self, name: &str) -> bool {
+        let mut fields = self.fields.iter();
+        fields.any(|field| field.kind.named() == Some(name))
+    }
+}

@@ -1,0 +1,75 @@
+//! Reads the text of a spec, JSON or YAML, and refuses what is no OpenAPI 3 document.
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value};
+
+/// The document in a text.
+pub(crate) fn read(text: &str) -> Result<Value, String> {
+    let document = match serde_json::from_str(text) {
+        Ok(document) => document,
+        Err(error) if text.trim_start().starts_with('{') => {
+            return Err(format!("not valid JSON: {error}"));
+        }
+        Err(_) => yaml(text)?,
+    };
+    check_version(&document)?;
+    Ok(document)
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let mut documents =
+        Yaml::load_from_str(text).map_err(|error| format!("neither JSON nor YAML: {error}"))?;
+    match documents.len() {
+        1 => value(&documents.remove(0)),
+        several => Err(format!("{several} YAML documents; give one")),
+    }
+}
+
+fn value(node: &Yaml) -> Result<Value, String> {
+    Ok(match node {
+        Yaml::Value(scalar) => match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Boolean(flag) => Value::Bool(*flag),
+            Scalar::Integer(number) => Value::from(*number),
+            Scalar::FloatingPoint(number) => Value::from(number.into_inner()),
+            Scalar::String(text) => Value::String(text.to_string()),
+        },
+        Yaml::Sequence(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
+        Yaml::Mapping(pairs) => {
+            let mut map = Map::new();
+            for (key, child) in pairs {
+                // Status codes are numbers in YAML.
+                let key = match value(key)? {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                map.insert(key, value(child)?);
+            }
+            Value::Object(map)
+        }
+        Yaml::Tagged(_, inner) => value(inner)?,
+        Yaml::Representation(text, ..) => Value::String(text.to_string()),
+        Yaml::Alias(_) | Yaml::BadValue => {
+            return Err("YAML that has no counterpart in JSON; write the value out".into());
+        }
+    })
+}
+
+fn check_version(document: &Value) -> Result<(), String> {
+    let written = |key: &str| match document.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    if let Some(version) = written("swagger") {
+        return Err(format!(
+            "this is Swagger {version}; convert it to OpenAPI 3, for example with swagger2openapi"
+        ));
+    }
+    match written("openapi") {
+        Some(version) if version.starts_with("3.0") || version.starts_with("3.1") => Ok(()),
+        Some(version) => Err(format!(
+            "OpenAPI {version} is not supported; give OpenAPI 3.0 or 3.1"
+        )),
+        None => Err("no field `openapi`: this is not an OpenAPI document".into()),
+    }
+}

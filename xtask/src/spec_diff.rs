@@ -1,0 +1,136 @@
+//! `cargo xtask spec-diff`: what a new spec changes for the users of each language, and the version it asks for.
+
+mod compare;
+mod items;
+#[cfg(test)]
+mod tests;
+mod unread;
+
+use crate::spec::{FILE, Spec};
+use compare::{Change, Level, compare};
+use items::{Surface, items};
+use serde_json::json;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// How the program ends where something breaks.
+const BREAKING: u8 = 3;
+
+/// Prints every change between two specs; each is a file or a git revision.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
+    let (options, names): (Vec<&str>, Vec<&str>) = arguments
+        .iter()
+        .partition(|argument| argument.starts_with("--"));
+    let (as_json, old, new) = match (options.as_slice(), names.as_slice()) {
+        ([], [old, rest @ ..]) if rest.len() < 2 => (false, old, rest.first()),
+        (["--json"], [old, rest @ ..]) if rest.len() < 2 => (true, old, rest.first()),
+        _ => return Err("usage: cargo xtask spec-diff OLD [NEW] [--json]".to_owned()),
+    };
+    let old = load(root, old)?;
+    let new = match new {
+        Some(new) => load(root, new)?,
+        None => Spec::load(root)?,
+    };
+    let changes = changes(&old, &new);
+    let level = changes.iter().map(Change::level).max();
+    let version = next_version(env!("CARGO_PKG_VERSION"), level);
+    match as_json {
+        true => println!("{:#}", document(&changes, &version)),
+        false => print!("{}", text(&changes, &version)),
+    }
+    Ok(match level {
+        Some(Level::Breaking) => ExitCode::from(BREAKING),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// Every change between two specs, the gravest first.
+fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
+    let mut changes = compare(&items(old), &items(new));
+    changes.extend(unread::changes(&old.document, &new.document));
+    changes
+}
+
+/// Whether anything breaks for programs in C.
+#[cfg(test)]
+pub(crate) fn breaks_c(old: &Spec, new: &Spec) -> bool {
+    let changes = changes(old, new);
+    let mut levels = changes.iter().map(|change| change.levels.get(&Surface::C));
+    levels.any(|level| level == Some(&Level::Breaking))
+}
+
+/// The spec in a file, or that of a git revision.
+fn load(root: &Path, name: &str) -> Result<Spec, String> {
+    let file = Path::new(name);
+    if file.is_file() {
+        return Spec::load_file(root, file, name);
+    }
+    let label = format!("{name}:{FILE}");
+    let output = Command::new("git")
+        .args(["show", "--end-of-options", &label])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("cannot run git: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{name} is neither a file nor a git revision with {FILE}; give one of them"
+        ));
+    }
+    Spec::parse(root, &String::from_utf8_lossy(&output.stdout), &label)
+}
+
+/// The smallest version that may follow; before 1.0 the second number says what breaks.
+fn next_version(now: &str, level: Option<Level>) -> String {
+    let numbers = now.split('.').map(|number| number.parse().unwrap_or(0));
+    let numbers: Vec<u64> = numbers.collect();
+    let (major, minor, patch) = match numbers.as_slice() {
+        [major, minor, patch, ..] => (*major, *minor, *patch),
+        _ => return now.to_owned(),
+    };
+    match (level, major) {
+        (None, _) => now.to_owned(),
+        (Some(Level::Breaking), 0) => format!("0.{}.0", minor + 1),
+        (Some(Level::Breaking), _) => format!("{}.0.0", major + 1),
+        (Some(Level::Additive), 1..) => format!("{major}.{}.0", minor + 1),
+        (Some(_), _) => format!("{major}.{minor}.{}", patch + 1),
+    }
+}
+
+fn text(changes: &[Change], version: &str) -> String {
+    let mut out = String::new();
+    for level in [Level::Breaking, Level::Additive, Level::Documentation] {
+        let of_level = changes.iter().filter(|change| change.level() == level);
+        let of_level: Vec<&Change> = of_level.collect();
+        if of_level.is_empty() {
+            continue;
+        }
+        out += &format!("{} ({}):\n", level.title(), of_level.len());
+        for change in of_level {
+            out += &format!("  {}\n", change.text);
+            let levels = change.levels.iter();
+            let levels =
+                levels.map(|(surface, level)| format!("{}: {}", surface.title(), level.title()));
+            let levels: Vec<String> = levels.collect();
+            if !levels.is_empty() {
+                out += &format!("    {}\n", levels.join(", "));
+            }
+        }
+    }
+    match changes {
+        [] => "no changes\n".to_owned(),
+        _ => out + &format!("next version: {version} or later\n"),
+    }
+}
+
+fn document(changes: &[Change], version: &str) -> serde_json::Value {
+    let changes = changes.iter().map(|change| {
+        let surface = |surface: &Surface| {
+            let level = change.levels.get(surface).map(|level| level.title());
+            (surface.title().to_owned(), json!(level))
+        };
+        let surfaces: serde_json::Map<_, _> = Surface::ALL.iter().map(surface).collect();
+        json!({"change": change.text, "level": change.level().title(), "surfaces": surfaces})
+    });
+    let changes: Vec<_> = changes.collect();
+    json!({"changes": changes, "next_version": version})
+}

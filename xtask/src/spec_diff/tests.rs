@@ -1,0 +1,127 @@
+//! Single changes of our own spec, and what each does to every surface.
+
+use super::*;
+use crate::names::taken::Taken;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A change, and what is said of it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    #[serde(default)]
+    remove: Vec<String>,
+    /// The changes: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for none).
+    says: Vec<(String, String)>,
+    version: String,
+}
+
+fn ours() -> Value {
+    let text = std::fs::read_to_string(crate::root().join(FILE)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn changed(row: &Row) -> Value {
+    let mut document = ours();
+    for place in &row.remove {
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        let parent = document.pointer_mut(parent).unwrap();
+        let removed = match parent {
+            Value::Object(map) => map.shift_remove(&key.replace("~1", "/")).is_some(),
+            Value::Array(items) => {
+                items.remove(key.parse().unwrap());
+                true
+            }
+            _ => false,
+        };
+        assert!(removed, "nothing at {place}");
+    }
+    for (place, value) in &row.set {
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        let parent = document.pointer_mut(parent);
+        let parent = parent.unwrap_or_else(|| panic!("nothing above {place}"));
+        parent[&key.replace("~1", "/")] = value.clone();
+    }
+    document
+}
+
+fn levels(change: &Change) -> String {
+    let letter = |surface: &Surface| match change.levels.get(surface) {
+        None => '-',
+        Some(Level::Documentation) => 'd',
+        Some(Level::Additive) => 'a',
+        Some(Level::Breaking) => 'b',
+    };
+    Surface::ALL.iter().map(letter).collect()
+}
+
+#[test]
+fn every_change_is_said_with_its_level_for_each_surface() {
+    let table: Vec<Value> = serde_json::from_str(include_str!("tests/changes.json")).unwrap();
+    let root = crate::root();
+    let taken = Taken::read(&root).unwrap();
+    let spec = |document: &Value| {
+        Spec::beside(taken.clone(), &root, &document.to_string(), "SPEC").unwrap()
+    };
+    let before = spec(&ours());
+    let mut failures = Vec::new();
+    for value in &table {
+        let row: Row = serde_json::from_value(value.clone()).unwrap();
+        let changes = super::changes(&before, &spec(&changed(&row)));
+        let said: Vec<(String, String)> = changes
+            .iter()
+            .map(|change| (change.text.clone(), levels(change)))
+            .collect();
+        let version = next_version("0.1.0", changes.iter().map(Change::level).max());
+        if said != row.says || version != row.version {
+            let said = serde_json::to_string(&said).unwrap();
+            let (set, remove) = (&value["set"], &value["remove"]);
+            failures.push(format!("{set} {remove}\n  says {said}, {version}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(table.len() >= 60, "{} changes", table.len());
+}
+
+#[test]
+fn the_next_version_follows_the_gravest_change() {
+    for (now, level, next) in [
+        ("0.1.2", None, "0.1.2"),
+        ("0.1.2", Some(Level::Documentation), "0.1.3"),
+        ("0.1.2", Some(Level::Additive), "0.1.3"),
+        ("0.1.2", Some(Level::Breaking), "0.2.0"),
+        ("1.4.2", Some(Level::Documentation), "1.4.3"),
+        ("1.4.2", Some(Level::Additive), "1.5.0"),
+        ("1.4.2", Some(Level::Breaking), "2.0.0"),
+    ] {
+        assert_eq!(next_version(now, level), next, "{now} {level:?}");
+    }
+}
+
+#[test]
+fn it_is_printed_for_people_and_for_programs() {
+    let change = |text: &str, levels: &[(Surface, Level)]| Change {
+        text: text.to_owned(),
+        levels: levels.iter().copied().collect(),
+    };
+    let changes = [
+        change("field A.b is gone", &[(Surface::Rust, Level::Breaking)]),
+        change("query parameter q of x is new; not generated", &[]),
+    ];
+    let wanted = "\
+breaking (1):
+  field A.b is gone
+    Rust: breaking
+documentation (1):
+  query parameter q of x is new; not generated
+next version: 0.2.0 or later
+";
+    assert_eq!(text(&changes, "0.2.0"), wanted);
+    assert_eq!(text(&[], "0.1.0"), "no changes\n");
+    let document = document(&changes, "0.2.0");
+    assert_eq!(document["next_version"], "0.2.0");
+    assert_eq!(document["changes"][0]["surfaces"]["Rust"], "breaking");
+    assert_eq!(document["changes"][0]["surfaces"]["Python"], Value::Null);
+}
