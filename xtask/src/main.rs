@@ -12,6 +12,7 @@ mod open_enums;
 mod outputs;
 mod python;
 mod rust;
+mod rust_calls;
 mod rust_models;
 mod sandbox;
 mod spec;

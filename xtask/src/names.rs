@@ -18,7 +18,11 @@ pub(crate) mod taken;
 pub(crate) mod unnamed;
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
-use kept::{C_MEMBERS, CHILDREN, CPP, CPP_MEMBERS, PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST};
+use kept::{
+    ARGUMENTS, C_CLIENT, C_MEMBERS, CHILDREN, COMMANDS, CPP, CPP_CLIENT, CPP_MEMBERS, FLAGS, PYTHON,
+    PYTHON_LISTS, PYTHON_MEMBERS, RUST,
+};
+use crate::spec::api::{Operation, Parameter};
 use taken::Taken;
 
 /// Rules 1 and 2 as a field: also the part of a C function that tells the field.
@@ -97,6 +101,46 @@ pub(crate) fn constant(variant: &str) -> String {
 /// The constant of an operation.
 pub(crate) fn operation(id: &str) -> String {
     snake(id).to_shouty_snake_case()
+}
+
+/// The method of a Rust client that calls an operation.
+pub(crate) fn rust_call(operation: &Operation, taken: &Taken) -> String {
+    rust_list(&snake(&operation.name), taken)
+}
+
+/// What a C function that calls an operation has behind `talentdata_client_`.
+pub(crate) fn c_call(operation: &Operation) -> String {
+    free(snake(&operation.name), &[C_CLIENT])
+}
+
+/// The method of a C++ client that calls an operation.
+pub(crate) fn cpp_call(operation: &Operation) -> String {
+    free(snake(&operation.name), &[CPP, CPP_CLIENT])
+}
+
+/// The method of a Python client that calls an operation.
+pub(crate) fn python_call(operation: &Operation, taken: &Taken) -> String {
+    python_list(&snake(&operation.name), taken)
+}
+
+/// The command that calls an operation.
+pub(crate) fn command(operation: &Operation) -> String {
+    free(snake(&operation.command), &[COMMANDS]).replace('_', "-")
+}
+
+/// The options of a call, in Rust and, in its own case, in C++.
+pub(crate) fn options(operation: &Operation) -> String {
+    format!("{}Options", camel(&operation.name))
+}
+
+/// A parameter as an argument, in every language alike.
+pub(crate) fn argument(parameter: &Parameter) -> String {
+    body_argument(&parameter.name)
+}
+
+/// A field of a body as an argument, in every language alike.
+pub(crate) fn body_argument(wire: &str) -> String {
+    free(snake(wire), &[RUST, CPP, PYTHON, ARGUMENTS, FLAGS])
 }
 
 /// The field of a Rust model.

@@ -1,25 +1,29 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::{FILE, Spec};
-use crate::{Outcome, c, python, rust, rust_models};
+use crate::{Outcome, c, python, rust, rust_calls, rust_models};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.
 type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 13] = [
+const OUTPUTS: [(&str, Render); 17] = [
     ("crates/types/src/generated/models.rs", rust_models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust::client_lists),
+    ("crates/core/src/generated/calls.rs", rust_calls::calls),
     ("crates/sandbox/src/generated/lists.rs", rust::sandbox_lists),
     ("bindings/python/talentdata/_errors.py", python::errors),
     ("bindings/python/talentdata/_models.py", python::models),
     ("bindings/python/talentdata/_lists.py", python::lists),
+    ("bindings/python/talentdata/_calls.py", python::calls),
     ("crates/ffi-c/src/generated/models.rs", c::accessors::file),
+    ("crates/ffi-c/src/generated/calls.rs", c::calls::file),
     ("bindings/c/include/talentdata.h", c::header::file),
     ("bindings/c/include/talentdata/errors.hpp", c::cpp::errors),
     ("bindings/c/include/talentdata/models.hpp", c::cpp::file),
+    ("bindings/c/include/talentdata/calls.hpp", c::cpp_calls::file),
     ("bindings/c/symbols.txt", c::symbols::file),
     ("bindings/c/tests/null_arguments.c", c::nulls::file),
 ];

@@ -1,5 +1,6 @@
 //! Generated Python: the models, the lists of a client, and an exception per kind of error.
 
+mod calls;
 mod errors;
 mod examples;
 mod lists;
@@ -7,6 +8,7 @@ mod models;
 mod samples;
 mod shape;
 
+pub(crate) use calls::calls;
 pub(crate) use errors::errors;
 pub(crate) use lists::lists;
 pub(crate) use models::{has_class, models, signature};

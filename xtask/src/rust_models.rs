@@ -109,7 +109,8 @@ pub(crate) fn signature(field: &Field, answered: bool) -> String {
     format!("{}: {kind}", names::rust_field(&field.wire))
 }
 
-fn kind(of: &Type) -> TokenStream {
+/// The type of a value.
+pub(crate) fn kind(of: &Type) -> TokenStream {
     match of {
         Type::Text => quote!(::std::string::String),
         Type::Secret => quote!(crate::Secret),

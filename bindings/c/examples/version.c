@@ -4,8 +4,10 @@
 #include <talentdata.h>
 
 /* The version of the service's interface that this program was made for, and what it uses of it. */
-static const char *const made_for = "1.8.2";
+#define MADE_FOR "1.8.2"
 static const char *const categories[] = {"authentication", "taxonomy", "corecrm"};
+static const char *const request =
+    "{\"clientVersion\": \"" MADE_FOR "\", \"endpoints\": [\"authentication\", \"taxonomy\", \"corecrm\"]}";
 
 static void show(const char *what, talentdata_text text) {
   printf("%s: %.*s\n", what, (int)text.length, text.data ? text.data : "");
@@ -18,7 +20,7 @@ static talentdata_error *ask(const talentdata_client *client, bool *compatible, 
   talentdata_error *error = talentdata_client_version(client, &version);
   if (!error && !(error = talentdata_version_response_version(version, &text))) show("service", text);
   if (!error && !(error = talentdata_version_response_api_status_text(version, &text))) show("status", text);
-  if (!error) error = talentdata_client_check_version(client, made_for, categories, 3, &check);
+  if (!error) error = talentdata_client_check_version(client, request, &check);
   if (!error) error = talentdata_version_check_response_compatible(check, compatible);
   if (!error) error = talentdata_version_check_response_supported(check, supported);
   for (size_t i = 0; !error && i < 3; i++) {
@@ -50,7 +52,7 @@ int main(void) {
     return 1;
   }
   if (!compatible) {
-    fprintf(stderr, "The service no longer works with version %s of its interface: not starting.\n", made_for);
+    fprintf(stderr, "The service no longer works with version %s of its interface: not starting.\n", MADE_FOR);
     return 2;
   }
   printf(supported ? "compatible\n" : "compatible, but no longer supported: plan an update\n");

@@ -3,7 +3,7 @@
 #include <talentdata.hpp>
 
 // The version of the service's interface that this program was made for, and what it uses of it.
-static constexpr std::string_view made_for = "1.8.2";
+static constexpr const char *made_for = "1.8.2";
 
 int main() {
   try {
@@ -13,7 +13,7 @@ int main() {
     const talentdata::client client{talentdata::config()};
     const auto version = client.version();
     std::cout << "service: " << version.version() << "\nstatus: " << version.api_status_text() << '\n';
-    const auto check = client.check_version(made_for, {"authentication", "taxonomy", "corecrm"});
+    const auto check = client.check_version({made_for, {"authentication", "taxonomy", "corecrm"}});
     for (std::size_t i = 0; i < check.endpoint_compatibility_count(); i++) {
       // Notes are optional.
       if (const auto notes = check.endpoint_compatibility_at(i).notes()) {

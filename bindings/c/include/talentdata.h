@@ -489,6 +489,11 @@ typedef struct talentdata_config talentdata_config;
 typedef struct talentdata_error talentdata_error;
 
 /**
+ * A response as JSON text, exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
+ */
+typedef struct talentdata_json_text talentdata_json_text;
+
+/**
  * One page of a list. Freed with talentdata_page_free.
  */
 typedef struct talentdata_page talentdata_page;
@@ -499,13 +504,18 @@ typedef struct talentdata_page talentdata_page;
 typedef struct talentdata_pagination talentdata_pagination;
 
 /**
+ * Optional parameters of a call. Freed with talentdata_parameters_free.
+ */
+typedef struct talentdata_parameters talentdata_parameters;
+
+/**
  * What a scan has done, at the time of the request. Freed with talentdata_receipt_free.
  */
 typedef struct talentdata_receipt talentdata_receipt;
 
 /**
- * A record of a list, exactly as the service sent it; read-only. A record of a scan is freed
- * with talentdata_record_free; a record of a page belongs to the page.
+ * A record of a list, or the response of a call, exactly as the service sent it; read-only. A record of
+ * a scan or a call is freed with talentdata_record_free; a record of a page belongs to the page.
  */
 typedef struct talentdata_record talentdata_record;
 
@@ -586,73 +596,6 @@ extern "C" {
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_arrow_stream(talentdata_scan *scan,
                                                struct ArrowArrayStream *stream_out);
-
-/**
- * Fetches the version and status of the service and of each category. Needs no credentials.
- *
- * @param client the client
- * @param version_out the report
- * Ownership: the caller frees `*version_out` with talentdata_version_response_free.
- * Threads: any; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL; those of a call.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_version(const talentdata_client *client,
-                                            talentdata_version_response **version_out);
-
-/**
- * Asks whether the service still supports a client of this version that uses these categories. The
- * response holds an entry per category.
- *
- * @param client the client
- * @param client_version the API version the application was made for, such as 1.8.2, NUL-terminated
- * @param categories names of the categories it uses, each NUL-terminated; unknown names are allowed
- * @param count the number of categories
- * @param check_out the verdict
- * Ownership: the caller frees `*check_out` with talentdata_version_check_response_free.
- * Threads: any; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or an empty version; those of a call.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_check_version(const talentdata_client *client,
-                                                  const char *client_version,
-                                                  const char *const *categories,
-                                                  size_t count,
-                                                  talentdata_version_check_response **check_out);
-
-/**
- * Like talentdata_client_check_version, for texts that need not end with a NUL.
- *
- * @param client the client
- * @param client_version the API version the application was made for
- * @param length its length in bytes
- * @param categories names of the categories it uses
- * @param count the number of categories
- * @param check_out the verdict
- * Ownership: the caller frees `*check_out` with talentdata_version_check_response_free.
- * Threads: any; waits for the service.
- * Errors: as talentdata_client_check_version.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_check_version_n(const talentdata_client *client,
-                                                    const char *client_version,
-                                                    size_t length,
-                                                    const talentdata_text *categories,
-                                                    size_t count,
-                                                    talentdata_version_check_response **check_out);
-
-/**
- * Fetches the roles and permissions of the client's token.
- *
- * @param client the client
- * @param permissions_out what the token may do
- * Ownership: the caller frees `*permissions_out` with talentdata_token_permissions_free.
- * Threads: any; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL; AUTH when the credentials are refused; those of a call.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_permissions(const talentdata_client *client,
-                                                talentdata_token_permissions **permissions_out);
 
 /**
  * Creates a client without sending anything. It runs two threads of its own, which receive no signals.
@@ -990,6 +933,27 @@ talentdata_error *talentdata_error_kind_name(uint32_t kind,
 void talentdata_error_free(talentdata_error *error);
 
 /**
+ * The text.
+ *
+ * @param json_text the handle
+ * @param text_out the JSON text
+ * Ownership: `*text_out` is valid until the handle is freed.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_json_text_get(const talentdata_json_text *json_text,
+                                           talentdata_text *text_out);
+
+/**
+ * Frees the text; does nothing when it is NULL.
+ *
+ * Ownership: `json_text` and what was read from it must not be used any more.
+ * Threads: one at a time per handle.
+ */
+void talentdata_json_text_free(talentdata_json_text *json_text);
+
+/**
  * The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
  * the version of the header.
  *
@@ -1223,6 +1187,58 @@ talentdata_error *talentdata_page_pagination(const talentdata_page *page,
 void talentdata_page_free(talentdata_page *page);
 
 /**
+ * Creates an empty set of parameters.
+ *
+ * @param parameters_out the parameters
+ * Ownership: the caller frees `*parameters_out` with talentdata_parameters_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_parameters_new(talentdata_parameters **parameters_out);
+
+/**
+ * Adds a parameter. One that takes several values is added once for each. Whether the operation has such a parameter,
+ * and takes such a value, is checked by the call, before anything is sent.
+ *
+ * @param parameters the parameters
+ * @param name the name in the service document, NUL-terminated
+ * @param value the value as text, such as 10 or true, NUL-terminated
+ * Threads: one at a time per handle.
+ * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_parameters_add(talentdata_parameters *parameters,
+                                            const char *name,
+                                            const char *value);
+
+/**
+ * Like talentdata_parameters_add, for texts that need not end with a NUL.
+ *
+ * @param parameters the parameters
+ * @param name the name in the service document
+ * @param name_length its length in bytes
+ * @param value the value as text
+ * @param value_length its length in bytes
+ * Threads: one at a time per handle.
+ * Errors: as talentdata_parameters_add.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_parameters_add_n(talentdata_parameters *parameters,
+                                              const char *name,
+                                              size_t name_length,
+                                              const char *value,
+                                              size_t value_length);
+
+/**
+ * Frees the parameters; does nothing when they are NULL.
+ *
+ * Ownership: `parameters` must not be used any more.
+ * Threads: one at a time per handle.
+ */
+void talentdata_parameters_free(talentdata_parameters *parameters);
+
+/**
  * Whether the scan is complete.
  *
  * @param receipt the receipt
@@ -1360,7 +1376,7 @@ talentdata_error *talentdata_record_json(const talentdata_record *record,
  * @param record the record
  * @param resource_out the number of the list
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
+ * Errors: INVALID_ARGUMENT for NULL, and for the response of a call that belongs to no list.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_resource(const talentdata_record *record,
@@ -2099,6 +2115,64 @@ talentdata_error *talentdata_compatibility_entry_notes(const talentdata_compatib
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibility_entry *compatibility_entry,
                                                       talentdata_text *json_out);
+
+/**
+ * Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+ *
+ * @param client the client
+ * @param response_out the response
+ * Ownership: the caller frees `*response_out` with talentdata_token_permissions_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL and for what cannot be sent, naming it; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_permissions(const talentdata_client *client,
+                                                talentdata_token_permissions **response_out);
+
+/**
+ * API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+ *
+ * @param client the client
+ * @param response_out the response
+ * Ownership: the caller frees `*response_out` with talentdata_version_response_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL and for what cannot be sent, naming it; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_version(const talentdata_client *client,
+                                            talentdata_version_response **response_out);
+
+/**
+ * Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+ *
+ * @param client the client
+ * @param body the request body as JSON, a VersionCheckRequest, NUL-terminated
+ * @param response_out the response
+ * Ownership: the caller frees `*response_out` with talentdata_version_check_response_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL and for what cannot be sent, naming it; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_check_version(const talentdata_client *client,
+                                                  const char *body,
+                                                  talentdata_version_check_response **response_out);
+
+/**
+ * Like talentdata_client_check_version, for texts that need not end with a NUL.
+ *
+ * @param client the client
+ * @param body the request body as JSON, a VersionCheckRequest
+ * @param body_length its length in bytes
+ * @param response_out the response
+ * Ownership: the caller frees `*response_out` with talentdata_version_check_response_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL and for what cannot be sent, naming it; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_check_version_n(const talentdata_client *client,
+                                                    const char *body,
+                                                    size_t body_length,
+                                                    talentdata_version_check_response **response_out);
 
 #ifdef __cplusplus
 }  // extern "C"

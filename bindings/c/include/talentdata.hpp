@@ -7,6 +7,7 @@
 // talentdata::result and also works with -fno-exceptions. The conventions are those of talentdata.h.
 #pragma once
 
+#include <talentdata/calls.hpp>
 #include <talentdata/page.hpp>
 #include <talentdata/scan.hpp>
 
@@ -99,8 +100,8 @@ class config {
 };
 
 /// A client of the service; any number of threads may use it at once. Before destroying a client that other
-/// threads use, close it and join the threads.
-class client {
+/// threads use, close it and join the threads. Its calls of single operations are in calls.hpp.
+class client : public detail::calls<client> {
  public:
   /// Creates a client without sending anything.
   static result<client> try_make(const config &settings) {
@@ -116,27 +117,6 @@ class client {
     if (talentdata_error *cause = talentdata_client_close(handle_.get())) detail::misuse(cause);
   }
 
-  /// Version and status of the service and of each category.
-  result<version_response> try_version() const {
-    return owned<version_response>(
-        [&](talentdata_version_response **out) { return talentdata_client_version(handle_.get(), out); });
-  }
-  /// Whether the service supports a client of this version that uses these categories.
-  result<version_check_response> try_check_version(std::string_view version,
-                                                   const std::vector<std::string_view> &categories) const {
-    std::vector<talentdata_text> names;
-    names.reserve(categories.size());
-    for (std::string_view name : categories) names.push_back({detail::data(name), name.size()});
-    return owned<version_check_response>([&](talentdata_version_check_response **out) {
-      return talentdata_client_check_version_n(handle_.get(), detail::data(version), version.size(), names.data(),
-                                               names.size(), out);
-    });
-  }
-  /// Roles and permissions of the token.
-  result<token_permissions> try_permissions() const {
-    return owned<token_permissions>(
-        [&](talentdata_token_permissions **out) { return talentdata_client_permissions(handle_.get(), out); });
-  }
   /// One page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit the service decides.
   template <class Record>
   result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit,
@@ -162,11 +142,6 @@ class client {
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
-  version_response version() const { return detail::log::take(log_, try_version()); }
-  version_check_response check_version(std::string_view version, const std::vector<std::string_view> &categories) const {
-    return detail::log::take(log_, try_check_version(version, categories));
-  }
-  token_permissions permissions() const { return detail::log::take(log_, try_permissions()); }
   template <class Record>
   talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset) const {
     return detail::log::take(log_, try_page(list, limit, offset));
@@ -184,8 +159,25 @@ class client {
   static result<T> owned(Call &&call) {
     typename T::handle_of *raw = nullptr;
     if (talentdata_error *cause = call(&raw)) return error(cause);
-    return T(raw);
+    if constexpr (std::is_base_of_v<record, T>) {
+      return T(record(raw));
+    } else {
+      return T(raw);
+    }
   }
+
+  friend class detail::calls<client>;
+  const talentdata_client *raw() const noexcept { return handle_.get(); }
+#if defined(__cpp_exceptions)
+  template <class T>
+  T taken(result<T> from) const {
+    return detail::log::take(log_, std::move(from));
+  }
+  void taken(const std::optional<error> &cause) const {
+    detail::log::rethrow(log_);
+    if (cause) detail::raise(*cause);
+  }
+#endif
 
   detail::log::shared log_;
   detail::handle<talentdata_client, talentdata_client_free> handle_;

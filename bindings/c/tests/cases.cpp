@@ -80,8 +80,7 @@ std::string perform(const talentdata::client &client, const words &verb) {
     return answer("", "null", permissions.json());
   }
   if (what == "check") {
-    const std::vector<std::string_view> categories(verb.begin() + 2, verb.end());
-    const auto verdict = client.check_version(verb.at(1), categories);
+    const auto verdict = client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())});
     return answer("", "null", verdict.json());
   }
   if (what == "scan") {

@@ -77,7 +77,9 @@ struct fixture *fixture_make(void) {
   OK(talentdata_page_pagination(all->page, &all->pagination));
   OK(talentdata_client_version(all->client, &all->version_response));
   OK(talentdata_version_response_endpoints_find(all->version_response, "taxonomy", &all->category_entry));
-  OK(talentdata_client_check_version(all->client, "1.8.2", fixture_names, 1, &all->version_check_response));
+  OK(talentdata_client_check_version(all->client, "{\"clientVersion\": \"1.8.2\", \"endpoints\": [\"taxonomy\"]}",
+                                     &all->version_check_response));
+  OK(talentdata_parameters_new(&all->parameters));
   OK(talentdata_version_check_response_endpoint_compatibility_find(all->version_check_response, "taxonomy",
                                                                    &all->compatibility_entry));
   OK(talentdata_client_permissions(all->client, &all->token_permissions));
@@ -94,6 +96,7 @@ void fixture_free(struct fixture *all) {
   talentdata_page_free(all->page);
   talentdata_record_free(all->record);
   talentdata_receipt_free(all->receipt);
+  talentdata_parameters_free(all->parameters);
   talentdata_error_free(all->error);
   talentdata_version_response_free(all->version_response);
   talentdata_version_check_response_free(all->version_check_response);

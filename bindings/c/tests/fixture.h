@@ -17,6 +17,7 @@ struct fixture {
   talentdata_page *page;
   talentdata_record *record;
   talentdata_receipt *receipt;
+  talentdata_parameters *parameters;
   talentdata_error *error;
   talentdata_version_response *version_response;
   talentdata_version_check_response *version_check_response;

@@ -99,7 +99,7 @@ static void models(const talentdata::client &client) {
   CHECK(version.api_status() == TALENTDATA_API_STATUS_OPERATIONAL && version.api_status_text() == "operational");
   CHECK(version.endpoints_find("taxonomy")->model_version().has_value());
   CHECK(!version.endpoints_find("companies")->model_version() && !version.endpoints_find("none"));
-  const auto verdict = client.check_version("1.8.2", {"taxonomy", "new.category"});
+  const auto verdict = client.check_version({"1.8.2", {"taxonomy", "new.category"}});
   CHECK(verdict.compatible() && verdict.endpoint_compatibility_count() >= 1);
   const auto permissions = client.permissions();
   CHECK(permissions.permissions_count() > 0 && !permissions.permissions_at(0).empty());

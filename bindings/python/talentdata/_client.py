@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import TracebackType
 
+from ._calls import AsyncCalls, Calls
 from ._html import table
 from ._lists import NAMES, AsyncLists, Lists
-from ._models import TokenPermissions, VersionCheckResponse, VersionResponse
 from ._plan import LastResponse
 from ._talentdata import BaseClient
 
 
-class Client(Lists):
+class Client(Lists, Calls):
     """A client of the service; waits in the thread that calls it, without the GIL.
 
     Settings come from the arguments, else from the environment (`TALENTDATA_BASE_URL`,
@@ -44,44 +43,6 @@ class Client(Lists):
     """
 
     __slots__ = ()
-
-    def version(self) -> VersionResponse:
-        """API version, overall status and status per category (section 2). Needs no credentials.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-        ...     client.version().api_status == "operational"
-        True
-        """
-        return VersionResponse(self._version(False))
-
-    def check_version(self, client_version: str, categories: Iterable[str] = ()) -> VersionCheckResponse:
-        """Whether the service supports a client of this version that uses these categories (section 2).
-
-        Args:
-            client_version: The API version that the client uses, such as `"1.8.2"`.
-            categories: Names such as `"taxonomy"`; the answer has an entry for each.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-        ...     check = client.check_version("1.8.2", ["taxonomy"])
-        >>> check.compatible, check.endpoint_compatibility["taxonomy"].compatible
-        (True, True)
-        """
-        return VersionCheckResponse(self._check_version(False, client_version, names(categories)))
-
-    def permissions(self) -> TokenPermissions:
-        """Roles and permissions of the token (section 2).
-
-        Raises:
-            talentdata.AuthError: The credentials are refused.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-        ...     "read:contacts" in client.permissions().permissions
-        True
-        """
-        return TokenPermissions(self._permissions(False))
 
     @property
     def last_response(self) -> LastResponse | None:
@@ -148,7 +109,7 @@ class Client(Lists):
         return html(self)
 
 
-class AsyncClient(AsyncLists):
+class AsyncClient(AsyncLists, AsyncCalls):
     """A client of the service for asyncio: the names of `Client`, awaited or with `async for`.
 
     Takes the settings of `Client`. It may be used from several event loops.
@@ -163,18 +124,6 @@ class AsyncClient(AsyncLists):
     """
 
     __slots__ = ()
-
-    async def version(self) -> VersionResponse:
-        """See `Client.version`."""
-        return VersionResponse(await self._version(True))
-
-    async def check_version(self, client_version: str, categories: Iterable[str] = ()) -> VersionCheckResponse:
-        """See `Client.check_version`."""
-        return VersionCheckResponse(await self._check_version(True, client_version, names(categories)))
-
-    async def permissions(self) -> TokenPermissions:
-        """See `Client.permissions`."""
-        return TokenPermissions(await self._permissions(True))
 
     @property
     def last_response(self) -> LastResponse | None:
@@ -221,13 +170,6 @@ class AsyncClient(AsyncLists):
 
     def _repr_html_(self) -> str:
         return html(self)
-
-
-def names(categories: Iterable[str]) -> list[str]:
-    """The categories as a list; one string is a mistake that would be sent letter by letter."""
-    if isinstance(categories, str):
-        raise TypeError("categories: give a list of names such as ['taxonomy']")
-    return list(categories)
 
 
 def html(client: BaseClient) -> str:

@@ -236,7 +236,7 @@ def test_columns(sandbox):
 def test_outside_of_a_loop_it_is_a_clear_error(sandbox):
     client = sandbox.async_client()
     with pytest.raises(RuntimeError, match="no running event loop"):
-        client._version(True)
+        client._call(True, "getVersion", None, None)
 
 
 def test_a_closed_client_says_so(sandbox):

@@ -32,10 +32,14 @@ def test_version_check_has_an_entry_per_category(client):
     assert check.compatible and check.supported
     assert set(check.endpoint_compatibility) == {"taxonomy", "corecrm"}
     assert check.endpoint_compatibility["taxonomy"].compatible
-    with pytest.raises(TypeError, match="list of names"):
-        client.check_version("1.8.2", "taxonomy")
-    with pytest.raises(talentdata.InvalidArgumentError, match="client_version"):
-        client.check_version(" ")
+    for version, categories, message in [
+        ("1.8.2", "taxonomy", "body: endpoints: found string, expected a sequence"),
+        (18, ["taxonomy"], "body: clientVersion: found integer, expected a string"),
+    ]:
+        with pytest.raises(talentdata.InvalidArgumentError, match=message):
+            client.check_version(version, categories)
+    with pytest.raises(TypeError, match="a set cannot be sent as JSON"):
+        client.check_version("1.8.2", {"taxonomy"})
 
 
 def test_permissions(client):

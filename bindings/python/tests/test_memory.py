@@ -139,7 +139,7 @@ def test_an_event_loop_that_is_never_run_again_is_collected():
         client = talentdata.AsyncClient(base_url=service.base_url)
 
         async def call():
-            return client._version(True)
+            return client._call(True, "getVersion", None, None)
 
         loop = asyncio.new_event_loop()
         future = loop.run_until_complete(call())

@@ -1,6 +1,6 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
-use crate::{check, completions, export, help, list, plan, sandbox};
+use crate::{completions, export, help, operation, page, plan, sandbox};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -88,18 +88,9 @@ pub(crate) enum Command {
     /// Show the lists: name, path and group
     #[command(after_help = "Example:\n  talentdata resources")]
     Resources,
-    /// Print the version report as JSON; needs no credentials
-    #[command(after_help = "Example:\n  talentdata version --base-url https://talent.example")]
-    Version,
-    /// Ask whether the service supports a client version, and print the answer as JSON
-    #[command(after_help = "Example:\n  talentdata check --client-version 1.8.2 taxonomy matching")]
-    Check(check::Verb),
-    /// Print roles and permissions of the token as JSON
-    #[command(after_help = "Example:\n  talentdata permissions --profile staging")]
-    Permissions,
     /// Print one page of a list as JSON, its records exactly as the service sent them
-    #[command(after_help = "Example:\n  talentdata list contacts --limit 10 --offset 200")]
-    List(list::Verb),
+    #[command(after_help = "Example:\n  talentdata page contacts --limit 10 --offset 200")]
+    Page(page::Verb),
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
@@ -114,6 +105,8 @@ pub(crate) enum Command {
         after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"
     )]
     Completions(completions::Verb),
+    #[command(flatten)]
+    Operation(operation::Verb),
 }
 
 impl Command {

@@ -3,26 +3,24 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod check;
 mod completions;
 mod connect;
 mod continuation;
 mod ending;
 mod export;
 mod help;
-mod list;
 mod logging;
 mod names;
+mod operation;
 mod outcomes;
 mod output;
-mod permissions;
+mod page;
 mod plan;
 mod progress;
 mod receipts;
 mod resources;
 mod sandbox;
 mod signals;
-mod version;
 
 use args::{Arguments, Command};
 use ending::Ending;
@@ -67,10 +65,8 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
     let common = &arguments.common;
     match &arguments.command {
         Command::Resources => resources::run(),
-        Command::Version => version::run(common).await,
-        Command::Check(verb) => check::run(verb, common).await,
-        Command::Permissions => permissions::run(common).await,
-        Command::List(verb) => list::run(verb, common).await,
+        Command::Page(verb) => page::run(verb, common).await,
+        Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Sandbox(verb) => sandbox::run(verb).await,

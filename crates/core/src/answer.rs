@@ -72,6 +72,22 @@ impl Answer {
 
     /// The body as text that begins like a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
+        let text = self.json_text()?;
+        let fail = |message: &str| {
+            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
+        };
+        match text.trim_start().bytes().next() {
+            Some(b'{') => Ok(text),
+            Some(b'[') => Err(
+                fail("the answer is a JSON array; an object was expected")
+                    .with_kind(ErrorKind::Schema),
+            ),
+            _ => Err(fail("the answer is not a JSON object")),
+        }
+    }
+
+    /// The body as text that may be JSON.
+    pub(crate) fn json_text(&self) -> Result<&str> {
         let fail = |message: String| {
             Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
         };
@@ -88,18 +104,13 @@ impl Answer {
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match text.trim_start().bytes().next() {
-            Some(b'{') => Ok(text),
             None => {
                 Err(fail("the answer is empty; JSON was expected".into()).with_again(Again::Once))
             }
             Some(b'<') => Err(fail(
                 "the answer is HTML; a proxy or login page may stand before the service".into(),
             )),
-            Some(b'[') => Err(
-                fail("the answer is a JSON array; an object was expected".into())
-                    .with_kind(ErrorKind::Schema),
-            ),
-            Some(_) => Err(fail("the answer is not a JSON object".into())),
+            Some(_) => Ok(text),
         }
     }
 
@@ -117,7 +128,7 @@ impl Answer {
 
     /// The body as `T`.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        from_json(self.object_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
+        from_json(self.json_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
     }
 
     /// Adds to an error what this answer tells of itself, and makes all of it fit to be shown.
@@ -132,6 +143,11 @@ impl Answer {
             .with_body(body)
             .fit(scrubber)
     }
+}
+
+/// Whether a text is JSON that can be read as `T`.
+pub(crate) fn fits<T: DeserializeOwned>(text: &str) -> Result<()> {
+    from_json::<T>(text, "").map(drop)
 }
 
 /// Reads JSON; `place` is the path of this text within the answer.

@@ -11,6 +11,7 @@ pub use batches::BatchScan;
 pub use scan::Scan;
 pub use stop::Stop;
 
+use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::config::Builder;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,9 +19,7 @@ use crate::page::Page;
 use crate::scan::ScanOptions;
 use engine::{Engine, Plan};
 use std::sync::Arc;
-use talentdata_types::{
-    CategoryName, Resource, TokenPermissions, VersionCheckResponse, VersionResponse,
-};
+use talentdata_types::{Operation, Resource};
 
 /// A client that blocks the calling thread; clones may be used from several threads.
 ///
@@ -76,34 +75,16 @@ impl Client {
         self.0.closed.stop();
     }
 
-    /// See [`AsyncClient::version`].
+    /// See [`AsyncClient::invoke`].
     ///
     /// # Errors
     /// As there.
-    pub fn version(&self) -> Result<VersionResponse> {
-        self.run(|client| async move { client.version().await })
-    }
-
-    /// See [`AsyncClient::check_version`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn check_version(
+    pub fn invoke(
         &self,
-        client_version: &str,
-        categories: impl IntoIterator<Item = CategoryName>,
-    ) -> Result<VersionCheckResponse> {
-        let client_version = client_version.to_owned();
-        let categories: Vec<CategoryName> = categories.into_iter().collect();
-        self.run(|client| async move { client.check_version(&client_version, categories).await })
-    }
-
-    /// See [`AsyncClient::permissions`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn permissions(&self) -> Result<TokenPermissions> {
-        self.run(|client| async move { client.permissions().await })
+        operation: &'static Operation,
+        arguments: Arguments,
+    ) -> Result<Option<String>> {
+        self.run(move |client| async move { client.invoke(operation, arguments).await })
     }
 
     /// One page of a list, as the service sent it; see [`List::page`](crate::List::page).
@@ -128,7 +109,7 @@ impl Client {
         Ok(Scan::new(scan, Arc::clone(&engine)))
     }
 
-    fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
+    pub(crate) fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,

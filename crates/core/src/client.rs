@@ -6,21 +6,21 @@ mod token;
 
 pub(crate) use call::Call;
 
+use crate::arguments::Arguments;
 use crate::auth::Auth;
 use crate::config::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::error::{Error, ErrorKind, Result};
+use crate::generated::calls::{check_body, check_response};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::memory::{Memory, PAGES};
 use crate::meter::Meter;
 use crate::retry::Retry;
 use crate::transport::{Answer, Transport};
 use crate::turnstile::Turnstile;
+use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use talentdata_types::{
-    CHECK_VERSION, CategoryName, GET_TOKEN_PERMISSIONS, GET_VERSION, TokenPermissions,
-    VersionCheckRequest, VersionCheckResponse, VersionResponse,
-};
+use talentdata_types::Operation;
 
 /// A client of the service. Clones share token, budget and connections; it may be used from any task
 /// of a tokio runtime.
@@ -107,51 +107,53 @@ impl Client {
         self.0.transport.last()
     }
 
-    /// API version, overall status and status per category (`GET /v1/version`, sections 2 and 9).
-    /// Needs no credentials.
+    /// Calls an operation by its row in [`types::OPERATIONS`](crate::types::OPERATIONS): its response, exactly as the
+    /// service sent it, or none where the document shows no body.
     ///
     /// # Errors
-    /// Those of the connection, and `Decode` or `Schema` for an answer that is not a version report.
-    pub async fn version(&self) -> Result<VersionResponse> {
-        self.call(Call::to(GET_VERSION), Answer::json).await
-    }
-
-    /// Whether the service still supports a client of version `client_version` that uses these
-    /// categories (`POST /v1/version/check`, sections 2 and 9). The answer holds an entry per category.
-    ///
-    /// The document leaves open whether this needs a token: it is sent when there are credentials.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for an empty version; those of the connection; `Decode` or `Schema`.
-    pub async fn check_version(
+    /// `InvalidArgument` for an argument, or a body, that is not as documented; nothing was sent. Those of the call;
+    /// `Decode` or `Schema` for a response that is not as documented.
+    pub async fn invoke(
         &self,
-        client_version: &str,
-        categories: impl IntoIterator<Item = CategoryName>,
-    ) -> Result<VersionCheckResponse> {
-        if client_version.trim().is_empty() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "client_version: it is empty; give one such as 1.8.2",
-            ));
+        operation: &'static Operation,
+        arguments: Arguments,
+    ) -> Result<Option<String>> {
+        if let Some(body) = arguments.body() {
+            check_body(operation, body).map_err(|error| {
+                let message = format!("body: {}", error.message());
+                Error::new(ErrorKind::InvalidArgument, message)
+            })?;
         }
-        let request = VersionCheckRequest {
-            client_version: client_version.to_owned(),
-            endpoints: categories.into_iter().collect(),
+        if !operation.answers {
+            self.invoke_without(operation, arguments).await?;
+            return Ok(None);
+        }
+        let call = Call::new(operation, arguments)?;
+        let read = |answer: &Answer| {
+            let text = answer.json_text()?;
+            let fits = check_response(operation, text);
+            fits.map_err(|error| error.with_status(answer.status.as_u16()))?;
+            Ok(Some(text.to_owned()))
         };
-        let call = Call {
-            body: Some(call::to_json(&request)?),
-            ..Call::to(CHECK_VERSION)
-        };
-        self.call(call, Answer::json).await
+        self.call(call, read).await
     }
 
-    /// Roles and permissions of the token (`GET /v1/oauth/token/permissions`, section 2).
-    ///
-    /// # Errors
-    /// `Auth` when the credentials are refused; those of the connection; `Decode` or `Schema`.
-    pub async fn permissions(&self) -> Result<TokenPermissions> {
-        self.call(Call::to(GET_TOKEN_PERMISSIONS), Answer::json)
-            .await
+    /// The response of an operation.
+    pub(crate) async fn invoke_as<T: DeserializeOwned>(
+        &self,
+        operation: &'static Operation,
+        arguments: Arguments,
+    ) -> Result<T> {
+        self.call(Call::new(operation, arguments)?, Answer::json).await
+    }
+
+    /// Calls an operation whose response has no body that is read.
+    pub(crate) async fn invoke_without(
+        &self,
+        operation: &'static Operation,
+        arguments: Arguments,
+    ) -> Result<()> {
+        self.call(Call::new(operation, arguments)?, |_| Ok(())).await
     }
 }
 

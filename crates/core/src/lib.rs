@@ -26,6 +26,7 @@ pub mod page;
 pub mod scan;
 
 mod answer;
+mod arguments;
 mod auth;
 mod client;
 mod error;
@@ -41,9 +42,11 @@ mod turnstile;
 
 #[rustfmt::skip]
 mod generated {
+    pub(crate) mod calls;
     mod lists;
 }
 
+pub use arguments::Arguments;
 pub use client::Client;
 pub use config::{Builder, Config, Timeouts};
 pub use error::{Error, ErrorKind, Result, drives_terminal};

@@ -102,14 +102,12 @@ impl Client {
         key: Option<&str>,
         meter: Option<Arc<Meter>>,
     ) -> Result<Page> {
-        let mut query = vec![("offset", offset)];
-        query.extend(limit.map(|limit| ("limit", limit)));
+        let mut query = vec![("offset", offset.to_string())];
+        query.extend(limit.map(|limit| ("limit", limit.to_string())));
         let operation = resource.shape().operation;
         let mut claim = self.memory().claim(meter.as_ref(), offset);
         let call = Call {
-            operation,
             query,
-            body: None,
             most: PAGE_BODY,
             // What is counted is a scan.
             lane: if meter.is_some() {
@@ -118,6 +116,7 @@ impl Client {
                 Lane::Single
             },
             meter,
+            ..Call::to(operation)
         };
         let page = self
             .call_within(call, Some(&mut claim), |answer| {

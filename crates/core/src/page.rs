@@ -106,6 +106,20 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
     })
 }
 
+impl PageText {
+    /// A page of one record.
+    pub(crate) fn of_one(json: &str) -> Result<Self> {
+        let text = format!("{{\"record\":[{json}]}}");
+        let mut outline = json::outline(&text).ok_or_else(|| fault(json))?;
+        let members = std::mem::take(&mut outline.members);
+        let items = members.first().and_then(|member| member.items.as_deref());
+        let (Some(items @ [_]), 1) = (items, members.len()) else {
+            return Err(Error::new(ErrorKind::Decode, "this is not one JSON value"));
+        };
+        PageText::new(text.clone().into(), outline, items, "record", 0)
+    }
+}
+
 fn schema(message: String) -> Error {
     Error::new(ErrorKind::Schema, message)
 }

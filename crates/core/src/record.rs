@@ -24,6 +24,15 @@ impl RawRecord {
         RawRecord { page, index }
     }
 
+    /// Reads one record, such as the response of a call, in a page of its own.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON, `Schema` where it is no object.
+    pub fn parse(json: &str) -> Result<Self> {
+        let page = PageText::of_one(json)?;
+        Ok(RawRecord::new(Arc::new(page), 0))
+    }
+
     /// The JSON text, as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.page.json(self.index)
@@ -137,13 +146,7 @@ impl std::fmt::Debug for RawRecord {
 impl RawRecord {
     /// A record in a page of its own.
     pub(crate) fn of_json(json: impl Into<Bytes>) -> Self {
-        let json = json.into();
-        let json = std::str::from_utf8(&json).unwrap();
-        let pagination = r#"{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
-        let body = format!("{{\"rows\":[{json}],\"pagination\":{pagination}}}");
-        let answer = crate::transport::Answer::of_json(body);
-        let page = crate::page::Page::read(&answer, None, 0).unwrap();
-        page.records.into_iter().next().unwrap()
+        RawRecord::parse(std::str::from_utf8(&json.into()).unwrap()).unwrap()
     }
 }
 

@@ -119,6 +119,7 @@ pub(crate) fn terminated<'a>(data: &'a *const c_char, name: &str) -> Result<&'a 
 }
 
 /// An array that C passes as a pointer and a count; without items it may be NULL.
+#[allow(dead_code, reason = "whether it is needed depends on the spec")]
 pub(crate) fn array<'a, T>(data: &'a *const T, count: usize, name: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);

@@ -12,17 +12,19 @@ compile_error!("a panic must become an error: build libtalentdata with panic = \
 
 mod arrow;
 mod boundary;
-mod calls;
+mod call;
 mod client;
 mod config;
 mod descriptor;
 mod error;
+mod json_text;
 mod library;
 mod limits;
 mod log;
 mod model;
 mod options;
 mod page;
+mod parameters;
 mod receipt;
 mod record;
 mod scan;
@@ -30,5 +32,6 @@ mod source;
 mod text;
 #[rustfmt::skip]
 mod generated {
+    pub(crate) mod calls;
     pub(crate) mod models;
 }

@@ -9,16 +9,17 @@ use std::mem::MaybeUninit;
 use talentdata_core::types::Resource as List;
 use talentdata_core::{Error as CoreError, ErrorKind, RawRecord, Result, decoded};
 
-/// A record of a list, exactly as the service sent it; read-only. A record of a scan is freed
-/// with talentdata_record_free; a record of a page belongs to the page.
+/// A record of a list, or the response of a call, exactly as the service sent it; read-only. A record of
+/// a scan or a call is freed with talentdata_record_free; a record of a page belongs to the page.
 pub struct Record {
     pub(crate) raw: RawRecord,
-    pub(crate) resource: List,
+    /// The list it belongs to; none where it is the response of a call that describes no record.
+    pub(crate) resource: Option<List>,
     kept: Kept,
 }
 
 impl Record {
-    pub(crate) fn new(raw: RawRecord, resource: List) -> Self {
+    pub(crate) fn new(raw: RawRecord, resource: Option<List>) -> Self {
         Record {
             raw,
             resource,
@@ -28,15 +29,19 @@ impl Record {
 
     /// The record, when it is of one of these lists.
     pub(crate) fn of(&self, lists: &[List]) -> Result<&RawRecord> {
-        if lists.contains(&self.resource) {
-            return Ok(&self.raw);
-        }
         let names: Vec<&str> = lists.iter().map(|list| list.name()).collect();
-        let (own, names) = (self.resource, names.join(", "));
-        Err(invalid(
-            "record",
-            format_args!("belongs to the list {own}, not to {names}"),
-        ))
+        let names = names.join(", ");
+        match self.resource {
+            Some(own) if lists.contains(&own) => Ok(&self.raw),
+            Some(own) => {
+                let message = format_args!("belongs to the list {own}, not to {names}");
+                Err(invalid("record", message))
+            }
+            None => {
+                let message = format_args!("is the response of a call, not a record of {names}");
+                Err(invalid("record", message))
+            }
+        }
     }
 
     /// A documented text field; absent where the record has none and need not.
@@ -84,7 +89,7 @@ pub extern "C" fn talentdata_record_json(
 /// @param record the record
 /// @param resource_out the number of the list
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL.
+/// Errors: INVALID_ARGUMENT for NULL, and for the response of a call that belongs to no list.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_resource(
@@ -96,10 +101,10 @@ pub extern "C" fn talentdata_record_resource(
         (resource_out, "resource_out"),
         |record| {
             let mut all = Resource::ALL.into_iter();
-            let found = all.find(|(_, list)| *list == record.resource);
+            let found = all.find(|(_, list)| Some(*list) == record.resource);
             found
                 .map(|(number, _)| number)
-                .ok_or_else(|| invalid("record", "its list has no number"))
+                .ok_or_else(|| invalid("record", "belongs to no list"))
         },
     )
 }

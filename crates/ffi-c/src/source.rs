@@ -157,7 +157,7 @@ impl Reader {
     fn take(&mut self, source: &Source) -> Result<Option<Record>> {
         self.check(source)?;
         let record = self.current.pop_front();
-        Ok(record.map(|raw| Record::new(raw, self.resource)))
+        Ok(record.map(|raw| Record::new(raw, Some(self.resource))))
     }
 
     fn check(&self, source: &Source) -> Result<()> {

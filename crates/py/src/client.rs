@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_core::types::{CategoryName, Resource};
-use talentdata_core::{Client, Config, Error, ErrorKind, Result};
+use talentdata_core::types::{OPERATIONS, Operation, Resource};
+use talentdata_core::{Arguments as CallArguments, Client, Config, Error, ErrorKind, Result};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -135,35 +135,39 @@ impl BaseClient {
         drop(open);
     }
 
-    fn _version(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        run(py, awaited, async move { json(&client.version().await?) })
-    }
-
-    fn _check_version(
+    /// Calls an operation whose response is an object.
+    #[pyo3(signature = (awaited, operation, parameters, body))]
+    fn _call(
         &self,
         py: Python<'_>,
         awaited: bool,
-        client_version: String,
-        categories: Vec<String>,
+        operation: &str,
+        parameters: Option<&str>,
+        body: Option<String>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
-        let categories: Vec<_> = categories
-            .iter()
-            .map(|name| CategoryName::from(name.as_str()))
-            .collect();
+        let call = call(operation, parameters, body);
+        let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
         run(py, awaited, async move {
-            json(&client.check_version(&client_version, categories).await?)
+            let json = client.invoke(operation, arguments).await?;
+            Ok(RawRecord::new(json.unwrap_or_default().into_bytes()))
         })
     }
 
-    fn _permissions(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
+    /// Calls an operation; its response as JSON text, if it has one.
+    #[pyo3(signature = (awaited, operation, parameters, body))]
+    fn _call_text(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        operation: &str,
+        parameters: Option<&str>,
+        body: Option<String>,
+    ) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
-        run(
-            py,
-            awaited,
-            async move { json(&client.permissions().await?) },
-        )
+        let call = call(operation, parameters, body);
+        let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
+        run(py, awaited, async move { client.invoke(operation, arguments).await })
     }
 
     fn _page(
@@ -255,6 +259,21 @@ fn defect() -> Result<RawRecord> {
 struct Response {
     status: u16,
     headers: BTreeMap<String, String>,
+}
+
+/// The operation of this id, and its arguments: parameters as a JSON object, and the JSON body.
+fn call(
+    operation: &str,
+    parameters: Option<&str>,
+    body: Option<String>,
+) -> Result<(&'static Operation, CallArguments)> {
+    let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, what);
+    let mut all = OPERATIONS.iter();
+    let found = all.find(|one| one.id == operation);
+    let found = found.ok_or_else(|| wrong("operation: there is no such operation"))?;
+    let parameters = serde_json::from_str(parameters.unwrap_or("{}"));
+    let parameters = parameters.map_err(|_| wrong("parameters: not a JSON object"))?;
+    Ok((found, CallArguments::new(parameters, body)))
 }
 
 /// The list of this name.

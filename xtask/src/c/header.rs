@@ -1,6 +1,6 @@
 //! `bindings/c/include/talentdata.h`, from the Rust signatures by cbindgen.
 
-use super::{accessors, parse};
+use super::{accessors, calls, parse};
 use crate::names;
 use crate::names::taken::type_name;
 use crate::spec::Spec;
@@ -16,15 +16,17 @@ const SOURCES: &str = "crates/ffi-c/src";
 /// The header, as the sources stand and the spec yields the accessors.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let root = &spec.root;
-    // The accessors on disk may be those of another spec, and cbindgen reads files only.
-    let fresh = accessors::file(spec)?;
-    let accessors = tempfile::Builder::new()
-        .suffix(".rs")
-        .tempfile()
-        .and_then(|file| std::fs::write(file.path(), fresh).map(|()| file))
-        .map_err(|error| format!("cannot write the accessors: {error}"))?;
+    // What is on disk may be of another spec, and cbindgen reads files only.
+    let fresh = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut sources = hand_written(root)?;
-    sources.push(accessors.path().to_owned());
+    for (name, text) in [
+        ("models.rs", accessors::file(spec)?),
+        ("calls.rs", calls::file(spec)?),
+    ] {
+        let file = fresh.path().join(name);
+        std::fs::write(&file, text).map_err(|error| format!("cannot write {name}: {error}"))?;
+        sources.push(file);
+    }
     sources.push(root.join("crates/core/src/error/kind.rs"));
     let names = type_names(&sources)?;
     let mut builder = Builder::new().with_config(config(&names));

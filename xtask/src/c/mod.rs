@@ -2,7 +2,9 @@
 
 mod accessor;
 pub(crate) mod accessors;
+pub(crate) mod calls;
 pub(crate) mod cpp;
+pub(crate) mod cpp_calls;
 mod cpp_members;
 pub(crate) mod header;
 pub(crate) mod nulls;

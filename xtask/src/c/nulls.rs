@@ -26,7 +26,8 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
 }
 
 fn block(function: &Function, fixture: &str) -> String {
-    let pointers = function.parameters.iter().filter(|one| one.is_pointer());
+    let needed = |one: &&Parameter| one.is_pointer() && !function.allows_null(one);
+    let pointers = function.parameters.iter().filter(needed);
     let name = &function.name;
     let mut out = String::new();
     for null in pointers {

@@ -38,6 +38,13 @@ impl Function {
         self.result == "talentdata_error *"
     }
 
+    /// Whether the documentation says that this parameter may be NULL.
+    pub(crate) fn allows_null(&self, parameter: &Parameter) -> bool {
+        let start = format!("@param {} ", parameter.name);
+        let line = self.doc.lines().find(|line| line.contains(&start));
+        line.is_some_and(|line| line.contains("or NULL"))
+    }
+
     pub(crate) fn frees(&self) -> bool {
         self.name.ends_with("_free")
     }

@@ -87,7 +87,7 @@ impl Model {
     }
 }
 
-/// The models that C sees: records, and what hand-written functions give with all it holds, except for
+/// The models that C sees: records, and what functions give with all it holds, except for
 /// secrets, which never leave the core, and for pages, which have a handle of their own.
 pub(crate) fn models(spec: &Spec) -> Vec<Model> {
     let crossing =
@@ -121,9 +121,17 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
     out
 }
 
-/// The names of the models that hand-written functions give, and of all that these hold.
+/// The names of the models that functions give, and of all that these hold.
 pub(crate) fn held(spec: &Spec) -> BTreeSet<String> {
-    let mut waiting: Vec<&str> = spec.taken.handles.iter().map(String::as_str).collect();
+    let calls = spec.api.operations.iter().filter(|one| one.is_call());
+    let models = calls.filter_map(|one| match &one.response {
+        Some(Type::Model(name)) => spec.api.model(name),
+        _ => None,
+    });
+    let models = models.filter(|model| !model.is_page() && !model.holds_secret());
+    // A page has a function that gives it.
+    let mut waiting: Vec<&str> = vec!["Pagination"];
+    waiting.extend(models.map(|model| model.name.as_str()));
     let mut out = BTreeSet::new();
     while let Some(name) = waiting.pop() {
         let Some(model) = spec.api.model(name).filter(|_| out.insert(name.to_owned())) else {
@@ -132,6 +140,35 @@ pub(crate) fn held(spec: &Spec) -> BTreeSet<String> {
         waiting.extend(model.fields.iter().filter_map(|field| field.kind.named()));
     }
     out
+}
+
+/// What a C function that calls an operation gives.
+pub(crate) enum Response {
+    /// Nothing: the response has no body.
+    None,
+    /// A handle of a model.
+    Handle(String),
+    /// A record, with the accessors of the lists (names of variants) that it could be of.
+    Record(Vec<String>),
+    /// JSON text, of anything that is no object.
+    Json,
+}
+
+/// What C gets of an operation's response.
+pub(crate) fn response(spec: &Spec, operation: &api::Operation) -> Response {
+    let Some(kind) = &operation.response else {
+        return Response::None;
+    };
+    let models = models(spec);
+    match kind {
+        Type::Model(name) => match models.into_iter().find(|model| model.name == *name) {
+            Some(model) if model.is_record() => Response::Record(model.lists),
+            Some(model) if model.root => Response::Handle(model.name),
+            _ => Response::Record(Vec::new()),
+        },
+        Type::Map(_) | Type::Object => Response::Record(Vec::new()),
+        _ => Response::Json,
+    }
 }
 
 /// The open enums that fields of these models hold.

@@ -2,9 +2,11 @@
 
 use super::unnamed::ends_texts;
 use super::{
-    constant, cpp_class, cpp_list, cpp_member, list_variant, operation, python_field, python_list,
-    python_value, rust_field, rust_list, snake, value_variant,
+    argument, c_call, command, constant, cpp_call, cpp_class, cpp_list, cpp_member, list_variant,
+    operation, options, python_call, python_field, python_list, python_value, rust_call, rust_field,
+    rust_list, snake, value_variant,
 };
+use crate::c::cpp_calls::structs;
 use crate::c::shapes;
 use crate::spec::api::{self, Type};
 use crate::spec::{Findings, Spec, pointer};
@@ -15,6 +17,7 @@ const LEAVE_FIELD: &str =
 const LEAVE_VALUE: &str = "leave it out: values that are not listed are delivered as they come";
 const LEAVE_LIST: &str = "leave its operation out";
 const RENAME_SCHEMA: &str = "rename the schema; its name is never sent";
+const RENAME_CALL: &str = "give the operation another name in x-talentdata-name";
 const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 /// Checks the names of everything that the spec shows.
@@ -42,6 +45,11 @@ pub(crate) fn check(spec: &Spec, findings: &mut Findings) {
         claims.c_model(spec, &model);
     }
     claims.stays_in_c(spec);
+    for (name, model) in structs(spec) {
+        if let Some(model) = spec.api.model(&model).filter(|model| model.answered) {
+            claims.claim("in C++", name, (&model.name, &model.place), RENAME_SCHEMA);
+        }
+    }
     for operation in &spec.api.operations {
         claims.operation(spec, operation);
     }
@@ -178,6 +186,9 @@ impl Claims<'_> {
             self.findings.refuse(&at, reason, RENAME_OPERATION);
         }
         self.claim("in Rust", name, (&one.id, &at), RENAME_OPERATION);
+        if one.is_call() {
+            self.call(spec, one, &at);
+        }
         let Some(list) = &one.list else {
             return;
         };
@@ -195,6 +206,40 @@ impl Claims<'_> {
         ];
         for (scope, name) in names {
             self.claim(scope, name, thing, LEAVE_LIST);
+        }
+    }
+
+    fn call(&mut self, spec: &Spec, one: &api::Operation, at: &str) {
+        for name in [&one.name, &one.command] {
+            self.name(&snake(name), name, at, RENAME_CALL);
+        }
+        let thing = (one.id.as_str(), at);
+        let c = format!("talentdata_client_{}", c_call(one));
+        let cpp = cpp_call(one);
+        let python = python_call(one, &spec.taken);
+        let rust = rust_call(one, &spec.taken);
+        let names = [
+            ("among the commands", command(one)),
+            ("in the Rust client", rust),
+            ("in C", format!("{c}_n")),
+            ("in C", c),
+            ("in the C++ client", format!("try_{cpp}")),
+            ("in the C++ client", cpp),
+            ("in the Python client", python),
+        ];
+        for (scope, name) in names {
+            self.claim(scope, name, thing, RENAME_CALL);
+        }
+        if one.optional().next().is_some() {
+            let options = options(one);
+            self.claim("in C++", snake(&options), thing, RENAME_CALL);
+            self.claim("in Rust", options, thing, RENAME_CALL);
+        }
+        let scope = format!("as an argument of {}", one.name);
+        for parameter in one.taken() {
+            self.name(&snake(&parameter.name), &parameter.name, at, RENAME_CALL);
+            let thing = (parameter.name.as_str(), at);
+            self.claim(&scope, argument(parameter), thing, RENAME_CALL);
         }
     }
 }

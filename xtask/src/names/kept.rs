@@ -41,3 +41,19 @@ pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values item
 
 /// What the class of the lists uses.
 pub(super) const PYTHON_LISTS: &str = "property";
+
+/// What functions of a C client have behind its name.
+pub(super) const C_CLIENT: &str = "close free from_environment list list_with new page";
+
+/// What a C++ client has of its own.
+pub(super) const CPP_CLIENT: &str = "client close handle_ list log_ operations page";
+
+/// The commands that are no operation.
+pub(super) const COMMANDS: &str = "completions export help list plan resources sandbox";
+
+/// Flags that every command has, and the one for a body.
+pub(super) const FLAGS: &str = "\
+    base_url body client_id client_secret client_secret_file help profile sandbox share unpaced verbose";
+
+/// Arguments that calls have of their own, and names that their code says.
+pub(super) const ARGUMENTS: &str = "arguments body client length options parameters response_out self";

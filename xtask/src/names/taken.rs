@@ -28,8 +28,6 @@ pub(crate) struct Taken {
     pub(crate) client: BTreeSet<String>,
     /// Types that stand beside the models, in Rust and in C.
     pub(crate) types: BTreeSet<String>,
-    /// Models that hand-written C functions give.
-    pub(crate) handles: BTreeSet<String>,
     /// Names in the C++ namespace.
     pub(crate) cpp: BTreeSet<String>,
     /// Attributes of a Python client.
@@ -51,12 +49,10 @@ impl Taken {
             ]
             .map(str::to_owned),
         );
-        let mut handles = BTreeSet::new();
         for folder in ["crates/types/src", "crates/ffi-c/src"] {
             for file in sources(&root.join(folder))? {
                 let items = parsed(&file)?.items;
                 types.extend(items.iter().filter_map(type_name));
-                handles.extend(items.iter().flat_map(imported_models));
             }
         }
         // Every client can be cloned.
@@ -69,7 +65,7 @@ impl Taken {
         let mut cpp = BTreeSet::new();
         let include = root.join("bindings/c/include");
         let mut headers = files(&include.join("talentdata"), "hpp")?;
-        headers.retain(|path| !path.ends_with("models.hpp"));
+        headers.retain(|path| !path.ends_with("models.hpp") && !path.ends_with("calls.hpp"));
         headers.push(include.join("talentdata.hpp"));
         for header in headers {
             cpp.extend(read(&header)?.lines().filter_map(cpp_name));
@@ -95,7 +91,6 @@ impl Taken {
         Ok(Taken {
             client,
             types,
-            handles,
             cpp,
             python_client: methods.lines().filter_map(method_name).collect(),
             python: ["Any", "Field", "None", "True", "False"]
@@ -151,22 +146,6 @@ pub(crate) fn type_name(item: &syn::Item) -> Option<String> {
     }
 }
 
-/// What `use crate::generated::models::...` names.
-fn imported_models(item: &syn::Item) -> Vec<String> {
-    let syn::Item::Use(import) = item else {
-        return Vec::new();
-    };
-    let text = quote::quote!(#import).to_string().replace(' ', "");
-    let Some((_, names)) = text.split_once("crate::generated::models::") else {
-        return Vec::new();
-    };
-    let names = names.split(|letter: char| !letter.is_alphanumeric());
-    names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
 fn client_methods(item: &syn::Item) -> Vec<String> {
     let syn::Item::Impl(block) = item else {
         return Vec::new();
@@ -209,19 +188,18 @@ mod tests {
     fn hand_written_names_are_found_in_the_sources() {
         let taken = Taken::read(&crate::root()).unwrap();
         for (names, wanted) in [
-            (&taken.client, &["resource", "version", "call", "clone"][..]),
+            (&taken.client, &["resource", "config", "call", "clone"][..]),
             (
                 &taken.types,
                 &["Record", "Secret", "Scan", "Receipt", "Text"],
             ),
-            (&taken.handles, &["VersionResponse", "Pagination"]),
             (
                 &taken.cpp,
                 &["record", "result", "scan", "list_of", "detail", "io_error"],
             ),
             (
                 &taken.python_client,
-                &["close", "base_url", "version", "with_options"],
+                &["close", "base_url", "with_options"],
             ),
             (&taken.python, &["Client", "Error", "AuthError", "Field"]),
         ] {

@@ -1,19 +1,10 @@
 //! Examples in the docstrings of models: how one is had from the sandbox, and its fields read.
 
+use super::calls;
 use super::shape::{Shape, shape};
 use crate::names;
-use crate::spec::api::{Field, Model};
+use crate::spec::api::{Field, Model, Operation, Type};
 use crate::spec::{List, Spec};
-
-/// Calls of a client, which are written by hand, and the models they answer with.
-const CALLS: [(&str, &str); 3] = [
-    ("VersionResponse", "client.version()"),
-    (
-        "VersionCheckResponse",
-        "client.check_version(\"1.8.2\", [\"taxonomy\"])",
-    ),
-    ("TokenPermissions", "client.permissions()"),
-];
 
 /// The lines of a model's docstring that show it; none where no call or no sample is sure to have it.
 pub(super) fn of_model(spec: &Spec, model: &Model) -> String {
@@ -65,8 +56,12 @@ pub(super) fn of_enum(name: &str, values: &[String]) -> String {
 
 /// The expression that has a model: an answer, a record of a list, or a field of another model.
 fn had(spec: &Spec, name: &str) -> Option<String> {
-    if let Some((_, call)) = CALLS.iter().find(|(model, _)| *model == name) {
-        return Some((*call).to_owned());
+    let called = |one: &&Operation| {
+        calls::is_plain(one) && one.response == Some(Type::Model(name.to_owned()))
+    };
+    if let Some(call) = spec.api.operations.iter().find(called) {
+        let method = names::python_call(call, &spec.taken);
+        return Some(format!("client.{method}()"));
     }
     let property = |list: &List| names::python_list(&list.name, &spec.taken);
     if name == "Pagination" {

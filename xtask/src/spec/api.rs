@@ -1,5 +1,8 @@
 //! The typed model of the interface: what the spec says, in the form that every emitter reads.
 
+/// The operation that issues tokens, which the client calls on its own.
+pub(crate) const TOKEN: &str = "createToken";
+
 /// The whole interface.
 #[derive(Debug, Default)]
 pub(crate) struct Api {
@@ -15,6 +18,16 @@ pub(crate) struct Api {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) id: String,
+    /// What languages call it, in the words of the spec: `x-talentdata-name`, else `operationId`.
+    pub(crate) name: String,
+    /// What the command line calls it: `x-talentdata-command`, else its name.
+    pub(crate) command: String,
+    /// The argument whose values need no flag on the command line: `x-talentdata-positional`.
+    pub(crate) positional: Option<String>,
+    /// Whether sending it twice does no more than sending it once.
+    pub(crate) idempotent: bool,
+    /// Why no language can call it.
+    pub(crate) obstacle: Option<String>,
     /// In lower case.
     pub(crate) method: String,
     pub(crate) path: String,
@@ -153,6 +166,27 @@ impl Type {
         }
     }
 
+    /// The type without null.
+    pub(crate) fn present(&self) -> &Type {
+        match self {
+            Type::Nullable(held) => held.present(),
+            other => other,
+        }
+    }
+
+    /// Whether a value of it is one text, number or truth value.
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(
+            self,
+            Type::Text
+                | Type::Integer
+                | Type::Unsigned
+                | Type::Number
+                | Type::Boolean
+                | Type::Enum(_)
+        )
+    }
+
     /// The type with this one in place of the model or enum that it refers to.
     pub(crate) fn with_named(&self, other: &Type) -> Type {
         match self {
@@ -193,6 +227,26 @@ impl Api {
 }
 
 impl Operation {
+    /// Whether every language has a call for it: lists are read as lists, and the token is the client's own business.
+    pub(crate) fn is_call(&self) -> bool {
+        self.list.is_none() && self.id != TOKEN && self.obstacle.is_none()
+    }
+
+    /// The parameters that a call takes.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|one| one.is_taken())
+    }
+
+    /// The parameters that a call cannot do without, in the order of the spec.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
+        self.taken().filter(|one| one.required)
+    }
+
+    /// The parameters that a call can do without, in the order of the spec.
+    pub(crate) fn optional(&self) -> impl Iterator<Item = &Parameter> {
+        self.taken().filter(|one| !one.required)
+    }
+
     /// Where it stands in the spec.
     pub(crate) fn place(&self) -> String {
         super::pointer(&["paths", &self.path, &self.method])
@@ -202,6 +256,23 @@ impl Operation {
     pub(crate) fn title(&self) -> String {
         let method = self.method.to_uppercase();
         format!("{method} {} ({})", self.path, self.id)
+    }
+}
+
+impl Parameter {
+    /// Whether a call can send it: texts, numbers and truth values, and arrays of them.
+    pub(crate) fn is_taken(&self) -> bool {
+        let kept = ["accept", "content-type", "authorization"];
+        let is_header = self.location == "header";
+        let sent = match self.location.as_str() {
+            "path" | "query" => true,
+            // OpenAPI leaves these to the client.
+            _ => is_header && !kept.contains(&self.name.to_lowercase().as_str()),
+        };
+        sent && match self.kind.present() {
+            Type::Array(held) => held.present().is_scalar(),
+            other => other.is_scalar(),
+        }
     }
 }
 

@@ -91,8 +91,7 @@ pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List>
     };
     let reasons = reasons(types, operation, page);
     if !reasons.is_empty() {
-        let by_hand = operation.is_written_by_hand();
-        if !by_hand && resembles_list(types, operation, page) {
+        if resembles_list(types, operation, page) {
             let text = format!("{}: {}", operation.title(), reasons.join("; "));
             types.findings.note(Topic::NoList, text);
         }

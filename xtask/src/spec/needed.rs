@@ -1,107 +1,32 @@
 //! What the hand-written code takes from the spec: without it, what is generated would not compile or not work.
 
-use super::api::{Api, Field, Operation, Type};
+use super::api::{Api, Field, TOKEN, Type};
 use super::findings::Findings;
 use super::pointer;
 
-/// An operation that has a method written by hand, and a route of the sandbox.
-struct Call {
-    id: &'static str,
-    method: &'static str,
-    path: &'static str,
-    /// The model of the request, and what each of its fields is; there may be no other.
-    request: Option<(&'static str, &'static [(&'static str, Kind)])>,
-    /// The model of the response, where bindings name it.
-    response: Option<&'static str>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Secret,
-    /// An array of this enum.
-    Enums(&'static str),
-}
-
-const CALLS: [Call; 4] = [
-    Call {
-        id: "createToken",
-        method: "post",
-        path: "/v1/oauth/token",
-        request: Some((
-            "TokenRequest",
-            &[("clientId", Kind::Text), ("clientSecret", Kind::Secret)],
-        )),
-        response: None,
-    },
-    Call {
-        id: "getTokenPermissions",
-        method: "get",
-        path: "/v1/oauth/token/permissions",
-        request: None,
-        response: Some("TokenPermissions"),
-    },
-    Call {
-        id: "getVersion",
-        method: "get",
-        path: "/v1/version",
-        request: None,
-        response: Some("VersionResponse"),
-    },
-    Call {
-        id: "checkVersion",
-        method: "post",
-        path: "/v1/version/check",
-        request: Some((
-            "VersionCheckRequest",
-            &[
-                ("clientVersion", Kind::Text),
-                ("endpoints", Kind::Enums("CategoryName")),
-            ],
-        )),
-        response: Some("VersionCheckResponse"),
-    },
-];
+/// The model of the request for a token, and what each of its fields is; there may be no other.
+const REQUEST: (&str, [(&str, Type); 2]) = (
+    "TokenRequest",
+    [("clientId", Type::Text), ("clientSecret", Type::Secret)],
+);
 
 const WAY: &str = "keep it as it was, or change the hand-written code in crates/ with it";
 
-impl Operation {
-    /// Whether a method of the client, written by hand, calls it.
-    pub(crate) fn is_written_by_hand(&self) -> bool {
-        CALLS.iter().any(|call| call.id == self.id)
-    }
-}
-
 /// Refuses a spec that lacks what the hand-written code takes from it.
 pub(super) fn check(api: &Api, findings: &mut Findings) {
-    for call in &CALLS {
-        let Some(operation) = api.operations.iter().find(|one| one.id == call.id) else {
-            let reason = format!("there is no operation {}, which the client calls", call.id);
+    match api.operations.iter().find(|one| one.id == TOKEN) {
+        None => {
+            let reason = format!("there is no operation {TOKEN}, with which the client gets its token");
             findings.refuse("/paths", &reason, WAY);
-            continue;
-        };
-        let at = operation.place();
-        if (operation.method.as_str(), operation.path.as_str()) != (call.method, call.path) {
-            let method = call.method.to_uppercase();
-            let reason = format!("the sandbox serves {} at {method} {}", call.id, call.path);
-            findings.refuse(&at, &reason, WAY);
         }
-        let named = |kind: Option<&Type>, name: &str| kind == Some(&Type::Model(name.to_owned()));
-        let response = call
-            .response
-            .filter(|name| !named(operation.response.as_ref(), name));
-        if let Some(name) = response {
-            let reason = format!("the response of {} is not the schema {name}", call.id);
-            findings.refuse(&at, &reason, WAY);
-        }
-        let Some((name, fields)) = call.request else {
-            continue;
-        };
-        if !named(operation.body.as_ref().map(|body| &body.kind), name) {
-            let reason = format!("the request of {} is not the schema {name}", call.id);
-            findings.refuse(&at, &reason, WAY);
-        } else {
-            request(api, name, fields, findings);
+        Some(operation) => {
+            let model = Type::Model(REQUEST.0.to_owned());
+            if operation.body.as_ref().map(|body| &body.kind) == Some(&model) {
+                request(api, findings);
+            } else {
+                let reason = format!("the request of {TOKEN} is not the schema {}", REQUEST.0);
+                findings.refuse(&operation.place(), &reason, WAY);
+            }
         }
     }
     if api.lists().next().is_some() && api.model("Pagination").is_none() {
@@ -110,29 +35,18 @@ pub(super) fn check(api: &Api, findings: &mut Findings) {
     }
 }
 
-/// A request is written out by hand, field by field.
-fn request(api: &Api, name: &str, wanted: &[(&str, Kind)], findings: &mut Findings) {
+/// The request is written out by hand, field by field.
+fn request(api: &Api, findings: &mut Findings) {
+    let (name, wanted) = &REQUEST;
     let Some(model) = api.model(name) else {
         return;
     };
     for (wire, kind) in wanted {
-        let fits = |field: &Field| {
-            let kind_fits = match kind {
-                Kind::Text => field.kind == Type::Text,
-                Kind::Secret => field.kind == Type::Secret,
-                Kind::Enums(name) => {
-                    field.kind == Type::Array(Type::Enum((*name).to_owned()).into())
-                }
-            };
-            kind_fits && field.required && !field.nullable
-        };
+        let fits = |field: &Field| field.kind == *kind && field.required && !field.nullable;
         if !model.field(wire).is_some_and(fits) {
             let at = format!("{}{}", model.place, pointer(&["properties", wire]));
-            findings.refuse(
-                &at,
-                "the client sends this field, as it was documented",
-                WAY,
-            );
+            let reason = "the client sends this field, as it was documented";
+            findings.refuse(&at, reason, WAY);
         }
     }
     for field in &model.fields {

@@ -126,6 +126,14 @@ pub(super) fn read(
     let parameters = parameters.filter_map(|(at, one)| parameter(types, &at, one, &id, &whose));
     let parameters = parameters.collect();
     let mut operation = Operation {
+        name: text("x-talentdata-name").unwrap_or(&id).to_owned(),
+        command: text("x-talentdata-command")
+            .or(text("x-talentdata-name"))
+            .unwrap_or(&id)
+            .to_owned(),
+        positional: text("x-talentdata-positional").map(str::to_owned),
+        idempotent: is_idempotent(written),
+        obstacle: None,
         method: written.method.to_owned(),
         path: written.path.to_owned(),
         group: prose(
@@ -147,24 +155,56 @@ pub(super) fn read(
         id,
     };
     operation.list = lists::list(types, &operation);
+    let needs_body = request.is_some_and(|one| one["required"] == Value::Bool(true));
+    operation.obstacle = obstacle(&operation, needs_body && operation.body.is_none());
     note(types, &operation, body);
     operation
+}
+
+/// Whether HTTP says so of the method, or the spec of the operation.
+fn is_idempotent(written: &Written<'_>) -> bool {
+    match written.body.get("x-talentdata-idempotent") {
+        Some(said) => said == &Value::Bool(true),
+        None => !["post", "patch"].contains(&written.method),
+    }
+}
+
+/// Why no language can call an operation.
+fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
+    if needs_other_body {
+        return Some("its request body is not JSON".to_owned());
+    }
+    let mut parameters = operation.parameters.iter();
+    let missing = parameters.find(|one| one.required && !one.is_taken() && !is_of_client(one))?;
+    Some(format!(
+        "its required parameter {} ({}, {}) cannot be sent",
+        missing.name, missing.location, missing.kind
+    ))
+}
+
+/// Whether OpenAPI leaves a header to the client.
+fn is_of_client(parameter: &Parameter) -> bool {
+    parameter.location == "header" && parameter.kind.is_scalar() && !parameter.is_taken()
 }
 
 /// Notes what the operation has and no language gets.
 fn note(types: &mut Types<'_>, operation: &Operation, body: &Value) {
     let (title, findings) = (operation.title(), &mut *types.findings);
     let is_list = operation.list.is_some();
-    if !is_list && !operation.is_written_by_hand() {
-        findings.note(Topic::Operation, title.clone());
+    if let Some(obstacle) = &operation.obstacle {
+        findings.note(Topic::Operation, format!("{title}: {obstacle}"));
     }
     let paging = |name: &str| is_list && ["limit", "offset"].contains(&name);
-    for one in operation.parameters.iter().filter(|one| !paging(&one.name)) {
+    let lost = |one: &&Parameter| match operation.is_call() {
+        true => !one.is_taken() && !is_of_client(one),
+        false => !paging(&one.name),
+    };
+    for one in operation.parameters.iter().filter(lost) {
         let needed = if one.required { ", required" } else { "" };
         let text = format!("{title}: {} ({}{needed})", one.name, one.location);
         findings.note(Topic::Parameter, text);
     }
-    if operation.deprecated {
+    if operation.deprecated && !operation.is_call() {
         findings.note(Topic::Deprecated, title.clone());
     }
     for one in operation.parameters.iter().filter(|one| one.deprecated) {

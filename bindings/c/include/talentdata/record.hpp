@@ -42,6 +42,7 @@ class record_view {
 class record {
  public:
   using view_type = record_view;
+  using handle_of = talentdata_record;
   /// Takes ownership of the record.
   explicit record(talentdata_record *owned) noexcept : handle_(owned) {}
 

@@ -70,7 +70,7 @@ fn list_prints_one_page_byte_for_byte() {
         r#"{{"success":true,"contacts":[{record}],"pagination":{{"total":41,"limit":1,"offset":40,"hasMore":false,"new":7}}}}"#
     );
     fault(&sandbox, "/v1/contacts", json!({"body": page}));
-    let verb = ["list", "contacts", "--limit", "1", "--offset", "40"];
+    let verb = ["page", "contacts", "--limit", "1", "--offset", "40"];
     let ended = run(&mut against(&sandbox, &verb));
     assert!(ended.stdout.contains(record), "{ended:?}");
     assert_eq!(ended.json()["pagination"]["new"], 7);
@@ -82,7 +82,7 @@ fn list_prints_one_page_byte_for_byte() {
 fn list_leaves_the_page_size_to_the_service() {
     let sandbox = sandbox(records(&[("ja_skills", 400)]));
     for name in ["ja-skills", "ja_skills"] {
-        let page = run(&mut against(&sandbox, &["list", name])).json();
+        let page = run(&mut against(&sandbox, &["page", name])).json();
         let records = page["records"].as_array().unwrap().len();
         assert_eq!(page["pagination"]["limit"], records);
         assert!((20..=50).contains(&records), "{records}");

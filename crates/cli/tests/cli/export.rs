@@ -190,7 +190,7 @@ fn a_closed_standard_output_is_no_error_for_any_verb() {
         &["resources"][..],
         &["version"],
         &["permissions"],
-        &["list", "contacts"],
+        &["page", "contacts"],
         &["plan", "contacts"],
         &["completions", "bash"],
         &["sandbox"],

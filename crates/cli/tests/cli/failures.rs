@@ -220,7 +220,7 @@ fn settings_are_checked_before_anything_is_sent() {
         &["xml", "jsonl"],
     );
     usage(
-        &["list", "contacts", "--sandbox", "--limit", "0"],
+        &["page", "contacts", "--sandbox", "--limit", "0"],
         &["limit", "1 to 100"],
     );
     usage(

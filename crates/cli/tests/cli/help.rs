@@ -11,7 +11,7 @@ const VERBS: [&str; 9] = [
     "version",
     "check",
     "permissions",
-    "list",
+    "page",
     "export",
     "plan",
     "sandbox",

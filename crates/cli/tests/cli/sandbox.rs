@@ -29,10 +29,10 @@ fn ask(ready: &Value, arguments: &[&str]) -> Ended {
 #[test]
 fn it_serves_until_standard_input_is_closed() {
     let (mut child, ready) = start(&["--records", "ja-skills=123,contacts=4", "--max-limit", "7"]);
-    let page = ask(&ready, &["list", "ja-skills", "--limit", "50"]).json();
+    let page = ask(&ready, &["page", "ja-skills", "--limit", "50"]).json();
     assert_eq!(page["pagination"]["total"], 123);
     assert_eq!(page["pagination"]["limit"], 7);
-    let page = ask(&ready, &["list", "contacts"]).json();
+    let page = ask(&ready, &["page", "contacts"]).json();
     assert_eq!(page["pagination"]["total"], 4);
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -54,7 +54,7 @@ fn its_ways_can_be_chosen() {
         "--records=pools=50",
         "--faults",
     ]);
-    let total = || ask(&ready, &["list", "pools"]).json()["pagination"]["total"].clone();
+    let total = || ask(&ready, &["page", "pools"]).json()["pagination"]["total"].clone();
     let before = total();
     assert_eq!((before, total()), (50.into(), 52.into()));
 }
@@ -62,7 +62,7 @@ fn its_ways_can_be_chosen() {
 #[test]
 fn its_pages_can_tell_nothing() {
     let (_child, ready) = start(&["--total=zero", "--ignore-offset", "--records=pools=50"]);
-    let list = |offset| ask(&ready, &["list", "pools", "--limit=10", offset]).json();
+    let list = |offset| ask(&ready, &["page", "pools", "--limit=10", offset]).json();
     let [first, second] = ["--offset=0", "--offset=10"].map(list);
     assert_eq!(second["pagination"]["total"], 0);
     assert_eq!(second["pagination"]["offset"], 10);

@@ -118,7 +118,7 @@ fn no_log_line_at_any_level_holds_the_secret_or_a_token() {
     let echo = format!("you sent {} to me", sandbox.client_secret());
     fault(&sandbox, "/v1/pools", json!({"status": 400, "body": echo}));
     let verb = ["export", "contacts", "--out", "-", "-vvvv"];
-    let failing = ["list", "pools", "-vvvv"];
+    let failing = ["page", "pools", "-vvvv"];
     let mut said = String::new();
     for arguments in [&verb[..], &failing] {
         said += &run(&mut against(&sandbox, arguments)).stderr;

@@ -2,6 +2,7 @@
 
 use super::Client;
 use super::admission::{Admitted, Refusals};
+use crate::arguments::Arguments;
 use crate::auth::Token;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result, Scrubber};
@@ -11,7 +12,7 @@ use crate::retry::Retry;
 use crate::transport::{Answer, Bounds, Request, SMALL_BODY};
 use crate::turnstile::Lane;
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -21,7 +22,10 @@ use tracing::Instrument;
 /// What is asked of the service.
 pub(crate) struct Call {
     pub(crate) operation: &'static Operation,
-    pub(crate) query: Vec<(&'static str, u64)>,
+    /// The segments of the path, decoded.
+    pub(crate) path: Vec<String>,
+    pub(crate) query: Vec<(&'static str, String)>,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
     /// The largest answer taken, in decompressed bytes.
     pub(crate) most: usize,
@@ -30,10 +34,29 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(super) fn to(operation: &'static Operation) -> Self {
+    /// A call with these arguments.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the argument that cannot be sent.
+    pub(crate) fn new(operation: &'static Operation, arguments: Arguments) -> Result<Self> {
+        let parts = arguments.parts(operation)?;
+        Ok(Call {
+            path: parts.path,
+            query: parts.query,
+            headers: parts.headers,
+            body: parts.body,
+            ..Call::to(operation)
+        })
+    }
+
+    /// A call of an operation whose path is fixed, with nothing in query, headers and body.
+    pub(crate) fn to(operation: &'static Operation) -> Self {
+        let segments = operation.path.trim_start_matches('/').split('/');
         Call {
             operation,
+            path: segments.map(str::to_owned).collect(),
             query: Vec::new(),
+            headers: HeaderMap::new(),
             body: None,
             most: SMALL_BODY,
             lane: Lane::Single,
@@ -168,6 +191,9 @@ impl Client {
             {
                 return Err(error);
             }
+            if !call.operation.idempotent && may_have_been_carried_out(&error) {
+                return Err(error);
+            }
             let left = deadline.saturating_sub(clock::now());
             let faults = progress.attempts.saturating_sub(refusals.count);
             let Some(wait) = self.retry().after(&error, faults, left) else {
@@ -203,13 +229,19 @@ impl Client {
     }
 
     fn request(&self, call: &Call, token: Option<&Token>) -> Result<Request> {
-        let mut url = self.0.config.base_url.at(call.operation.path);
+        let mut url = self.0.config.base_url.at(&call.path);
         for (name, value) in &call.query {
-            url.query_pairs_mut().append_pair(name, &value.to_string());
+            url.query_pairs_mut().append_pair(name, value);
         }
         let method = match call.operation.method {
             Method::Get => http::Method::GET,
+            Method::Head => http::Method::HEAD,
+            Method::Options => http::Method::OPTIONS,
+            Method::Put => http::Method::PUT,
+            Method::Delete => http::Method::DELETE,
             Method::Post => http::Method::POST,
+            Method::Patch => http::Method::PATCH,
+            Method::Trace => http::Method::TRACE,
         };
         let body = Bytes::from(call.body.clone().unwrap_or_default());
         let request = http::Request::builder().method(method).uri(url.as_str());
@@ -219,6 +251,7 @@ impl Client {
             Error::new(ErrorKind::Config, message)
         })?;
         let headers = request.headers_mut();
+        headers.extend(call.headers.clone());
         if call.body.is_some() {
             headers.insert(CONTENT_TYPE, json.clone());
         }
@@ -237,6 +270,13 @@ impl Client {
     fn retry(&self) -> std::sync::MutexGuard<'_, Retry> {
         self.0.retry.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the service may have done what it was asked, although the call failed: to ask again could do it twice.
+fn may_have_been_carried_out(error: &Error) -> bool {
+    // Without a connection nothing was sent, and what the rate limit refuses is not carried out.
+    let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
+    !untouched.contains(&error.kind())
 }
 
 /// What is known of a call when its deadline cuts it off.

@@ -74,12 +74,10 @@ impl BaseUrl {
     }
 
     /// The URL of a path below this one.
-    pub(crate) fn at(&self, path: &str) -> Url {
+    pub(crate) fn at(&self, path: &[String]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments
-                .pop_if_empty()
-                .extend(path.trim_start_matches('/').split('/'));
+            segments.pop_if_empty().extend(path);
         }
         url
     }

@@ -8,7 +8,7 @@ use form::{Case, ExpectedError, Suite, Verb};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
-use talentdata_core::types::{CategoryName, Resource};
+use talentdata_core::types::{Resource, VersionCheckRequest};
 use talentdata_core::{Client, Error, RawRecord, Timeouts};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
@@ -36,10 +36,12 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
             version,
             categories,
         } => {
-            let categories = categories
-                .iter()
-                .map(|name| CategoryName::from(name.as_str()));
-            json(&client.check_version(version, categories).await?)
+            let endpoints = categories.iter().map(|name| name.as_str().into());
+            let request = VersionCheckRequest {
+                client_version: version.clone(),
+                endpoints: endpoints.collect(),
+            };
+            json(&client.check_version(&request).await?)
         }
         Verb::Page {
             list,

@@ -1,4 +1,4 @@
-//! `list`: one page of a list.
+//! `page`: one page of a list.
 
 use crate::args::Common;
 use crate::connect::connect;

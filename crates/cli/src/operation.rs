@@ -1,0 +1,224 @@
+//! The operations of the service that are no lists: a command each, with a flag for every parameter and field.
+
+use crate::args::Common;
+use crate::connect::connect;
+use crate::ending::Ending;
+use crate::output;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand, value_parser};
+use serde_json::{Map, Value};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use talentdata_core::types::{CREATE_TOKEN, FieldKind, OPERATIONS, Operation, Parameter};
+use talentdata_core::{Arguments, Error, ErrorKind};
+
+/// The flag that gives the whole body.
+const BODY: &str = "body";
+
+/// An operation, and what was given for it.
+#[derive(Debug)]
+pub(crate) struct Verb {
+    operation: &'static Operation,
+    arguments: Arguments,
+    body: Option<PathBuf>,
+}
+
+/// The operations that are commands: lists are read as lists, and the client gets its token by itself.
+fn commands() -> impl Iterator<Item = &'static Operation> {
+    let calls = OPERATIONS.iter().copied();
+    calls.filter(|one| one.resource().is_none() && one.id != CREATE_TOKEN.id && one.callable)
+}
+
+impl Subcommand for Verb {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(commands().map(grammar))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        commands().any(|one| one.command == name)
+    }
+}
+
+impl FromArgMatches for Verb {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, given) = matches.subcommand().ok_or_else(missing)?;
+        let operation = commands().find(|one| one.command == name);
+        read(operation.ok_or_else(missing)?, given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn grammar(operation: &'static Operation) -> Command {
+    let deprecated = if operation.deprecated { " (deprecated)" } else { "" };
+    let mut command = Command::new(operation.command)
+        .about(format!("{}{deprecated}", operation.summary))
+        .long_about(format!(
+            "{}{deprecated} ({} {})\n\n{}\n\nPrints the response as JSON.",
+            operation.summary,
+            operation.method.as_str(),
+            operation.path,
+            operation.description
+        ))
+        .after_help(example(operation));
+    for one in operation.parameters {
+        command = command.arg(argument(one, one.required));
+    }
+    let Some(body) = &operation.body else {
+        return command;
+    };
+    let mut whole = Arg::new(BODY)
+        .long(BODY)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("A file that holds the request body as JSON; - reads standard input");
+    if body.fields.is_empty() {
+        whole = whole.required(body.required);
+    }
+    for one in body.fields {
+        // Where the values are known and nothing is given, all of them are meant.
+        let has_default = one.positional && !one.known_values.is_empty();
+        let argument = argument(one, false).conflicts_with(BODY);
+        command = command.arg(match one.required && !has_default {
+            true => argument.required_unless_present(BODY),
+            false => argument,
+        });
+    }
+    command.arg(whole)
+}
+
+/// A call with everything that it needs.
+fn example(operation: &Operation) -> String {
+    let fields = operation.body.iter().flat_map(|body| body.fields);
+    let needed = operation.parameters.iter().chain(fields);
+    let needed = needed.filter(|one| one.required && !one.positional);
+    let needed: Vec<String> = needed
+        .map(|one| format!(" --{} {}", flag(one), one.argument.to_uppercase()))
+        .collect();
+    let body = operation.body.as_ref();
+    let body = body.filter(|body| body.required && body.fields.is_empty());
+    let body = body.map_or("", |_| " --body request.json");
+    format!(
+        "Example:\n  talentdata {}{}{body}",
+        operation.command,
+        needed.concat()
+    )
+}
+
+fn flag(one: &Parameter) -> String {
+    one.argument.replace('_', "-")
+}
+
+fn argument(one: &'static Parameter, required: bool) -> Arg {
+    let known = one.known_values.join(", ");
+    let mut help = one.description.trim_end_matches('.').to_owned();
+    if !known.is_empty() {
+        help += &format!("; such as {known}");
+    }
+    if one.positional && !known.is_empty() {
+        help += "; without any, all of these";
+    }
+    let mut argument = Arg::new(one.name).help(help).required(required);
+    if one.kind == FieldKind::Json {
+        argument = argument.value_name("JSON");
+    } else {
+        argument = argument.value_name(one.argument.to_uppercase());
+    }
+    argument = match one.kind {
+        FieldKind::Boolean => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
+        // An empty value is a variable that is not set, rather than what was meant.
+        _ => argument.value_parser(NonEmptyStringValueParser::new()),
+    };
+    if one.repeated {
+        argument = argument.action(ArgAction::Append);
+    }
+    match one.positional {
+        true if one.repeated => argument.num_args(0..),
+        true => argument,
+        false => argument.long(flag(one)),
+    }
+}
+
+fn read(operation: &'static Operation, given: &ArgMatches) -> Result<Verb, clap::Error> {
+    let wrong = |error: Error| {
+        let mut command = grammar(operation);
+        command.error(clap::error::ErrorKind::InvalidValue, error.message())
+    };
+    let texts = |one: &Parameter| -> Vec<String> {
+        let values = given.get_many::<String>(one.name);
+        values.into_iter().flatten().cloned().collect()
+    };
+    let mut arguments = Arguments::default();
+    for one in operation.parameters {
+        for text in texts(one) {
+            arguments
+                .add_text(operation, one.name, &text)
+                .map_err(wrong)?;
+        }
+    }
+    let body = operation.body.as_ref();
+    let file = body.and_then(|_| given.get_one::<PathBuf>(BODY).cloned());
+    if let (Some(body), None) = (body, &file) {
+        let mut fields = Map::new();
+        for one in body.fields {
+            let mut texts = texts(one);
+            if texts.is_empty() && one.positional {
+                texts = one.known_values.iter().map(|&text| text.to_owned()).collect();
+            }
+            let values = texts.iter().map(|text| one.value_of_text(text));
+            let values = values.collect::<Result<Vec<Value>, _>>();
+            let mut values = values.map_err(|text| wrong(Error::new(ErrorKind::InvalidArgument, text)))?;
+            if one.repeated && (one.required || !values.is_empty()) {
+                fields.insert(one.name.to_owned(), Value::Array(values));
+            } else if let Some(value) = values.pop() {
+                fields.insert(one.name.to_owned(), value);
+            }
+        }
+        if body.required || !fields.is_empty() {
+            arguments = arguments.with_json(Value::Object(fields).to_string());
+        }
+    }
+    Ok(Verb {
+        operation,
+        arguments,
+        body: file,
+    })
+}
+
+pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+    let mut arguments = verb.arguments.clone();
+    if let Some(file) = &verb.body {
+        arguments = arguments.with_json(body(file)?);
+    }
+    let connection = connect(common)?;
+    let response = connection.client.invoke(verb.operation, arguments).await?;
+    let Some(json) = response else {
+        return Ok(());
+    };
+    // Numbers keep their digits, and fields their order.
+    let value: Value = serde_json::from_str(&json).map_err(output::unwritable)?;
+    output::json(&value)
+}
+
+/// The request body that a file, or standard input, holds.
+fn body(file: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    let read = match file == Path::new("-") {
+        true => std::io::stdin().read_to_string(&mut text),
+        false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    let failed = |error| {
+        let message = format!("cannot read the request body from {}: {error}", file.display());
+        Error::new(ErrorKind::Io, message)
+    };
+    read.map_err(failed)?;
+    Ok(text)
+}

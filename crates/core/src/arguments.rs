@@ -1,0 +1,380 @@
+//! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
+
+use crate::error::{Error, ErrorKind, Result};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+use std::fmt::Display;
+use talentdata_types::{FieldKind, Location, Operation, Parameter};
+
+/// What an operation is called with: a value per parameter, by its name, and the JSON body.
+///
+/// Nothing is checked before the call is made.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    values: Map<String, Value>,
+    body: Option<String>,
+}
+
+/// Arguments as they are sent.
+pub(crate) struct Parts {
+    /// The segments of the path, decoded.
+    pub(crate) path: Vec<String>,
+    pub(crate) query: Vec<(&'static str, String)>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl Arguments {
+    /// Arguments with these values by the names of their parameters, and this JSON body.
+    pub fn new(values: Map<String, Value>, body: Option<String>) -> Self {
+        Arguments { values, body }
+    }
+
+    /// Adds the value of a parameter; null leaves it out.
+    pub fn with(mut self, parameter: &str, value: impl Into<Value>) -> Self {
+        self.values.insert(parameter.to_owned(), value.into());
+        self
+    }
+
+    /// Adds the body as JSON text.
+    pub fn with_json(mut self, body: String) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// Adds the body.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it cannot be written as JSON.
+    pub fn with_body(self, body: impl Serialize) -> Result<Self> {
+        let json = serde_json::to_string(&body).map_err(|error| {
+            wrong("body", format_args!("cannot be written as JSON: {error}"))
+        })?;
+        Ok(self.with_json(json))
+    }
+
+    /// Adds the body, if there is one.
+    ///
+    /// # Errors
+    /// As [`with_body`](Self::with_body).
+    pub fn with_optional_body(self, body: Option<impl Serialize>) -> Result<Self> {
+        match body {
+            Some(body) => self.with_body(body),
+            None => Ok(self),
+        }
+    }
+
+    /// Adds a value that is given as text, such as on a command line; of a parameter that takes several, one more.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the operation has no such parameter, the text is no value of its type, or a parameter
+    /// that takes one value has one already.
+    pub fn add_text(&mut self, operation: &Operation, parameter: &str, text: &str) -> Result<()> {
+        let mut parameters = operation.parameters.iter();
+        let Some(found) = parameters.find(|one| one.name == parameter || one.argument == parameter)
+        else {
+            return Err(unknown(operation, parameter));
+        };
+        let value = found
+            .value_of_text(text)
+            .map_err(|message| Error::new(ErrorKind::InvalidArgument, message))?;
+        let present = self.values.get_mut(found.name);
+        match present {
+            Some(Value::Array(values)) if found.repeated => values.push(value),
+            Some(_) => return Err(wrong(found.argument, "is given twice")),
+            None => {
+                let value = match found.repeated {
+                    true => Value::Array(vec![value]),
+                    false => value,
+                };
+                self.values.insert(found.name.to_owned(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The JSON body.
+    pub(crate) fn body(&self) -> Option<&str> {
+        self.body.as_deref()
+    }
+
+    /// Checks the arguments of this operation, and puts each where it is sent.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the argument.
+    pub(crate) fn parts(self, operation: &'static Operation) -> Result<Parts> {
+        let known = |name: &str| operation.parameters.iter().any(|one| one.name == name);
+        if let Some(name) = self.values.keys().find(|name| !known(name)) {
+            return Err(unknown(operation, name));
+        }
+        let mut path = operation.path.to_owned();
+        let mut parts = Parts {
+            path: Vec::new(),
+            query: Vec::new(),
+            headers: HeaderMap::new(),
+            body: None,
+        };
+        let mut in_path = Vec::new();
+        for parameter in operation.parameters {
+            let texts = texts(parameter, self.values.get(parameter.name))?;
+            match parameter.location {
+                Location::Path => in_path.push((parameter, texts.join(","))),
+                Location::Query => {
+                    let pairs = texts.into_iter().map(|text| (parameter.name, text));
+                    parts.query.extend(pairs);
+                }
+                Location::Header if !texts.is_empty() => {
+                    let (name, value) = header(parameter, &texts.join(","))?;
+                    parts.headers.insert(name, value);
+                }
+                Location::Header | Location::Body => {}
+            }
+        }
+        parts.path = std::mem::take(&mut path)
+            .trim_start_matches('/')
+            .split('/')
+            .map(|segment| filled(segment, &in_path))
+            .collect::<Result<_>>()?;
+        parts.body = match (&operation.body, self.body) {
+            (Some(body), None) if body.required => return Err(wrong("body", "is required")),
+            (None, Some(_)) => {
+                let message = format_args!("{} takes no body", operation.name);
+                return Err(wrong("body", message));
+            }
+            (_, body) => body.map(String::into_bytes),
+        };
+        Ok(parts)
+    }
+}
+
+/// A segment of the path with the values of the parameters that it names.
+fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
+    let mut out = segment.to_owned();
+    for (parameter, value) in values {
+        let place = format!("{{{}}}", parameter.name);
+        if !out.contains(&place) {
+            continue;
+        }
+        if value.is_empty() {
+            return Err(wrong(parameter.argument, "must not be empty"));
+        }
+        out = out.replace(&place, value);
+        // These are steps within a path, also where they are escaped: another address would be called.
+        if out == "." || out == ".." {
+            return Err(wrong(
+                parameter.argument,
+                format_args!("must not be {out:?}, which leads to another address"),
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// The texts that a value is sent as; none where it is left out.
+fn texts(parameter: &Parameter, value: Option<&Value>) -> Result<Vec<String>> {
+    let name = parameter.argument;
+    match value.filter(|value| !value.is_null()) {
+        None if parameter.required => Err(wrong(name, "is required")),
+        None => Ok(Vec::new()),
+        Some(Value::Array(values)) if parameter.repeated => {
+            if values.is_empty() && parameter.required {
+                return Err(wrong(name, "needs at least one value"));
+            }
+            values.iter().map(|value| text(parameter, value)).collect()
+        }
+        Some(_) if parameter.repeated => Err(wrong(name, "must be an array of values")),
+        Some(value) => Ok(vec![text(parameter, value)?]),
+    }
+}
+
+fn text(parameter: &Parameter, value: &Value) -> Result<String> {
+    match (parameter.kind, value) {
+        (FieldKind::Text, Value::String(text)) => Ok(text.clone()),
+        (FieldKind::Boolean, Value::Bool(value)) => Ok(value.to_string()),
+        (FieldKind::Integer, Value::Number(number)) if is_integer(number) => Ok(number.to_string()),
+        (FieldKind::Number, Value::Number(number)) => Ok(number.to_string()),
+        (kind, value) => Err(wrong(
+            parameter.argument,
+            format_args!("must be {} (got {})", noun(kind), found(value)),
+        )),
+    }
+}
+
+fn is_integer(number: &Number) -> bool {
+    number.is_i64() || number.is_u64()
+}
+
+fn header(parameter: &Parameter, text: &str) -> Result<(HeaderName, HeaderValue)> {
+    let name = HeaderName::from_bytes(parameter.name.as_bytes());
+    let name = name.map_err(|_| wrong(parameter.argument, "is not the name of a header"))?;
+    let value = HeaderValue::from_str(text).map_err(|_| {
+        let message = "has characters that a header cannot hold";
+        wrong(parameter.argument, message)
+    })?;
+    Ok((name, value))
+}
+
+fn noun(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Text => "a string",
+        FieldKind::Integer => "an integer",
+        FieldKind::Number => "a number",
+        FieldKind::Boolean => "true or false",
+        FieldKind::Json => "JSON",
+    }
+}
+
+fn found(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn unknown(operation: &Operation, name: &str) -> Error {
+    let known: Vec<&str> = operation.parameters.iter().map(|one| one.name).collect();
+    let known = match known.is_empty() {
+        true => "it has none".to_owned(),
+        false => format!("its parameters are {}", known.join(", ")),
+    };
+    wrong(
+        name,
+        format_args!("{} has no such parameter; {known}", operation.name),
+    )
+}
+
+fn wrong(argument: &str, why: impl Display) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("{argument}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_types::{CHECK_VERSION, Method, RequestBody, TokenUse};
+
+    const fn parameter(
+        name: &'static str,
+        location: Location,
+        kind: FieldKind,
+        required: bool,
+        repeated: bool,
+    ) -> Parameter {
+        Parameter {
+            name,
+            argument: name,
+            location,
+            required,
+            repeated,
+            positional: false,
+            kind,
+            known_values: &[],
+            description: "",
+        }
+    }
+
+    static OPERATION: Operation = Operation {
+        path: "/v1/pools/{id}/members:{view}",
+        method: Method::Put,
+        id: "putMembers",
+        name: "put_members",
+        command: "put-members",
+        group: "",
+        summary: "",
+        description: "",
+        token: TokenUse::Always,
+        idempotent: true,
+        deprecated: false,
+        answers: true,
+        callable: true,
+        parameters: &[
+            parameter("id", Location::Path, FieldKind::Text, true, false),
+            parameter("view", Location::Path, FieldKind::Text, true, false),
+            parameter("tags", Location::Query, FieldKind::Text, false, true),
+            parameter("depth", Location::Query, FieldKind::Integer, false, false),
+            parameter("x-trace", Location::Header, FieldKind::Text, false, false),
+        ],
+        body: Some(RequestBody {
+            required: true,
+            fields: &[],
+        }),
+    };
+
+    fn arguments(values: &Value) -> Arguments {
+        Arguments::new(values.as_object().unwrap().clone(), Some("{}".into()))
+    }
+
+    #[test]
+    fn each_argument_goes_where_the_document_says() {
+        let values = serde_json::json!({
+            "id": "a/b", "view": "all", "tags": ["x", "y&z"], "depth": 18446744073709551615_u64, "x-trace": "1"
+        });
+        let parts = arguments(&values).parts(&OPERATION).unwrap();
+        assert_eq!(parts.path, ["v1", "pools", "a/b", "members:all"]);
+        let query: Vec<(&str, &str)> = parts.query.iter().map(|(n, v)| (*n, v.as_str())).collect();
+        let depth = "18446744073709551615";
+        assert_eq!(query, [("tags", "x"), ("tags", "y&z"), ("depth", depth)]);
+        assert_eq!(parts.headers["x-trace"], "1");
+        assert_eq!(parts.body.as_deref(), Some(&b"{}"[..]));
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_named() {
+        for (values, message) in [
+            (serde_json::json!({"view": "a"}), "id: is required"),
+            (serde_json::json!({"id": "", "view": "a"}), "id: must not be empty"),
+            (
+                serde_json::json!({"id": "..", "view": "a"}),
+                "id: must not be \"..\", which leads to another address",
+            ),
+            (serde_json::json!({"id": 5, "view": "a"}), "id: must be a string (got a number)"),
+            (
+                serde_json::json!({"id": "1", "view": "a", "depth": 1.5}),
+                "depth: must be an integer (got a number)",
+            ),
+            (
+                serde_json::json!({"id": "1", "view": "a", "tags": "x"}),
+                "tags: must be an array of values",
+            ),
+            (
+                serde_json::json!({"id": "1", "view": "a", "x-trace": "a\nb"}),
+                "x-trace: has characters that a header cannot hold",
+            ),
+            (
+                serde_json::json!({"id": "1", "view": "a", "page": 1}),
+                "page: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace",
+            ),
+        ] {
+            let error = arguments(&values).parts(&OPERATION).err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert_eq!(error.message(), message);
+        }
+        let error = Arguments::default().parts(CHECK_VERSION).err().unwrap();
+        assert_eq!(error.message(), "body: is required");
+    }
+
+    #[test]
+    fn texts_become_values_of_the_parameters_type() {
+        let mut arguments = arguments(&serde_json::json!({}));
+        for (name, text) in [("id", "7"), ("view", "x"), ("tags", "a"), ("tags", "b"), ("depth", "-1")] {
+            arguments.add_text(&OPERATION, name, text).unwrap();
+        }
+        let parts = arguments.clone().parts(&OPERATION).unwrap();
+        assert_eq!(parts.path[2], "7");
+        assert_eq!(parts.query.len(), 3);
+        for (name, text, message) in [
+            ("depth", "1", "depth: is given twice"),
+            ("deep", "1", "deep: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace"),
+        ] {
+            let error = arguments.add_text(&OPERATION, name, text).err().unwrap();
+            assert_eq!(error.message(), message);
+        }
+        let mut arguments = Arguments::default();
+        let error = arguments.add_text(&OPERATION, "depth", "deep").err().unwrap();
+        assert_eq!(error.message(), "depth: must be an integer (got \"deep\")");
+    }
+}

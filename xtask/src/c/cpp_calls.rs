@@ -1,0 +1,312 @@
+//! `calls.hpp`: request bodies as structs, and the methods of a C++ client that call the operations.
+
+use super::calls::{name, takes_text};
+use super::cpp::{CLOSE, HEAD, OPEN};
+use super::shapes::{Response, models, response};
+use crate::names;
+use crate::rust::sentence;
+use crate::spec::api::{self, Operation, Parameter, Type};
+use crate::spec::{Spec, reachable};
+use std::collections::BTreeSet;
+
+/// The file.
+pub(crate) fn file(spec: &Spec) -> Result<String, String> {
+    let calls: Vec<&Operation> = spec
+        .api
+        .operations
+        .iter()
+        .filter(|one| one.is_call())
+        .collect();
+    let mut out = format!(
+        "{HEAD}\n//\n// Request bodies, options, and the calls of a client. Included by talentdata.hpp.\n#pragma once\n\n\
+         #include <talentdata/json.hpp>\n#include <talentdata/models.hpp>\n\n{OPEN}"
+    );
+    for model in sent(spec) {
+        out += &request(spec, model);
+    }
+    for call in &calls {
+        out += &options(call);
+    }
+    out += "namespace detail {\n\n/// The calls of `Client`, which says where its handle is and how a result is taken.\n\
+            template <class Client>\nclass calls {\n public:\n";
+    for call in &calls {
+        out += &attempt(spec, call);
+    }
+    out += "#if defined(__cpp_exceptions)\n";
+    for call in &calls {
+        out += &thrower(spec, call);
+    }
+    out += "#endif\n\n private:\n  const Client &self() const noexcept { return static_cast<const Client &>(*this); }\n};\n\n\
+            }  // namespace detail\n";
+    Ok(out + CLOSE)
+}
+
+/// The models of request bodies, each before those that hold it.
+fn sent(spec: &Spec) -> Vec<&api::Model> {
+    let calls = spec.api.operations.iter().filter(|one| one.is_call());
+    let bodies = calls.filter_map(|one| one.body.as_ref()?.kind.named());
+    let sent = reachable(&spec.api, bodies.map(str::to_owned).collect());
+    let models = spec.api.models.iter();
+    let mut waiting: Vec<&api::Model> = models.filter(|one| sent.contains(&one.name)).collect();
+    let mut out = Vec::new();
+    while !waiting.is_empty() {
+        // There always is one: no model holds itself.
+        let holds_none = |one: &&api::Model| waiting.iter().all(|other| !one.refers_to(&other.name));
+        let ready = waiting.iter().position(holds_none).unwrap_or_default();
+        out.push(waiting.remove(ready));
+    }
+    out
+}
+
+/// The struct of a request body.
+pub(crate) fn struct_of(spec: &Spec, model: &str) -> String {
+    let class = names::cpp_class(model);
+    match spec.api.model(model).is_some_and(|one| one.answered) {
+        true => format!("{class}_body"),
+        false => class,
+    }
+}
+
+/// The names of the structs, for what must not be named like them.
+pub(crate) fn structs(spec: &Spec) -> BTreeSet<(String, String)> {
+    let models = sent(spec).into_iter();
+    models
+        .map(|model| (struct_of(spec, &model.name), model.name.clone()))
+        .collect()
+}
+
+fn request(spec: &Spec, model: &api::Model) -> String {
+    let class = struct_of(spec, &model.name);
+    let (mut fields, mut written) = (String::new(), String::new());
+    for field in &model.fields {
+        let member = names::cpp_member(&model.name, &field.wire, "");
+        let about = spec.api.about(field).unwrap_or("Not described.");
+        let optional = !field.required || field.nullable;
+        let plain = held(spec, field.kind.present());
+        let kind = match optional {
+            true => format!("std::optional<{plain}>"),
+            false => plain,
+        };
+        fields += &format!("  /// {about}\n  {kind} {member}{{}};\n");
+        let write = if field.required { "field" } else { "optional_field" };
+        written += &format!("    out.{write}(\"{}\", {member});\n", field.wire);
+    }
+    format!(
+        "/// {}\nstruct {class} {{\n{fields}\n  /// Appends it as JSON.\n  void write_json(std::string &to) const {{\n    \
+         detail::object_writer out(to);\n{written}    out.end();\n  }}\n}};\n\n",
+        model.description
+    )
+}
+
+/// The type of a value that is sent.
+fn held(spec: &Spec, kind: &Type) -> String {
+    match kind {
+        Type::Text | Type::Secret | Type::Enum(_) => "std::string".to_owned(),
+        Type::Integer => "std::int64_t".to_owned(),
+        Type::Unsigned => "std::uint64_t".to_owned(),
+        Type::Number => "double".to_owned(),
+        Type::Boolean => "bool".to_owned(),
+        Type::Model(name) => format!("talentdata::{}", struct_of(spec, name)),
+        Type::Array(one) => format!("std::vector<{}>", held(spec, one)),
+        Type::Map(one) => format!("std::map<std::string, {}>", held(spec, one)),
+        Type::Nullable(one) => format!("std::optional<{}>", held(spec, one)),
+        Type::Object | Type::Json => "raw_json".to_owned(),
+    }
+}
+
+fn options(operation: &Operation) -> String {
+    let mut fields = String::new();
+    for one in operation.optional() {
+        let member = names::argument(one);
+        let kind = match one.kind.present() {
+            Type::Array(held) => format!("std::vector<{}>", scalar(held.present(), "std::string")),
+            kind => format!("std::optional<{}>", scalar(kind, "std::string")),
+        };
+        fields += &format!("  /// {}\n  {kind} {member}{{}};\n", one.description);
+    }
+    match fields.is_empty() {
+        true => String::new(),
+        false => format!(
+            "/// What {} can do without.\nstruct {} {{\n{fields}}};\n\n",
+            operation.title(),
+            names::snake(&names::options(operation))
+        ),
+    }
+}
+
+fn scalar<'a>(kind: &Type, text: &'a str) -> &'a str {
+    match kind {
+        Type::Integer => "std::int64_t",
+        Type::Unsigned => "std::uint64_t",
+        Type::Number => "double",
+        Type::Boolean => "bool",
+        _ => text,
+    }
+}
+
+/// What a method takes, and how it passes each to the C function.
+struct Taken {
+    takes: Vec<String>,
+    names: Vec<String>,
+    /// Lines before the call.
+    before: String,
+    passes: Vec<String>,
+}
+
+fn taken(spec: &Spec, operation: &Operation) -> Taken {
+    let mut out = Taken {
+        takes: Vec::new(),
+        names: Vec::new(),
+        before: String::new(),
+        passes: Vec::new(),
+    };
+    for one in operation.required() {
+        out.parameter(one);
+    }
+    if let Some(body) = &operation.body {
+        let kind = match &body.kind {
+            Type::Model(name) => struct_of(spec, name),
+            _ => "raw_json".to_owned(),
+        };
+        let (kind, json) = match body.required {
+            true => (kind, "detail::to_json(body)"),
+            false => (
+                format!("std::optional<{kind}>"),
+                "body ? detail::to_json(*body) : std::string()",
+            ),
+        };
+        out.takes.push(format!("const {kind} &body"));
+        out.names.push("body".to_owned());
+        out.before += &format!("    const std::string json = {json};\n");
+        let pointer = match body.required {
+            true => "json.data()",
+            false => "body ? json.data() : nullptr",
+        };
+        out.passes.extend([pointer.to_owned(), "json.size()".to_owned()]);
+    }
+    if operation.optional().next().is_some() {
+        let kind = names::snake(&names::options(operation));
+        out.takes.push(format!("const {kind} &options = {{}}"));
+        out.names.push("options".to_owned());
+        out.before += "    detail::parameter_set parameters;\n";
+        for one in operation.optional() {
+            let member = names::argument(one);
+            out.before += &format!("    parameters.add(\"{}\", options.{member});\n", one.name);
+        }
+        out.before += "    if (parameters.failed()) return *parameters.failed();\n";
+        out.passes.push("parameters.get()".to_owned());
+    }
+    out
+}
+
+impl Taken {
+    fn parameter(&mut self, one: &Parameter) {
+        let name = names::argument(one);
+        match one.kind.present() {
+            Type::Array(held) => {
+                let is_text = matches!(held.present(), Type::Text | Type::Enum(_));
+                let kind = scalar(held.present(), "std::string_view");
+                self.takes.push(format!("const std::vector<{kind}> &{name}"));
+                let made = match is_text {
+                    true => format!("detail::texts({name})"),
+                    false => {
+                        self.before += &format!(
+                            "    std::vector<std::string> {name}_written;\n    \
+                             for (const {kind} one : {name}) {name}_written.push_back(detail::to_json(one));\n"
+                        );
+                        format!("detail::texts({name}_written)")
+                    }
+                };
+                self.before += &format!("    const auto {name}_texts = {made};\n");
+                self.passes.extend([
+                    format!("{name}_texts.data()"),
+                    format!("{name}_texts.size()"),
+                ]);
+            }
+            Type::Text | Type::Enum(_) => {
+                self.takes.push(format!("std::string_view {name}"));
+                self.passes
+                    .extend([format!("detail::data({name})"), format!("{name}.size()")]);
+            }
+            kind => {
+                self.takes.push(format!("{} {name}", scalar(kind, "")));
+                self.passes.push(name.clone());
+            }
+        }
+        self.names.push(name);
+    }
+}
+
+/// The class of the response; none where there is none.
+fn given(spec: &Spec, operation: &Operation) -> Option<String> {
+    Some(match response(spec, operation) {
+        Response::None => return None,
+        Response::Handle(model) => format!("talentdata::{}", names::cpp_class(&model)),
+        Response::Record(lists) => {
+            let models = models(spec);
+            let model = models.iter().find(|one| !lists.is_empty() && one.lists == lists);
+            model.map_or("talentdata::record".to_owned(), |model| {
+                format!("talentdata::{}", names::cpp_class(&model.name))
+            })
+        }
+        Response::Json => "talentdata::json_text".to_owned(),
+    })
+}
+
+fn doc(operation: &Operation) -> String {
+    let deprecated = match operation.deprecated {
+        true => " Deprecated: the service document advises against it.",
+        false => "",
+    };
+    format!(
+        "  /// {}. {}{deprecated}\n",
+        sentence(&operation.summary),
+        operation.description
+    )
+}
+
+/// The method that gives a result.
+fn attempt(spec: &Spec, operation: &Operation) -> String {
+    let Taken {
+        takes,
+        before,
+        mut passes,
+        ..
+    } = taken(spec, operation);
+    let (method, function) = (
+        names::cpp_call(operation),
+        name(operation, takes_text(operation)),
+    );
+    passes.insert(0, "self().raw()".to_owned());
+    let takes = takes.join(", ");
+    let body = match given(spec, operation) {
+        None => {
+            let passes = passes.join(", ");
+            format!(
+                "  std::optional<error> try_{method}({takes}) const {{\n{before}    \
+                 if (talentdata_error *cause = {function}({passes})) return error(cause);\n    return std::nullopt;\n  }}\n"
+            )
+        }
+        Some(class) => {
+            passes.push("out".to_owned());
+            let passes = passes.join(", ");
+            format!(
+                "  result<{class}> try_{method}({takes}) const {{\n{before}    \
+                 return Client::template owned<{class}>([&](auto **out) {{ return {function}({passes}); }});\n  }}\n"
+            )
+        }
+    };
+    doc(operation) + &body
+}
+
+/// The method that throws.
+fn thrower(spec: &Spec, operation: &Operation) -> String {
+    let Taken { takes, names, .. } = taken(spec, operation);
+    let method = crate::names::cpp_call(operation);
+    let (takes, names) = (takes.join(", "), names.join(", "));
+    let class = given(spec, operation).unwrap_or_else(|| "void".to_owned());
+    format!(
+        "  {class} {method}({takes}) const {{ return self().taken(try_{method}({names})); }}\n"
+    )
+}
+

@@ -1,0 +1,255 @@
+//! `_calls.py`: a method per operation, for the blocking client and for the async one.
+
+use super::models::has_class;
+use super::{header, quoted, sentence};
+use crate::names;
+use crate::rust::body_model;
+use crate::spec::Spec;
+use crate::spec::api::{Operation, Type};
+use std::collections::BTreeSet;
+
+/// The file.
+pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
+    let calls: Vec<Call> = spec
+        .api
+        .operations
+        .iter()
+        .filter(|one| one.is_call())
+        .map(|one| Call::of(spec, one))
+        .collect();
+    let models: BTreeSet<&str> = calls.iter().filter_map(|one| one.model.as_deref()).collect();
+    let models: Vec<&str> = models.into_iter().collect();
+    let mut text = header("The calls of a client.", "spec/openapi.json");
+    text += "\nfrom __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any\n\n";
+    text += "from ._arguments import body_text, parameters_text, value_of\n";
+    if !models.is_empty() {
+        text += &format!("from ._models import {}\n", models.join(", "));
+    }
+    text += "from ._talentdata import BaseClient\n";
+    for (class, awaited) in [("Calls", false), ("AsyncCalls", true)] {
+        text += &format!(
+            "\n\nclass {class}(BaseClient):\n    \"\"\"The operations of the service that are no lists (section 4).\"\"\"\n\n    __slots__ = ()\n"
+        );
+        for call in &calls {
+            text += &call.method(spec, awaited);
+        }
+    }
+    Ok(text)
+}
+
+/// An argument of a method.
+struct Argument {
+    name: String,
+    wire: String,
+    annotation: String,
+    required: bool,
+    description: String,
+}
+
+struct Call<'a> {
+    operation: &'a Operation,
+    method: String,
+    /// In path, query and headers.
+    parameters: Vec<Argument>,
+    body: Body,
+    /// The class of the response.
+    model: Option<String>,
+}
+
+/// How a method takes the request body.
+enum Body {
+    None,
+    /// Field by field.
+    Fields(Vec<Argument>),
+    /// As one argument.
+    Whole(Argument),
+}
+
+impl<'a> Call<'a> {
+    fn of(spec: &Spec, operation: &'a Operation) -> Self {
+        let api = &spec.api;
+        let parameters = operation.taken().map(|one| Argument {
+            name: names::argument(one),
+            wire: one.name.clone(),
+            annotation: annotation(one.kind.present()),
+            required: one.required,
+            description: one.description.clone(),
+        });
+        let body = match &operation.body {
+            None => Body::None,
+            Some(body) => match body_model(api, operation, body) {
+                Some(model) => Body::Fields(
+                    model
+                        .fields
+                        .iter()
+                        .map(|field| Argument {
+                            name: names::body_argument(&field.wire),
+                            wire: field.wire.clone(),
+                            annotation: match field.nullable && field.required {
+                                true => format!("{} | None", annotation(field.kind.present())),
+                                false => annotation(field.kind.present()),
+                            },
+                            required: field.required && body.required,
+                            description: api.about(field).unwrap_or("Not described.").to_owned(),
+                        })
+                        .collect(),
+                ),
+                None => Body::Whole(Argument {
+                    name: "body".to_owned(),
+                    wire: "body".to_owned(),
+                    annotation: annotation(body.kind.present()),
+                    required: body.required,
+                    description: "The request body.".to_owned(),
+                }),
+            },
+        };
+        let model = match &operation.response {
+            Some(Type::Model(name)) => api.model(name).filter(|one| has_class(one)),
+            _ => None,
+        };
+        Call {
+            method: names::python_call(operation, &spec.taken),
+            operation,
+            parameters: parameters.collect(),
+            body,
+            model: model.map(|model| model.name.clone()),
+        }
+    }
+
+    /// Everything that the method takes: what it needs first.
+    fn arguments(&self) -> Vec<&Argument> {
+        let body: Vec<&Argument> = match &self.body {
+            Body::None => Vec::new(),
+            Body::Fields(fields) => fields.iter().collect(),
+            Body::Whole(body) => vec![body],
+        };
+        let mut all: Vec<&Argument> = self.parameters.iter().chain(body).collect();
+        all.sort_by_key(|one| !one.required);
+        all
+    }
+
+    fn method(&self, spec: &Spec, awaited: bool) -> String {
+        let mut takes = vec!["self".to_owned()];
+        let mut keywords = false;
+        for one in self.arguments() {
+            let (name, annotation) = (&one.name, &one.annotation);
+            if one.required {
+                takes.push(format!("{name}: {annotation}"));
+                continue;
+            }
+            if !keywords {
+                takes.push("*".to_owned());
+                keywords = true;
+            }
+            let or_none = if annotation == "Any" { "" } else { " | None" };
+            takes.push(format!("{name}: {annotation}{or_none} = None"));
+        }
+        let gives = match (&self.model, &self.operation.response) {
+            (Some(model), _) => model.as_str(),
+            (None, Some(_)) => "Any",
+            (None, None) => "None",
+        };
+        let start = if awaited { "async def" } else { "def" };
+        let method = &self.method;
+        let doc = match awaited {
+            true => format!("        \"\"\"See `Client.{method}`.\"\"\"\n"),
+            false => self.doc(spec),
+        };
+        format!(
+            "\n    {start} {method}(\n        {},\n    ) -> {gives}:\n{doc}{}",
+            takes.join(",\n        "),
+            self.statement(awaited)
+        )
+    }
+
+    fn doc(&self, spec: &Spec) -> String {
+        let Operation {
+            summary,
+            description,
+            path,
+            method,
+            deprecated,
+            ..
+        } = self.operation;
+        let mut text = format!(
+            "        \"\"\"{} (`{} {path}`).\n\n        {}\n",
+            quoted(&sentence(summary)),
+            method.to_uppercase(),
+            quoted(description)
+        );
+        if *deprecated {
+            text += "\n        Deprecated: the service document advises against it.\n";
+        }
+        let arguments = self.arguments();
+        if !arguments.is_empty() {
+            text += "\n        Args:\n";
+            for one in &arguments {
+                text += &format!("            {}: {}\n", one.name, quoted(&one.description));
+            }
+        }
+        text += "\n        Raises:\n            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.\n";
+        if let (Some(model), true) = (&self.model, is_plain(self.operation)) {
+            let method = names::python_call(self.operation, &spec.taken);
+            text += &format!(
+                "\n        >>> import talentdata\n        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:\n        \
+                 ...     isinstance(client.{method}(), talentdata.{model})\n        True\n"
+            );
+        }
+        text + "        \"\"\"\n"
+    }
+
+    fn statement(&self, awaited: bool) -> String {
+        let parameters = match self.parameters.is_empty() {
+            true => "None".to_owned(),
+            false => format!("parameters_text({})", dictionary(self.parameters.iter())),
+        };
+        let body = match &self.body {
+            Body::None => "None".to_owned(),
+            Body::Whole(body) => format!("body_text({})", body.name),
+            Body::Fields(fields) => {
+                let (required, optional): (Vec<_>, Vec<_>) =
+                    fields.iter().partition(|one| one.required);
+                format!(
+                    "body_text({}, {})",
+                    dictionary(required.into_iter()),
+                    dictionary(optional.into_iter())
+                )
+            }
+        };
+        let (flag, wait) = if awaited { ("True", "await ") } else { ("False", "") };
+        let id = &self.operation.id;
+        let call = |native: &str| format!("{wait}self.{native}({flag}, \"{id}\", {parameters}, {body})");
+        match (&self.model, &self.operation.response) {
+            (Some(model), _) => format!("        return {model}({})\n", call("_call")),
+            (None, Some(_)) => format!("        return value_of({})\n", call("_call_text")),
+            (None, None) => format!("        {}\n", call("_call_text")),
+        }
+    }
+}
+
+/// Whether an operation reads, and can be called without arguments.
+pub(super) fn is_plain(operation: &Operation) -> bool {
+    operation.is_call()
+        && operation.method == "get"
+        && operation.required().next().is_none()
+        && operation.body.is_none()
+}
+
+fn dictionary<'a>(arguments: impl Iterator<Item = &'a Argument>) -> String {
+    let pairs = arguments.map(|one| format!("\"{}\": {}", one.wire, one.name));
+    format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+/// What a value that is sent may be.
+fn annotation(kind: &Type) -> String {
+    match kind {
+        Type::Text | Type::Secret | Type::Enum(_) => "str".to_owned(),
+        Type::Integer | Type::Unsigned => "int".to_owned(),
+        Type::Number => "float".to_owned(),
+        Type::Boolean => "bool".to_owned(),
+        Type::Array(held) => format!("Sequence[{}]", annotation(held.present())),
+        Type::Map(held) => format!("Mapping[str, {}]", annotation(held.present())),
+        Type::Model(_) | Type::Object => "Mapping[str, Any]".to_owned(),
+        Type::Json | Type::Nullable(_) => "Any".to_owned(),
+    }
+}
