@@ -15,6 +15,7 @@ mod rust;
 mod rust_calls;
 mod rust_models;
 mod sandbox;
+mod sandbox_routes;
 mod spec;
 mod spec_diff;
 mod test;

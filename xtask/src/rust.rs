@@ -1,4 +1,4 @@
-//! Generated Rust that the table of operations yields: the lists, their methods, the sandbox's routes.
+//! Generated Rust that the table of operations yields: the lists and their methods.
 
 use crate::names;
 use crate::rust_models;
@@ -306,22 +306,7 @@ pub(crate) fn client_lists(spec: &Spec) -> Result<String, String> {
     })
 }
 
-/// `crates/sandbox`: the routes of the lists.
-pub(crate) fn sandbox_lists(spec: &Spec) -> Result<String, String> {
-    let rows = spec.lists().map(|(operation, list)| {
-        let key = option(list.records.as_ref().map(|records| &records.key));
-        let (name, path, noun) = (&list.name, &operation.path, &operation.summary);
-        quote!(List { name: #name, path: #path, record_key: #key, noun: #noun })
-    });
-    print(quote! {
-        use crate::data::List;
-
-        /// The paginated lists of the service, in the spec's order.
-        pub(crate) const LISTS: &[List] = &[#(#rows),*];
-    })
-}
-
-fn option<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
+pub(crate) fn option<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
     value.map_or_else(|| quote!(None), |value| quote!(Some(#value)))
 }
 

@@ -19,20 +19,28 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A JSON body, already written out.
-    pub(crate) fn written(status: u16, body: Vec<u8>) -> Self {
+    /// Without a body.
+    pub(crate) fn empty(status: u16) -> Self {
         Self {
             status,
-            headers: vec![
-                ("content-type".into(), "application/json".into()),
-                ("x-talentdata-sandbox".into(), "sample data".into()),
-            ],
-            body: body.into(),
+            headers: vec![("x-talentdata-sandbox".into(), "sample data".into())],
+            body: Bytes::new(),
         }
     }
 
+    /// A JSON body, already written out.
+    pub(crate) fn written(status: u16, content_type: &str, body: Vec<u8>) -> Self {
+        let mut answer = Self::empty(status);
+        let content_type = content_type.to_owned().into();
+        answer
+            .headers
+            .insert(0, ("content-type".into(), content_type));
+        answer.body = body.into();
+        answer
+    }
+
     pub(crate) fn json(status: u16, body: &Value) -> Self {
-        Self::written(status, body.to_string().into_bytes())
+        Self::written(status, "application/json", body.to_string().into_bytes())
     }
 
     /// A failure. The format of error bodies is the sandbox's choice (section 7: not shown).

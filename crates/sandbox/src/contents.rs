@@ -3,9 +3,12 @@
 use std::io;
 use std::sync::Mutex;
 
+use serde_json::Value;
+
 use crate::list::lists;
 use crate::options::Options;
 use crate::page::{Asked, Slice};
+use crate::plan::Plan;
 use crate::records::Records;
 use crate::state::State;
 use crate::sync::lock;
@@ -16,6 +19,7 @@ pub(crate) struct Contents {
     options: Options,
     /// As they are at the start.
     sizes: Vec<u64>,
+    plans: Vec<Plan>,
     states: Vec<Mutex<State>>,
 }
 
@@ -32,6 +36,10 @@ impl Contents {
         let sizes: Vec<u64> = sizes.collect();
         let states = sizes.iter().map(|size| State::new(options, *size));
         Ok(Self {
+            plans: lists()
+                .iter()
+                .map(|list| Plan::new(list, options))
+                .collect(),
             states: states.map(Mutex::new).collect(),
             sizes,
             options: options.clone(),
@@ -40,6 +48,28 @@ impl Contents {
 
     pub(crate) fn page(&self, position: usize, asked: Asked) -> Slice {
         lock(&self.states[position]).page(asked)
+    }
+
+    /// What the list at `position` serves.
+    pub(crate) fn plan(&self, position: usize) -> &Plan {
+        &self.plans[position]
+    }
+
+    /// The record with this `id` as a JSON object, if the list at `position` holds it.
+    pub(crate) fn record(&self, position: usize, id: &str) -> Option<Value> {
+        let records = self.records(position);
+        let number = records.find(id)?;
+        let read = lock(&self.states[position]).reads_of(number)?;
+        let mut out = Vec::new();
+        records.write(number, read, &mut out);
+        serde_json::from_slice(&out).ok()
+    }
+
+    /// Deletes the record with this `id`, if the list at `position` holds it.
+    pub(crate) fn delete(&self, position: usize, id: &str) {
+        if let Some(number) = self.records(position).find(id) {
+            lock(&self.states[position]).delete_number(number);
+        }
     }
 
     /// Works on the list of this name.
@@ -61,6 +91,7 @@ impl Contents {
     pub(crate) fn records(&self, position: usize) -> Records<'_> {
         Records {
             list: &lists()[position],
+            plan: &self.plans[position],
             seed: self.options.seed,
             ids: self.options.ids,
             size: self.sizes[position],

@@ -13,19 +13,23 @@ mod generated {
     pub(crate) mod lists;
 }
 mod handle;
+mod inspect;
 pub mod limit;
 mod list;
 mod name;
 mod options;
 mod order;
 mod page;
+mod plan;
 mod records;
 mod request;
-mod routes;
+mod respond;
+mod schema;
 mod sequence;
 mod server;
 mod service;
 mod socket;
+mod spec;
 mod state;
 mod stats;
 mod sync;

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use crate::drift::{Drift, Replicas};
 use crate::limit::{Policy, ResetRounding};
+use crate::list::{List, USUAL_MAX_LIMIT, lists};
 use crate::order::Order;
 use crate::page::Total;
 use crate::records::Ids;
+use crate::spec::spec;
 
 /// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +24,9 @@ pub struct Options {
     pub policy: Policy,
     /// How `x-ratelimit-reset` is rounded (the document does not show it).
     pub rounding: ResetRounding,
-    /// Requests admitted per window over all clients (section 8: 40).
+    /// Requests admitted per window over all clients: by default what the document says (section 8: 40).
     pub limit: u32,
-    /// Length of the window (section 8: one second).
+    /// Length of the window: by default what the document says (section 8: one second).
     pub window: Duration,
     /// Added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
@@ -32,7 +34,8 @@ pub struct Options {
     pub jitter: Duration,
     /// How long a token lives, and what `expires_in` says (section 2).
     pub token_lifetime: Duration,
-    /// The most records a page holds, whatever `limit` asks for (section 8: 100).
+    /// The most records a page holds, whatever `limit` asks for. The default, which is the most that any list allows
+    /// (section 8: 100), leaves each list what it allows itself.
     pub max_limit: u64,
     /// The same from the fourth page request of a list on, if it is less.
     pub later_max_limit: Option<u64>,
@@ -59,18 +62,21 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
+        let documented = spec().rate_limit();
+        let (limit, window) = documented.unwrap_or((40, Duration::from_secs(1)));
+        let max_limits = lists().iter().map(List::max_limit);
         Self {
             port: 0,
             records: BTreeMap::new(),
             seed: 0,
             policy: Policy::ClockWindow,
             rounding: ResetRounding::Up,
-            limit: 40,
-            window: Duration::from_secs(1),
+            limit,
+            window,
             latency: Duration::ZERO,
             jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
-            max_limit: 100,
+            max_limit: max_limits.max().unwrap_or(USUAL_MAX_LIMIT),
             later_max_limit: None,
             drift: None,
             order: Order::Stable,

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use crate::answer::Answer;
 use crate::data::json;
-use crate::list::List;
+use crate::inspect::invalid_parameter;
 use crate::name::named;
 use crate::options::Options;
+use crate::plan::Plan;
 use crate::records::Records;
 use crate::request::Received;
 
@@ -20,31 +21,27 @@ pub(crate) struct Asked {
 impl Asked {
     /// Reads `limit` and `offset`. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
     /// answered 400; a limit above the most is cut to it without a word (section 8: not shown).
-    pub(crate) fn read(request: &Received, list: &List, most: u64) -> Result<Self, Answer> {
-        let limit = integer(request, "limit", list.default_limit())?;
-        if limit == 0 {
-            return Err(Answer::error(
-                400,
-                "invalid_request",
-                "limit has to be at least 1",
-            ));
-        }
+    pub(crate) fn read(request: &Received, plan: &Plan) -> Result<Self, Answer> {
+        let limit = integer(request, "limit", plan.default_limit, 1)?;
         Ok(Self {
-            offset: integer(request, "offset", 0)?,
-            limit: limit.min(most),
+            offset: integer(request, "offset", 0, 0)?,
+            limit: limit.min(plan.max_limit),
         })
     }
 }
 
-fn integer(request: &Received, name: &str, default: u64) -> Result<u64, Answer> {
+fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u64, Answer> {
     let Some(text) = request.parameter(name) else {
         return Ok(default);
     };
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|_| digits);
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| digits && *number >= least);
     number.ok_or_else(|| {
-        let message = format!("{name} has to be a non-negative integer");
-        Answer::error(400, "invalid_request", &message)
+        let expected = format!("an integer of at least {least}");
+        invalid_parameter("query", name, "", &expected)
     })
 }
 
@@ -78,21 +75,20 @@ named!(Total {
 /// Enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;
 
-/// The page as the document shows it for contacts; `success` appears in the core CRM only, which is the sandbox's
-/// choice. `limit` is the number of records in the answer (section 2), not the number asked for.
+/// The page as the document shows it. `limit` is the number of records in the answer (section 2), not the number asked for.
 pub(crate) fn page(
     options: &Options,
     records: &Records<'_>,
     asked: Asked,
     slice: &Slice,
 ) -> Answer {
-    let list = records.list;
+    let (list, plan) = (records.list, records.plan);
     let lengths = slice.numbers.iter().map(|range| range.end - range.start);
     let count: u64 = lengths.sum();
     let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
     let mut object = json::Object::new(&mut out);
-    if list.group() == "corecrm" {
-        object.literal("success", "true");
+    for (name, value) in &plan.members {
+        object.literal(name, value);
     }
     let mut numbers = slice.numbers.iter().cloned().flatten();
     object.array(list.served_key(), count, |out, _| {
@@ -120,7 +116,10 @@ pub(crate) fn page(
         pagination.number("limit", if warned { asked.limit } else { count });
         pagination.number("offset", asked.offset);
         pagination.literal("hasMore", if has_more { "true" } else { "false" });
+        for (name, value) in &plan.pagination {
+            pagination.literal(name, value);
+        }
     });
     object.end();
-    Answer::written(200, out)
+    Answer::written(plan.status, &plan.content_type, out)
 }

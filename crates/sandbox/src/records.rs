@@ -3,14 +3,15 @@
 use std::iter::repeat_n;
 
 use crate::data::json::{Object, hexadecimal, integer};
-use crate::data::{Dice, scramble};
+use crate::data::{Dice, IdForm, scramble};
 use crate::list::List;
 use crate::name::named;
+use crate::plan::{Plan, Source};
 
 /// What tells the records of a list from each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Ids {
-    /// Each record has an `id` of its own: a string, but an integer beyond 2^53 for tasks.
+    /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
     #[default]
     Unique,
     /// Each record has an `id` of its own, an integer from 1 on.
@@ -41,6 +42,7 @@ named!(Ids {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Records<'a> {
     pub(crate) list: &'a List,
+    pub(crate) plan: &'a Plan,
     pub(crate) seed: u64,
     pub(crate) ids: Ids,
     /// Records in the list at the start.
@@ -79,26 +81,63 @@ impl Records<'_> {
         object.end();
     }
 
+    /// The number of the record with this `id`, if there can be one.
+    pub(crate) fn find(&self, id: &str) -> Option<u64> {
+        let key = self.list.key(self.seed);
+        let (first, second) = self.pair();
+        let forms = [self.plan.id, IdForm::Integer(1)].into_iter();
+        let candidates = forms.filter_map(|form| form.number(key, id));
+        let mut candidates = candidates.chain([first, second]).filter(|_| self.has_id());
+        candidates.find(|number| {
+            let mut out = Vec::new();
+            self.write_id(*number, &mut out);
+            match serde_json::from_slice(&out) {
+                Ok(serde_json::Value::String(text)) => text == id,
+                _ => out == id.as_bytes(),
+            }
+        })
+    }
+
     fn has_id(&self) -> bool {
-        !matches!(self.ids, Ids::None | Ids::Equal | Ids::Volatile)
+        self.plan.has_id && !matches!(self.ids, Ids::None | Ids::Equal | Ids::Volatile)
     }
 
     fn write_members(&self, number: u64, object: &mut Object<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
-        self.list.write_members(self.seed, number, object);
+        if self.plan.source == Source::Samples {
+            return self.list.write_members(self.seed, number, object);
+        }
+        let members = self.plan.members(self.list, self.seed, number);
+        for (name, value) in &members {
+            object.json(name, value);
+        }
+        // Without an `id`, records made by a schema may be equal by chance.
+        let told_apart = self.has_id() || self.ids == Ids::Equal;
+        if !told_apart && !members.contains_key(NUMBER) {
+            object.number(NUMBER, number);
+        }
     }
 
     fn write_id(&self, number: u64, out: &mut Vec<u8>) {
-        let (first, second) = (self.size / 4, self.size / 4 + self.size / 2);
+        let key = self.list.key(self.seed);
+        let (first, second) = self.pair();
         let pair = number == first || number == second;
         match self.ids {
             Ids::Numeric => integer(out, number + 1),
-            Ids::Repeated if pair => self.list.write_id(self.seed, first, out),
+            Ids::Repeated if pair => self.plan.id.write(key, first, out),
             Ids::Colliding if pair => write_colliding(number == first, out),
-            _ => self.list.write_id(self.seed, number, out),
+            _ => self.plan.id.write(key, number, out),
         }
     }
+
+    /// The two records that may have the same `id`, or `id`s with the same hash.
+    fn pair(&self) -> (u64, u64) {
+        (self.size / 4, self.size / 4 + self.size / 2)
+    }
 }
+
+/// A member that tells records without an `id` apart.
+const NUMBER: &str = "number";
 
 /// One of two strings of 720 bytes, quotes included, with the XXH3 hash ab743eb91d4c03a7.
 ///
@@ -128,10 +167,13 @@ mod tests {
 
     use super::*;
     use crate::list::lists;
+    use crate::options::Options;
 
     fn texts(list: &List, ids: Ids, read: u64) -> Vec<String> {
+        let plan = Plan::new(list, &Options::default());
         let records = Records {
             list,
+            plan: &plan,
             seed: 3,
             ids,
             size: 400,
@@ -188,5 +230,34 @@ mod tests {
             assert_eq!(xxh3_64(id.as_bytes()), 0xab74_3eb9_1d4c_03a7);
         }
         assert_eq!(ids(list, Ids::Numeric)[41], "42");
+    }
+
+    #[test]
+    fn records_are_found_by_their_ids() {
+        for list in lists() {
+            let plan = Plan::new(list, &Options::default());
+            for kind in Ids::ALL {
+                let records = Records {
+                    list,
+                    plan: &plan,
+                    seed: 3,
+                    ids: kind,
+                    size: 400,
+                };
+                for number in [0, 100, 300, 399] {
+                    let mut id = Vec::new();
+                    records.write_id(number, &mut id);
+                    let id: serde_json::Value = serde_json::from_slice(&id).unwrap();
+                    let text = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+                    let expected = match kind {
+                        Ids::None | Ids::Equal | Ids::Volatile => None,
+                        Ids::Repeated if number == 300 => Some(100),
+                        _ => Some(number),
+                    };
+                    assert_eq!(records.find(&text), expected, "{kind} {} {text}", list.name);
+                }
+                assert_eq!(records.find("nobody"), None);
+            }
+        }
     }
 }

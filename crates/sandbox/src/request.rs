@@ -18,7 +18,7 @@ pub(crate) struct Received {
 }
 
 /// The largest body that an operation takes.
-const MOST_BODY_BYTES: usize = 64 << 10;
+const MOST_BODY_BYTES: usize = 1 << 20;
 /// Scripts of faults carry whole answers, some of them meant to be too large for a client, which takes 64 MiB.
 const MOST_SCRIPT_BYTES: usize = 80 << 20;
 
@@ -48,10 +48,19 @@ impl Received {
 
     /// The value of a query parameter; of several with that name, the last.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        form_urlencoded::parse(self.query.as_bytes())
-            .filter(|(key, _)| key == name)
-            .last()
-            .map(|(_, value)| value.into_owned())
+        self.parameters(name).pop()
+    }
+
+    /// The values of a query parameter.
+    pub(crate) fn parameters(&self, name: &str) -> Vec<String> {
+        let named = self.pairs().filter(|(key, _)| key == name);
+        named.map(|(_, value)| value).collect()
+    }
+
+    /// Names and values of all query parameters.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (String, String)> {
+        let pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
     }
 
     /// The token of the `Authorization: Bearer` header; `None` without the header, empty when it is something else.
@@ -70,7 +79,8 @@ impl Received {
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
         let media_type = value.split(';').next().unwrap_or_default().trim();
-        media_type.eq_ignore_ascii_case("application/json")
+        let media_type = media_type.to_ascii_lowercase();
+        media_type.ends_with("/json") || media_type.ends_with("+json")
     }
 
     /// A coding with a weight is not looked at: a plain answer is always right.

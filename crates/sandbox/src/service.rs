@@ -4,19 +4,25 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use http::Method;
+use serde_json::Value;
+
 use crate::answer::Answer;
 use crate::contents::Contents;
 use crate::credentials::Credentials;
 use crate::data::Dice;
 use crate::faults::{Book, Reply};
+use crate::inspect;
 use crate::limit::Limiter;
+use crate::list::{List, lists};
 use crate::options::Options;
 use crate::page::{Asked, page};
 use crate::request::Received;
-use crate::routes::{Bearer, Operation, list};
+use crate::respond;
+use crate::spec::{Bearer, Found, Operation, find, spec};
 use crate::stats::{Counter, Stats};
 use crate::sync::lock;
-use crate::token::{Tokens, issue, permissions, unauthorized};
+use crate::token::{CREATE_TOKEN, Tokens, issue, permissions, unauthorized};
 use crate::version;
 
 /// Everything that one sandbox knows.
@@ -92,20 +98,20 @@ impl Service {
 
     /// Answers a request; the three headers of section 8 are on every answer.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
-        let operation = Operation::at(&request.path);
-        let (admitted, headers) = self.admit(request, operation);
-        let mut answer = match operation {
-            _ if !admitted => Answer::error(429, "rate_limited", "the rate limit is reached"),
-            Some(operation) => self
-                .run(operation, request)
+        let at_path = find(&request.path);
+        let (admitted, headers) = self.admit(request, &at_path);
+        let mut answer = match admitted {
+            false => Answer::error(429, "rate_limited", "the rate limit is reached"),
+            true => self
+                .serve(&at_path, request)
                 .unwrap_or_else(|refusal| refusal),
-            None => Answer::error(404, "not_found", "there is nothing at this path"),
         };
         for (name, value) in headers {
             answer = answer.with(name, value);
         }
-        if self.options.gzip && request.accepts_gzip() && answer.gzip().is_err() {
-            return Answer::error(500, "internal", "the answer could not be compressed");
+        let compressed = self.options.gzip && request.accepts_gzip() && !answer.body.is_empty();
+        if compressed && answer.gzip().is_err() {
+            return Answer::error(500, "internal", "the response could not be compressed");
         }
         answer
     }
@@ -113,61 +119,152 @@ impl Service {
     fn admit(
         &self,
         request: &Received,
-        operation: Option<Operation>,
+        at_path: &[Found<'_>],
     ) -> (bool, [(&'static str, String); 3]) {
-        let path = operation.map_or("other", |_| &request.path);
+        let template = at_path.first().map(|found| found.operation.path.as_str());
         let token_post =
-            operation == Some(Operation::Token) && request.method == Operation::Token.method();
+            of_method(at_path, request).is_some_and(|one| one.operation.is(CREATE_TOKEN));
         let mut state = lock(&self.state);
         // Read under the lock, so that requests are counted in the order of their times.
         let now = self.epoch + self.started.elapsed();
         let decision = state.limiter.decide(now);
-        state
-            .counter
-            .count(path, token_post, decision.admitted, now);
+        state.counter.count(
+            template.unwrap_or("other"),
+            token_post,
+            decision.admitted,
+            now,
+        );
         (decision.admitted, state.limiter.headers(&decision))
     }
 
-    fn run(&self, operation: Operation, request: &Received) -> Result<Answer, Answer> {
-        let method = operation.method();
-        if request.method != method {
-            let message = format!("this path answers {method} only");
-            let refusal = Answer::error(405, "method_not_allowed", &message);
-            return Err(refusal.with("allow", method.to_string()));
+    fn serve(&self, at_path: &[Found<'_>], request: &Received) -> Result<Answer, Answer> {
+        if at_path.is_empty() {
+            let message = "there is nothing at this path";
+            return Err(Answer::error(404, "not_found", message));
         }
-        self.check_bearer(operation.bearer(), request)?;
-        Ok(match operation {
-            Operation::Token => {
+        let Some(found) = of_method(at_path, request) else {
+            let methods = at_path.iter().map(|found| found.operation.method.as_str());
+            let methods = methods.collect::<Vec<_>>().join(", ");
+            let message = format!("this path supports {methods} only");
+            let refusal = Answer::error(405, "method_not_allowed", &message);
+            return Err(refusal.with("allow", methods));
+        };
+        let operation = found.operation;
+        self.check_bearer(operation.bearer, request)?;
+        let list = lists().iter().position(|list| is_list(list, operation));
+        let paging: &[&str] = if list.is_some() {
+            &["limit", "offset"]
+        } else {
+            &[]
+        };
+        inspect::parameters(&spec().schemas, found, request, paging)?;
+        let body = inspect::body(&spec().schemas, operation.request.as_ref(), request)?;
+        match list {
+            Some(position) => {
+                let asked = Asked::read(request, self.contents.plan(position))?;
+                let slice = self.contents.page(position, asked);
+                let records = self.contents.records(position);
+                Ok(page(&self.options, &records, asked, &slice))
+            }
+            None => self.run(found, request, body.as_ref()),
+        }
+    }
+
+    /// Answers an operation that is no list.
+    fn run(
+        &self,
+        found: &Found<'_>,
+        request: &Received,
+        body: Option<&Value>,
+    ) -> Result<Answer, Answer> {
+        let (schemas, seed) = (&spec().schemas, self.options.seed);
+        let none = Value::Null;
+        let answer = match found.operation.id.as_deref() {
+            Some(CREATE_TOKEN) => {
                 let lifetime = self.options.token_lifetime;
-                let (token, answer) = issue(request, &self.credentials, lifetime)?;
+                let body = body.unwrap_or(&none);
+                let (token, answer) = issue(body, &self.credentials, lifetime)?;
                 lock(&self.state)
                     .tokens
                     .add(token, Instant::now(), lifetime);
                 answer
             }
-            Operation::Permissions => permissions(),
-            Operation::Version => version::report(),
-            Operation::VersionCheck => version::check(request),
-            Operation::List(position) => {
-                let list = list(position);
-                let asked = Asked::read(request, list, self.options.max_limit)?;
-                let slice = self.contents.page(position, asked);
-                let records = self.contents.records(position);
-                page(&self.options, &records, asked, &slice)
+            Some("getTokenPermissions") => permissions(),
+            Some("getVersion") => version::report(),
+            Some("checkVersion") => version::check(body.unwrap_or(&none)),
+            _ => return self.follow_document(found, request, body),
+        };
+        Ok(respond::fitted(
+            schemas,
+            &found.operation.success,
+            answer,
+            seed,
+        ))
+    }
+
+    /// Answers by the document alone, but for single records of the lists.
+    fn follow_document(
+        &self,
+        found: &Found<'_>,
+        request: &Received,
+        body: Option<&Value>,
+    ) -> Result<Answer, Answer> {
+        let (schemas, seed, path) = (&spec().schemas, self.options.seed, &request.path);
+        let made = || respond::made(schemas, found, path, body, seed);
+        let Some((position, id)) = record(found) else {
+            return Ok(made());
+        };
+        match request.method {
+            Method::GET if found.operation.success.content_type().is_some() => {
+                let Some(record) = self.contents.record(position, id) else {
+                    let message = "the list has no record with this id";
+                    return Err(Answer::error(404, "not_found", message));
+                };
+                let schema = self.contents.plan(position).record.as_ref();
+                Ok(respond::of_record(
+                    schemas, found, path, schema, record, seed,
+                ))
             }
-        })
+            Method::DELETE => {
+                self.contents.delete(position, id);
+                Ok(made())
+            }
+            _ => Ok(made()),
+        }
     }
 
     fn check_bearer(&self, bearer: Bearer, request: &Received) -> Result<(), Answer> {
         let token = match (bearer, request.bearer()) {
-            (Bearer::Ignored, _) | (Bearer::Checked, None) => return Ok(()),
-            (Bearer::Needed, None) => return Err(unauthorized("a token is needed")),
+            (Bearer::Never, _) | (Bearer::Optional, None) => return Ok(()),
+            (Bearer::Always, None) => return Err(unauthorized("a token is required")),
             (_, Some(token)) => token,
         };
         if lock(&self.state).tokens.valid(token, Instant::now()) {
             Ok(())
         } else {
-            Err(unauthorized("the token is not valid, or no longer"))
+            Err(unauthorized("the token is invalid or has expired"))
         }
     }
+}
+
+/// Of the operations at a path, the one for the method of the request.
+fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a Found<'b>> {
+    let method = request.method.as_str();
+    at_path
+        .iter()
+        .find(|found| found.operation.method == method)
+}
+
+fn is_list(list: &List, operation: &Operation) -> bool {
+    operation.method == "GET" && operation.path == list.path
+}
+
+/// The list and the `id` where a path is that of a list with one parameter behind it.
+fn record<'a>(found: &'a Found<'_>) -> Option<(usize, &'a str)> {
+    let (path, last) = found.operation.path.rsplit_once('/')?;
+    let position = lists().iter().position(|list| list.path == path)?;
+    let [(name, id)] = found.parameters.as_slice() else {
+        return None;
+    };
+    (last == format!("{{{name}}}")).then_some((position, id))
 }

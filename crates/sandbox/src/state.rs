@@ -82,6 +82,18 @@ impl State {
         self.moved.iter().copied()
     }
 
+    /// The page requests so far, if the list holds the record with this number.
+    pub(crate) fn reads_of(&self, number: u64) -> Option<u64> {
+        self.sequence.place(number).map(|_| self.requests)
+    }
+
+    /// Deletes the record with this number, if the list holds it.
+    pub(crate) fn delete_number(&mut self, number: u64) {
+        if let Some(place) = self.sequence.place(number) {
+            self.delete(place);
+        }
+    }
+
     /// The page at this moment; the list may change right after it.
     pub(crate) fn page(&mut self, asked: Asked) -> Slice {
         // Not of the dice that choose the changes, so that those are the same for every order.

@@ -8,11 +8,12 @@ use std::time::Duration;
 pub struct Stats {
     /// All requests, refused ones too.
     pub requests: u64,
-    /// Requests to POST /v1/oauth/token, refused ones too.
+    /// Requests for a token (`POST /v1/oauth/token`), refused ones too.
     pub token_posts: u64,
     /// Requests that were answered 429.
     pub limited: u64,
-    /// Requests by path; paths that the service does not have are counted together as `other`.
+    /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
+    /// not have are counted together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
     /// The most requests that were admitted within any one second, wherever that second begins.
     pub most_in_a_second: u64,

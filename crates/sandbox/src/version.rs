@@ -1,10 +1,6 @@
-//! Versions: GET /v1/version and POST /v1/version/check (sections 2, 3, 4 and 9).
+//! Versions: what `getVersion` and `checkVersion` answer (sections 2, 3, 4 and 9).
 
 use serde_json::{Map, Value, json};
-
-use crate::answer::Answer;
-use crate::request::Received;
-use crate::token::json_body;
 
 const API_VERSION: &str = "1.8.2";
 
@@ -77,7 +73,7 @@ const CATEGORIES: [Category; 6] = [
 ];
 
 /// The version response of section 2.
-pub(crate) fn report() -> Answer {
+pub(crate) fn report() -> Value {
     let entries = CATEGORIES.iter().map(|category| {
         let mut entry = json!({"status": category.status, "version": category.version});
         if let Some(model) = &category.model {
@@ -87,46 +83,34 @@ pub(crate) fn report() -> Answer {
         (category.name.to_owned(), entry)
     });
     let endpoints: Map<String, Value> = entries.collect();
-    let body = json!({
+    json!({
         "version": API_VERSION,
         "apiStatus": "operational",
         "endpoints": endpoints,
-    });
-    Answer::json(200, &body)
+    })
 }
 
 /// The version-check response of section 2: one entry per category asked for.
 ///
 /// The rules are the sandbox's choice (section 9: not shown): version 1 of the client is compatible and 1.4 the
 /// oldest that is supported; a category it does not know is not compatible.
-pub(crate) fn check(request: &Received) -> Answer {
-    let body = match json_body(request) {
-        Ok(body) => body,
-        Err(refusal) => return refusal,
-    };
+pub(crate) fn check(body: &Value) -> Value {
     let version = body.get("clientVersion").and_then(Value::as_str);
-    let endpoints = body.get("endpoints").and_then(Value::as_array);
-    let names: Option<Vec<&str>> =
-        endpoints.and_then(|names| names.iter().map(Value::as_str).collect());
-    let (Some(version), Some(names)) = (version, names) else {
-        let message =
-            "clientVersion (a string) and endpoints (an array of strings) are both needed";
-        return Answer::error(400, "invalid_request", message);
-    };
+    let version = version.unwrap_or_default();
+    let names = body.get("endpoints").and_then(Value::as_array);
+    let names = names.into_iter().flatten().filter_map(Value::as_str);
     let mut numbers = version.split('.').map(str::parse::<u32>);
     let major = numbers.next().and_then(Result::ok);
     let minor = numbers.next().and_then(Result::ok).unwrap_or(0);
     let compatible = major == Some(1);
     let entries: Map<String, Value> = names
-        .into_iter()
         .map(|name| (name.to_owned(), compatibility(name, compatible)))
         .collect();
-    let body = json!({
+    json!({
         "compatible": compatible,
         "supported": compatible && minor >= 4,
         "endpointCompatibility": entries,
-    });
-    Answer::json(200, &body)
+    })
 }
 
 fn compatibility(name: &str, compatible: bool) -> Value {

@@ -43,6 +43,15 @@ pub(crate) const fn scramble(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+/// The number that [`scramble`] makes this one of.
+pub(crate) const fn unscramble(number: u64) -> u64 {
+    let number = number ^ (number >> 31) ^ (number >> 62);
+    let number = number.wrapping_mul(0x3196_42b2_d24d_8ec3);
+    let number = number ^ (number >> 27) ^ (number >> 54);
+    let number = number.wrapping_mul(0x96de_1b17_3f11_9089);
+    number ^ (number >> 30) ^ (number >> 60)
+}
+
 /// FNV-1a, for names.
 pub(crate) const fn hash(name: &str) -> u64 {
     let bytes = name.as_bytes();

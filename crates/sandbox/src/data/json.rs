@@ -1,5 +1,7 @@
 //! Writes JSON straight into a buffer; sample texts are JSON string content as they stand, with their escapes.
 
+use serde_json::Value;
+
 use super::Dice;
 
 /// An object that is being written.
@@ -27,6 +29,14 @@ impl<'a> Object<'a> {
         string(self.out, key);
         self.out.push(b':');
         write(self.out);
+    }
+
+    /// A member whose name and value may hold anything.
+    pub(crate) fn json(&mut self, key: &str, value: &Value) {
+        let key = Value::from(key).to_string();
+        self.value(&key[1..key.len() - 1], |out| {
+            out.extend_from_slice(value.to_string().as_bytes());
+        });
     }
 
     pub(crate) fn text(&mut self, key: &str, text: &str) {

@@ -3,12 +3,14 @@
 mod crm;
 mod dice;
 mod generic;
+mod id;
 mod job;
 pub(crate) mod json;
 mod names;
 mod taxonomy;
 
-pub(crate) use dice::{Dice, hash, scramble};
+pub(crate) use dice::{Dice, hash, scramble, unscramble};
+pub(crate) use id::{IdForm, uuid};
 use json::Object;
 
 // Also from here, where the generated table looks for it.
@@ -18,38 +20,50 @@ impl List {
     /// Writes the members of record `number`, all but its identity; the same ones for the same seed, whatever the size
     /// of the list.
     pub(crate) fn write_members(&self, seed: u64, number: u64, object: &mut Object<'_>) {
-        let key = seed ^ hash(self.name);
+        let key = self.key(seed);
         let mut record = Record {
             number,
             late: number >= self.default_size() / 10 * 9,
             dice: Dice::new(key ^ scramble(number)),
         };
-        match self.name {
-            "contacts" => crm::contact(object, &mut record),
-            "vacancies" => crm::vacancy(object, &mut record),
-            "pools" => crm::pool(object, &mut record),
-            "ja_skills" => job::skill(object, &mut record),
-            "ja_roles" => job::role(object, &mut record),
-            "ja_tasks" => job::task(object, &mut record),
-            "ja_departments" => job::department(object, &mut record),
-            "taxonomy_skills" | "taxonomy_roles" => taxonomy::item(object, &mut record),
-            _ => generic::record(object, &mut record, self.noun),
+        match self.writer() {
+            Some(write) => write(object, &mut record),
+            None => generic::record(object, &mut record, self.noun),
         }
     }
 
-    /// Writes the id of record `number`, a JSON value that no other record of the list has.
+    /// Whether there are sample records made for this very list.
+    pub(crate) fn has_samples(&self) -> bool {
+        self.writer().is_some()
+    }
+
+    fn writer(&self) -> Option<fn(&mut Object<'_>, &mut Record)> {
+        Some(match self.name {
+            "contacts" => crm::contact,
+            "vacancies" => crm::vacancy,
+            "pools" => crm::pool,
+            "ja_skills" => job::skill,
+            "ja_roles" => job::role,
+            "ja_tasks" => job::task,
+            "ja_departments" => job::department,
+            "taxonomy_skills" | "taxonomy_roles" => taxonomy::item,
+            _ => return None,
+        })
+    }
+
+    /// The form of ids, unless the document asks for another one.
     ///
     /// Tasks have integers beyond 2^53, which collide when they are read as floating point; all others have strings.
-    pub(crate) fn write_id(&self, seed: u64, number: u64, out: &mut Vec<u8>) {
-        if self.name == "ja_tasks" {
-            json::integer(out, (1 << 53) + 1 + number);
-        } else {
-            // Scrambling is one-to-one, so different numbers cannot meet.
-            let id = scramble(number.wrapping_add(seed ^ hash(self.name)));
-            out.push(b'"');
-            json::hexadecimal(out, id);
-            out.push(b'"');
+    pub(crate) fn id_form(&self) -> IdForm {
+        match self.name {
+            "ja_tasks" => IdForm::Integer((1 << 53) + 1),
+            _ => IdForm::Hexadecimal,
         }
+    }
+
+    /// What makes the records of one list differ from those of another, and of another seed.
+    pub(crate) fn key(&self, seed: u64) -> u64 {
+        seed ^ hash(self.name)
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
+use super::json::Object;
 use crate::list::{List, lists};
-use crate::records::{Ids, Records};
 
 const FUTURE: List = List {
     name: "ja_levels",
@@ -20,13 +20,12 @@ fn all() -> impl Iterator<Item = List> {
 
 fn record(list: &List, seed: u64, number: u64) -> String {
     let mut out = Vec::new();
-    let records = Records {
-        list,
-        seed,
-        ids: Ids::Unique,
-        size: list.default_size(),
-    };
-    records.write(number, 0, &mut out);
+    let mut object = Object::new(&mut out);
+    object.value("id", |out| {
+        list.id_form().write(list.key(seed), number, out)
+    });
+    list.write_members(seed, number, &mut object);
+    object.end();
     String::from_utf8(out).unwrap()
 }
 
@@ -49,8 +48,7 @@ fn ids_are_unique_and_strings_except_those_of_tasks() {
     for list in all() {
         let mut seen = HashSet::new();
         for number in (0..5000).chain(1_000_000_000..1_000_005_000) {
-            let mut id = Vec::new();
-            list.write_id(7, number, &mut id);
+            let id = list.id_form().written(list.key(7), number);
             assert_eq!(id[0] == b'"', list.name != "ja_tasks");
             assert!(seen.insert(id), "{} {number}", list.name);
         }

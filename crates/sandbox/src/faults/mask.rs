@@ -5,6 +5,8 @@ use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use serde_json::Value;
 
 use crate::request::Received;
+use crate::spec::find;
+use crate::token::CREATE_TOKEN;
 
 /// What stands where a secret stood.
 const REDACTED: &str = "[redacted]";
@@ -43,9 +45,15 @@ pub(super) fn body(request: &Received) -> String {
             false => text.into_owned(),
         },
         // What is no JSON may hold a secret anywhere.
-        Err(_) if request.path == "/v1/oauth/token" && !text.is_empty() => REDACTED.to_owned(),
+        Err(_) if is_token_path(&request.path) && !text.is_empty() => REDACTED.to_owned(),
         Err(_) => text.into_owned(),
     }
+}
+
+fn is_token_path(path: &str) -> bool {
+    find(path)
+        .iter()
+        .any(|found| found.operation.is(CREATE_TOKEN))
 }
 
 /// Redacts what is secret in a value; whether there was anything.

@@ -165,8 +165,8 @@ fn web_pages_cannot_use_the_fault_endpoints() {
 fn a_body_that_nobody_needs_is_refused_before_it_fills_the_memory() {
     let sandbox = faulty(&json!([]));
     for (path, mebibytes) in [
-        ("/v1/oauth/token", 1),
-        ("/__requests", 1),
+        ("/v1/oauth/token", 2),
+        ("/__requests", 2),
         ("/__faults", 81),
     ] {
         let mut socket = connect(&sandbox);

@@ -1,0 +1,102 @@
+//! Answers that follow from the document alone: a value made by the schema of the response.
+
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::data::hash;
+use crate::inspect::scalar;
+use crate::schema::{Maker, Schemas, all_of};
+use crate::spec::{Found, Success};
+
+/// A successful answer, which repeats path parameters and members of the request that it documents.
+///
+/// The same request gets the same answer, for the same seed.
+pub(crate) fn made(
+    schemas: &Schemas,
+    found: &Found<'_>,
+    path: &str,
+    body: Option<&Value>,
+    seed: u64,
+) -> Answer {
+    let success = &found.operation.success;
+    let mut maker = Maker::new(schemas, seed ^ hash(path));
+    let mut value = maker.make(&success.schema);
+    let members = body.and_then(Value::as_object).into_iter().flatten();
+    for (name, member) in members.filter(|(name, _)| *name != "pagination") {
+        maker.put(&success.schema, &mut value, name, member.clone());
+    }
+    for (name, text) in &found.parameters {
+        maker.put(&success.schema, &mut value, name, text.as_str().into());
+        maker.put(&success.schema, &mut value, name, scalar(text));
+    }
+    count(schemas, &success.schema, &mut value);
+    with_body(success, &value)
+}
+
+/// The answer for one record of a list: the record itself, or where the response holds it under a name, that.
+pub(crate) fn of_record(
+    schemas: &Schemas,
+    found: &Found<'_>,
+    path: &str,
+    schema: Option<&Value>,
+    record: Value,
+    seed: u64,
+) -> Answer {
+    let success = &found.operation.success;
+    let mut maker = Maker::new(schemas, seed ^ hash(path));
+    let shape = schemas.shape(&success.schema);
+    let mut names = shape.names().into_iter();
+    let held =
+        names.find(|name| schema.is_some_and(|schema| *schema == all_of(shape.property(name))));
+    let value = match held {
+        Some(name) => {
+            let mut value = maker.make(&success.schema);
+            maker.put(&success.schema, &mut value, name, record);
+            value
+        }
+        None => maker.fit(&success.schema, record),
+    };
+    with_body(success, &value)
+}
+
+/// An answer made by hand, with what a changed document asks for besides.
+pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u64) -> Answer {
+    let value = Maker::new(schemas, seed).fit(&success.schema, value);
+    with_body(success, &value)
+}
+
+fn with_body(success: &Success, value: &Value) -> Answer {
+    match success.content_type() {
+        Some(content_type) => {
+            Answer::written(success.status, content_type, value.to_string().into_bytes())
+        }
+        None => Answer::empty(success.status),
+    }
+}
+
+/// A page that is no list of ours holds all there is, so that nobody asks for the next one without end.
+fn count(schemas: &Schemas, schema: &Value, value: &mut Value) {
+    let arrays: Vec<usize> = value
+        .as_object()
+        .into_iter()
+        .flat_map(|members| members.values())
+        .filter_map(|member| Some(member.as_array()?.len()))
+        .collect();
+    let [count] = arrays.as_slice() else {
+        return;
+    };
+    let shape = schemas.shape(schema);
+    let documented = all_of(shape.property("pagination"));
+    let mut maker = Maker::new(schemas, 0);
+    let Some(pagination) = value.get_mut("pagination") else {
+        return;
+    };
+    for (name, told) in [
+        ("total", json!(count)),
+        ("limit", json!(count)),
+        ("offset", json!(0)),
+        ("hasMore", json!(false)),
+    ] {
+        maker.put(&documented, pagination, name, told);
+    }
+}

@@ -1,0 +1,62 @@
+//! Texts of documented formats and lengths.
+
+use serde_json::Value;
+
+use super::Shape;
+use crate::data::{Dice, uuid};
+
+/// Beginnings of texts without a format, some of them outside ASCII.
+const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantillon", "δείγμα"];
+
+/// A text that the schema allows, apart from its `pattern`.
+pub(super) fn text(shape: &Shape<'_>, dice: &mut Dice) -> Value {
+    let mut text = of_format(shape.format().unwrap_or_default(), dice);
+    let bound = |key| shape.values(key).filter_map(Value::as_u64);
+    let least = bound("minLength").max().unwrap_or_default();
+    let most = bound("maxLength").min().unwrap_or(u64::MAX);
+    let count = text.chars().count() as u64;
+    if count > most {
+        // The end differs most.
+        text = text.chars().skip((count - most) as usize).collect();
+    }
+    for _ in count..least.min(most).min(MOST_PADDING) {
+        text.push('x');
+    }
+    text.into()
+}
+
+/// A longer text is of no use to anybody.
+const MOST_PADDING: u64 = 1 << 20;
+
+fn of_format(format: &str, dice: &mut Dice) -> String {
+    let number = dice.below(100_000);
+    match format {
+        "date-time" => format!("{}T{}Z", date(dice), time(dice)),
+        "date" => date(dice),
+        "time" => format!("{}Z", time(dice)),
+        "duration" => format!("P{}D", 1 + number % 90),
+        "uuid" => uuid(dice.next()),
+        "email" | "idn-email" => format!("person{number}@example.com"),
+        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => {
+            format!("https://example.com/{number}")
+        }
+        "uri-template" => format!("https://example.com/{number}/{{id}}"),
+        "hostname" | "idn-hostname" => format!("host{number}.example.com"),
+        "ipv4" => format!("192.0.2.{}", number % 256),
+        "ipv6" => format!("2001:db8::{:x}", number % 0xffff),
+        "byte" => "c2FtcGxl".to_owned(),
+        "json-pointer" => format!("/{number}"),
+        "regex" => "^sample".to_owned(),
+        _ => format!("{} {number}", dice.pick(&WORDS)),
+    }
+}
+
+fn date(dice: &mut Dice) -> String {
+    let [year, month, day] = [7, 12, 28].map(|count| dice.below(count));
+    format!("{}-{:02}-{:02}", 2019 + year, 1 + month, 1 + day)
+}
+
+fn time(dice: &mut Dice) -> String {
+    let [hour, minute, second] = [24, 60, 60].map(|count| dice.below(count));
+    format!("{hour:02}:{minute:02}:{second:02}")
+}
