@@ -100,3 +100,6 @@ fn count(schemas: &Schemas, schema: &Value, value: &mut Value) {
         maker.put(&documented, pagination, name, told);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cuts;
+mod document;
 mod drift;
 mod faults;
 mod limit;

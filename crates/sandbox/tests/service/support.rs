@@ -153,3 +153,9 @@ pub(crate) fn version(sandbox: &Sandbox) -> Reply {
 pub(crate) fn hear_version(sandbox: &Sandbox) -> Heard {
     send_raw(sandbox, &request("GET", "/v1/version", &[], ""))
 }
+
+/// The operations of the document, from the table that the sandbox is made with.
+pub(crate) fn operations() -> Vec<Value> {
+    let table: Value = serde_json::from_str(include_str!("../../src/generated/spec.json")).unwrap();
+    table["operations"].as_array().unwrap().clone()
+}
