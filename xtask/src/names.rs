@@ -17,12 +17,12 @@ mod kept;
 pub(crate) mod taken;
 pub(crate) mod unnamed;
 
+use crate::spec::api::{Operation, Parameter};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use kept::{
-    ARGUMENTS, C_CLIENT, C_MEMBERS, CHILDREN, COMMANDS, CPP, CPP_CLIENT, CPP_MEMBERS, FLAGS, PYTHON,
-    PYTHON_LISTS, PYTHON_MEMBERS, RUST,
+    ARGUMENTS, C_CLIENT, C_MEMBERS, CHILDREN, COMMANDS, CPP, CPP_CLIENT, CPP_MEMBERS, FLAGS,
+    PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST,
 };
-use crate::spec::api::{Operation, Parameter};
 use taken::Taken;
 
 /// Rules 1 and 2 as a field: also the part of a C function that tells the field.
@@ -140,7 +140,12 @@ pub(crate) fn argument(parameter: &Parameter) -> String {
 
 /// A field of a body as an argument, in every language alike.
 pub(crate) fn body_argument(wire: &str) -> String {
-    free(snake(wire), &[RUST, CPP, PYTHON, ARGUMENTS, FLAGS])
+    free(snake(wire), &[RUST, CPP, PYTHON, ARGUMENTS])
+}
+
+/// The flag of a parameter, or of a field of a body, on the command line.
+pub(crate) fn flag(wire: &str) -> String {
+    free(snake(wire), &[FLAGS]).replace('_', "-")
 }
 
 /// The field of a Rust model.

@@ -30,7 +30,10 @@ const OUTPUTS: [(&str, Render); 18] = [
     ("bindings/c/include/talentdata.h", c::header::file),
     ("bindings/c/include/talentdata/errors.hpp", c::cpp::errors),
     ("bindings/c/include/talentdata/models.hpp", c::cpp::file),
-    ("bindings/c/include/talentdata/calls.hpp", c::cpp_calls::file),
+    (
+        "bindings/c/include/talentdata/calls.hpp",
+        c::cpp_calls::file,
+    ),
     ("bindings/c/symbols.txt", c::symbols::file),
     ("bindings/c/tests/null_arguments.c", c::nulls::file),
 ];

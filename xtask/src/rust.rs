@@ -114,7 +114,10 @@ fn constant(api: &Api, operation: &Operation) -> TokenStream {
     };
     let (answers, callable) = (operation.response.is_some(), operation.obstacle.is_none());
     let parameters = match operation.is_call() {
-        true => operation.taken().map(|one| parameter(api, operation, one)).collect(),
+        true => operation
+            .taken()
+            .map(|one| parameter(api, operation, one))
+            .collect(),
         false => Vec::new(),
     };
     let body = option(operation.body.as_ref().map(|body| {
@@ -179,7 +182,11 @@ fn body_fields(api: &Api, operation: &Operation, body: &Body) -> Vec<TokenStream
 }
 
 /// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
-pub(crate) fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'a Model> {
+pub(crate) fn body_model<'a>(
+    api: &'a Api,
+    operation: &Operation,
+    body: &Body,
+) -> Option<&'a Model> {
     let Type::Model(name) = &body.kind else {
         return None;
     };
@@ -215,12 +222,14 @@ impl Told<'_> {
             _ => None,
         };
         let repeated = held.is_some();
+        let flag = names::flag(wire);
         let positional = operation.positional.as_deref() == Some(wire);
         let (kind, known) = kind_of(api, held.unwrap_or(self.kind));
         quote! {
             Parameter {
                 name: #wire,
                 argument: #argument,
+                flag: #flag,
                 location: #location,
                 required: #required,
                 repeated: #repeated,

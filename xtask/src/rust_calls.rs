@@ -219,10 +219,14 @@ impl<'a> Call<'a> {
             let value = value(one, &quote!(#name));
             quote!(.with(#wire, #value))
         });
-        let body = self.operation.body.as_ref().map(|body| match body.required {
-            true => quote!(.with_body(body)?),
-            false => quote!(.with_optional_body(body)?),
-        });
+        let body = self
+            .operation
+            .body
+            .as_ref()
+            .map(|body| match body.required {
+                true => quote!(.with_body(body)?),
+                false => quote!(.with_optional_body(body)?),
+            });
         let optional = self.operation.optional().map(|one| {
             let (name, wire) = (argument(one), &one.name);
             let value = match one.kind.present() {

@@ -58,7 +58,11 @@ impl FromArgMatches for Verb {
 }
 
 fn grammar(operation: &'static Operation) -> Command {
-    let deprecated = if operation.deprecated { " (deprecated)" } else { "" };
+    let deprecated = if operation.deprecated {
+        " (deprecated)"
+    } else {
+        ""
+    };
     let mut command = Command::new(operation.command)
         .about(format!("{}{deprecated}", operation.summary))
         .long_about(format!(
@@ -101,7 +105,7 @@ fn example(operation: &Operation) -> String {
     let needed = operation.parameters.iter().chain(fields);
     let needed = needed.filter(|one| one.required && !one.positional);
     let needed: Vec<String> = needed
-        .map(|one| format!(" --{} {}", flag(one), one.argument.to_uppercase()))
+        .map(|one| format!(" --{} {}", one.flag, one.argument.to_uppercase()))
         .collect();
     let body = operation.body.as_ref();
     let body = body.filter(|body| body.required && body.fields.is_empty());
@@ -111,10 +115,6 @@ fn example(operation: &Operation) -> String {
         operation.command,
         needed.concat()
     )
-}
-
-fn flag(one: &Parameter) -> String {
-    one.argument.replace('_', "-")
 }
 
 fn argument(one: &'static Parameter, required: bool) -> Arg {
@@ -143,7 +143,7 @@ fn argument(one: &'static Parameter, required: bool) -> Arg {
     match one.positional {
         true if one.repeated => argument.num_args(0..),
         true => argument,
-        false => argument.long(flag(one)),
+        false => argument.long(one.flag),
     }
 }
 
@@ -171,11 +171,16 @@ fn read(operation: &'static Operation, given: &ArgMatches) -> Result<Verb, clap:
         for one in body.fields {
             let mut texts = texts(one);
             if texts.is_empty() && one.positional {
-                texts = one.known_values.iter().map(|&text| text.to_owned()).collect();
+                texts = one
+                    .known_values
+                    .iter()
+                    .map(|&text| text.to_owned())
+                    .collect();
             }
             let values = texts.iter().map(|text| one.value_of_text(text));
             let values = values.collect::<Result<Vec<Value>, _>>();
-            let mut values = values.map_err(|text| wrong(Error::new(ErrorKind::InvalidArgument, text)))?;
+            let mut values =
+                values.map_err(|text| wrong(Error::new(ErrorKind::InvalidArgument, text)))?;
             if one.repeated && (one.required || !values.is_empty()) {
                 fields.insert(one.name.to_owned(), Value::Array(values));
             } else if let Some(value) = values.pop() {
@@ -216,7 +221,10 @@ fn body(file: &Path) -> Result<String, Error> {
         false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
     };
     let failed = |error| {
-        let message = format!("cannot read the request body from {}: {error}", file.display());
+        let message = format!(
+            "cannot read the request body from {}: {error}",
+            file.display()
+        );
         Error::new(ErrorKind::Io, message)
     };
     read.map_err(failed)?;

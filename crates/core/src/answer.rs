@@ -78,10 +78,8 @@ impl Answer {
         };
         match text.trim_start().bytes().next() {
             Some(b'{') => Ok(text),
-            Some(b'[') => Err(
-                fail("the answer is a JSON array; an object was expected")
-                    .with_kind(ErrorKind::Schema),
-            ),
+            Some(b'[') => Err(fail("the answer is a JSON array; an object was expected")
+                .with_kind(ErrorKind::Schema)),
             _ => Err(fail("the answer is not a JSON object")),
         }
     }

@@ -48,9 +48,8 @@ impl Arguments {
     /// # Errors
     /// `InvalidArgument` where it cannot be written as JSON.
     pub fn with_body(self, body: impl Serialize) -> Result<Self> {
-        let json = serde_json::to_string(&body).map_err(|error| {
-            wrong("body", format_args!("cannot be written as JSON: {error}"))
-        })?;
+        let json = serde_json::to_string(&body)
+            .map_err(|error| wrong("body", format_args!("cannot be written as JSON: {error}")))?;
         Ok(self.with_json(json))
     }
 
@@ -267,6 +266,7 @@ mod tests {
         Parameter {
             name,
             argument: name,
+            flag: name,
             location,
             required,
             repeated,
@@ -326,12 +326,18 @@ mod tests {
     fn what_cannot_be_sent_is_named() {
         for (values, message) in [
             (serde_json::json!({"view": "a"}), "id: is required"),
-            (serde_json::json!({"id": "", "view": "a"}), "id: must not be empty"),
+            (
+                serde_json::json!({"id": "", "view": "a"}),
+                "id: must not be empty",
+            ),
             (
                 serde_json::json!({"id": "..", "view": "a"}),
                 "id: must not be \"..\", which leads to another address",
             ),
-            (serde_json::json!({"id": 5, "view": "a"}), "id: must be a string (got a number)"),
+            (
+                serde_json::json!({"id": 5, "view": "a"}),
+                "id: must be a string (got a number)",
+            ),
             (
                 serde_json::json!({"id": "1", "view": "a", "depth": 1.5}),
                 "depth: must be an integer (got a number)",
@@ -360,7 +366,13 @@ mod tests {
     #[test]
     fn texts_become_values_of_the_parameters_type() {
         let mut arguments = arguments(&serde_json::json!({}));
-        for (name, text) in [("id", "7"), ("view", "x"), ("tags", "a"), ("tags", "b"), ("depth", "-1")] {
+        for (name, text) in [
+            ("id", "7"),
+            ("view", "x"),
+            ("tags", "a"),
+            ("tags", "b"),
+            ("depth", "-1"),
+        ] {
             arguments.add_text(&OPERATION, name, text).unwrap();
         }
         let parts = arguments.clone().parts(&OPERATION).unwrap();
@@ -368,13 +380,20 @@ mod tests {
         assert_eq!(parts.query.len(), 3);
         for (name, text, message) in [
             ("depth", "1", "depth: is given twice"),
-            ("deep", "1", "deep: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace"),
+            (
+                "deep",
+                "1",
+                "deep: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace",
+            ),
         ] {
             let error = arguments.add_text(&OPERATION, name, text).err().unwrap();
             assert_eq!(error.message(), message);
         }
         let mut arguments = Arguments::default();
-        let error = arguments.add_text(&OPERATION, "depth", "deep").err().unwrap();
+        let error = arguments
+            .add_text(&OPERATION, "depth", "deep")
+            .err()
+            .unwrap();
         assert_eq!(error.message(), "depth: must be an integer (got \"deep\")");
     }
 }

@@ -10,8 +10,8 @@ use crate::arguments::Arguments;
 use crate::auth::Auth;
 use crate::config::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::error::{Error, ErrorKind, Result};
-use crate::generated::calls::{check_body, check_response};
 use crate::gate::{GateSettings, LONGEST_GAP};
+use crate::generated::calls::{check_body, check_response};
 use crate::memory::{Memory, PAGES};
 use crate::meter::Meter;
 use crate::retry::Retry;
@@ -144,7 +144,8 @@ impl Client {
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<T> {
-        self.call(Call::new(operation, arguments)?, Answer::json).await
+        self.call(Call::new(operation, arguments)?, Answer::json)
+            .await
     }
 
     /// Calls an operation whose response has no body that is read.
@@ -153,7 +154,8 @@ impl Client {
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<()> {
-        self.call(Call::new(operation, arguments)?, |_| Ok(())).await
+        self.call(Call::new(operation, arguments)?, |_| Ok(()))
+            .await
     }
 }
 

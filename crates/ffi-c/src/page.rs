@@ -18,7 +18,9 @@ impl Page {
     pub(crate) fn new(page: CorePage, resource: Resource) -> Result<Self> {
         let records = page.records.into_iter();
         Ok(Page {
-            records: records.map(|raw| Record::new(raw, Some(resource))).collect(),
+            records: records
+                .map(|raw| Record::new(raw, Some(resource)))
+                .collect(),
             pagination: Pagination::new(page.pagination)?,
         })
     }

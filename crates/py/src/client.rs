@@ -167,7 +167,9 @@ impl BaseClient {
         let client = self.core(py)?;
         let call = call(operation, parameters, body);
         let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
-        run(py, awaited, async move { client.invoke(operation, arguments).await })
+        run(py, awaited, async move {
+            client.invoke(operation, arguments).await
+        })
     }
 
     fn _page(

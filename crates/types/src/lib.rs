@@ -109,6 +109,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its name as an argument, with `_` between words.
     pub argument: &'static str,
+    /// Its flag on the command line, without the dashes in front.
+    pub flag: &'static str,
     /// Where it is sent.
     pub location: Location,
     /// Whether the operation cannot be called without it.

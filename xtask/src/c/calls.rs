@@ -12,7 +12,9 @@ use quote::{format_ident, quote};
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let calls = spec.api.operations.iter().filter(|one| one.is_call());
     let functions = calls.flat_map(|one| {
-        let forms = [false, true].into_iter().filter(|sized| !sized || takes_text(one));
+        let forms = [false, true]
+            .into_iter()
+            .filter(|sized| !sized || takes_text(one));
         forms.map(|sized| function(spec, one, sized))
     });
     print(quote! {
@@ -170,7 +172,11 @@ fn function(spec: &Spec, operation: &Operation, sized: bool) -> TokenStream {
     let mut doc = head(operation, sized);
     doc.push("@param client the client".to_owned());
     let passed = inputs.iter().flat_map(|one| &one.passed);
-    doc.extend(passed.clone().map(|(name, _, doc)| format!("@param {name} {doc}")));
+    doc.extend(
+        passed
+            .clone()
+            .map(|(name, _, doc)| format!("@param {name} {doc}")),
+    );
     doc.extend(given.iter().map(|(_, doc)| doc.clone()));
     let takes = passed.map(|(name, kind, _)| quote!(#name: #kind,));
     let parameter = given.map(|(tokens, _)| tokens);
@@ -259,10 +265,7 @@ fn parameters(operation: &Operation) -> (Option<(TokenStream, String)>, TokenStr
     if optional.is_empty() {
         return (None, quote!(None));
     }
-    let doc = format!(
-        "@param parameters any of {}, or NULL",
-        optional.join(", ")
-    );
+    let doc = format!("@param parameters any of {}, or NULL", optional.join(", "));
     let tokens = quote!(parameters: Option<&Parameters>,);
     (Some((tokens, doc)), quote!(parameters))
 }

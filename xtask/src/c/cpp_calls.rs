@@ -51,7 +51,8 @@ fn sent(spec: &Spec) -> Vec<&api::Model> {
     let mut out = Vec::new();
     while !waiting.is_empty() {
         // There always is one: no model holds itself.
-        let holds_none = |one: &&api::Model| waiting.iter().all(|other| !one.refers_to(&other.name));
+        let holds_none =
+            |one: &&api::Model| waiting.iter().all(|other| !one.refers_to(&other.name));
         let ready = waiting.iter().position(holds_none).unwrap_or_default();
         out.push(waiting.remove(ready));
     }
@@ -88,7 +89,11 @@ fn request(spec: &Spec, model: &api::Model) -> String {
             false => plain,
         };
         fields += &format!("  /// {about}\n  {kind} {member}{{}};\n");
-        let write = if field.required { "field" } else { "optional_field" };
+        let write = if field.required {
+            "field"
+        } else {
+            "optional_field"
+        };
         written += &format!("    out.{write}(\"{}\", {member});\n", field.wire);
     }
     format!(
@@ -182,7 +187,8 @@ fn taken(spec: &Spec, operation: &Operation) -> Taken {
             true => "json.data()",
             false => "body ? json.data() : nullptr",
         };
-        out.passes.extend([pointer.to_owned(), "json.size()".to_owned()]);
+        out.passes
+            .extend([pointer.to_owned(), "json.size()".to_owned()]);
     }
     if operation.optional().next().is_some() {
         let kind = names::snake(&names::options(operation));
@@ -206,7 +212,8 @@ impl Taken {
             Type::Array(held) => {
                 let is_text = matches!(held.present(), Type::Text | Type::Enum(_));
                 let kind = scalar(held.present(), "std::string_view");
-                self.takes.push(format!("const std::vector<{kind}> &{name}"));
+                self.takes
+                    .push(format!("const std::vector<{kind}> &{name}"));
                 let made = match is_text {
                     true => format!("detail::texts({name})"),
                     false => {
@@ -244,7 +251,9 @@ fn given(spec: &Spec, operation: &Operation) -> Option<String> {
         Response::Handle(model) => format!("talentdata::{}", names::cpp_class(&model)),
         Response::Record(lists) => {
             let models = models(spec);
-            let model = models.iter().find(|one| !lists.is_empty() && one.lists == lists);
+            let model = models
+                .iter()
+                .find(|one| !lists.is_empty() && one.lists == lists);
             model.map_or("talentdata::record".to_owned(), |model| {
                 format!("talentdata::{}", names::cpp_class(&model.name))
             })
@@ -305,8 +314,5 @@ fn thrower(spec: &Spec, operation: &Operation) -> String {
     let method = crate::names::cpp_call(operation);
     let (takes, names) = (takes.join(", "), names.join(", "));
     let class = given(spec, operation).unwrap_or_else(|| "void".to_owned());
-    format!(
-        "  {class} {method}({takes}) const {{ return self().taken(try_{method}({names})); }}\n"
-    )
+    format!("  {class} {method}({takes}) const {{ return self().taken(try_{method}({names})); }}\n")
 }
-

@@ -128,7 +128,7 @@ pub(crate) fn held(spec: &Spec) -> BTreeSet<String> {
         Some(Type::Model(name)) => spec.api.model(name),
         _ => None,
     });
-    let models = models.filter(|model| !model.is_page() && !model.holds_secret());
+    let models = models.filter(|model| !model.is_page());
     // A page has a function that gives it.
     let mut waiting: Vec<&str> = vec!["Pagination"];
     waiting.extend(models.map(|model| model.name.as_str()));

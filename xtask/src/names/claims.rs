@@ -2,9 +2,9 @@
 
 use super::unnamed::ends_texts;
 use super::{
-    argument, c_call, command, constant, cpp_call, cpp_class, cpp_list, cpp_member, list_variant,
-    operation, options, python_call, python_field, python_list, python_value, rust_call, rust_field,
-    rust_list, snake, value_variant,
+    argument, c_call, command, constant, cpp_call, cpp_class, cpp_list, cpp_member, flag,
+    list_variant, operation, options, python_call, python_field, python_list, python_value,
+    rust_call, rust_field, rust_list, snake, value_variant,
 };
 use crate::c::cpp_calls::structs;
 use crate::c::shapes;
@@ -158,21 +158,16 @@ impl Claims<'_> {
         }
     }
 
-    /// Refuses what would keep a model from C that hand-written functions give: secrets, which never
-    /// leave the core, and what makes it a page.
+    /// Refuses secrets in what C is given: they never leave the core.
     fn stays_in_c(&mut self, spec: &Spec) {
         for name in shapes::held(spec) {
             let Some(model) = spec.api.model(&name) else {
                 continue;
             };
-            for field in &model.fields {
-                let reason = match field.wire.as_str() {
-                    _ if field.kind == Type::Secret => "a secret is not given to C",
-                    "pagination" => "a page is no part of another answer",
-                    _ => continue,
-                };
+            for field in model.fields.iter().filter(|one| one.kind == Type::Secret) {
                 let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
-                self.findings.refuse(&at, reason, LEAVE_FIELD);
+                self.findings
+                    .refuse(&at, "a secret is not given to C", LEAVE_FIELD);
             }
         }
     }
@@ -240,6 +235,8 @@ impl Claims<'_> {
             self.name(&snake(&parameter.name), &parameter.name, at, RENAME_CALL);
             let thing = (parameter.name.as_str(), at);
             self.claim(&scope, argument(parameter), thing, RENAME_CALL);
+            let flags = format!("among the flags of {}", one.command);
+            self.claim(&flags, flag(&parameter.name), thing, RENAME_CALL);
         }
     }
 }

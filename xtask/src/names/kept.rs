@@ -56,4 +56,5 @@ pub(super) const FLAGS: &str = "\
     base_url body client_id client_secret client_secret_file help profile sandbox share unpaced verbose";
 
 /// Arguments that calls have of their own, and names that their code says.
-pub(super) const ARGUMENTS: &str = "arguments body client length options parameters response_out self";
+pub(super) const ARGUMENTS: &str =
+    "arguments body client length options parameters response_out self";

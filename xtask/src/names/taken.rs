@@ -197,10 +197,7 @@ mod tests {
                 &taken.cpp,
                 &["record", "result", "scan", "list_of", "detail", "io_error"],
             ),
-            (
-                &taken.python_client,
-                &["close", "base_url", "with_options"],
-            ),
+            (&taken.python_client, &["close", "base_url", "with_options"]),
             (&taken.python, &["Client", "Error", "AuthError", "Field"]),
         ] {
             for name in wanted {

@@ -17,7 +17,10 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
         .filter(|one| one.is_call())
         .map(|one| Call::of(spec, one))
         .collect();
-    let models: BTreeSet<&str> = calls.iter().filter_map(|one| one.model.as_deref()).collect();
+    let models: BTreeSet<&str> = calls
+        .iter()
+        .filter_map(|one| one.model.as_deref())
+        .collect();
     let models: Vec<&str> = models.into_iter().collect();
     let mut text = header("The calls of a client.", "spec/openapi.json");
     text += "\nfrom __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any\n\n";
@@ -216,9 +219,14 @@ impl<'a> Call<'a> {
                 )
             }
         };
-        let (flag, wait) = if awaited { ("True", "await ") } else { ("False", "") };
+        let (flag, wait) = if awaited {
+            ("True", "await ")
+        } else {
+            ("False", "")
+        };
         let id = &self.operation.id;
-        let call = |native: &str| format!("{wait}self.{native}({flag}, \"{id}\", {parameters}, {body})");
+        let call =
+            |native: &str| format!("{wait}self.{native}({flag}, \"{id}\", {parameters}, {body})");
         match (&self.model, &self.operation.response) {
             (Some(model), _) => format!("        return {model}({})\n", call("_call")),
             (None, Some(_)) => format!("        return value_of({})\n", call("_call_text")),

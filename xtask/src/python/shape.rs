@@ -33,7 +33,10 @@ pub(super) fn shape(api: &Api, of: &Type) -> Shape {
         Type::Number => plain("number", "float"),
         Type::Boolean => plain("boolean", "bool"),
         Type::Enum(name) => wrapped("text", name.clone(), name),
-        Type::Model(name) => wrapped("model", name.clone(), name),
+        Type::Model(_) => match seen(of) {
+            Some(name) => wrapped("model", name.clone(), &name),
+            None => plain("object", "dict[str, Any]"),
+        },
         Type::Array(held) => match seen(held) {
             Some(name) => wrapped("models", format!("list[{name}]"), &name),
             None if matches!(**held, Type::Text | Type::Enum(_)) => plain("array", "list[str]"),

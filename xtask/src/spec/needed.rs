@@ -16,7 +16,8 @@ const WAY: &str = "keep it as it was, or change the hand-written code in crates/
 pub(super) fn check(api: &Api, findings: &mut Findings) {
     match api.operations.iter().find(|one| one.id == TOKEN) {
         None => {
-            let reason = format!("there is no operation {TOKEN}, with which the client gets its token");
+            let reason =
+                format!("there is no operation {TOKEN}, with which the client gets its token");
             findings.refuse("/paths", &reason, WAY);
         }
         Some(operation) => {

@@ -124,6 +124,9 @@ fn changed(old: &Item, new: &Item, whole: Option<(&Item, &Item)>) -> Option<Chan
     let text = match old.shown == new.shown {
         false => format!("{}: {} becomes {}", old.key, old.shown, new.shown),
         true if levels.is_empty() => format!("{}: the description changes", old.key),
+        true if old.facts.len() != new.facts.len() => {
+            format!("{}: what is generated of it changes", old.key)
+        }
         true => format!("{} changes its order", old.key),
     };
     if levels.is_empty() {

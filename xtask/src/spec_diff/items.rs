@@ -155,7 +155,10 @@ fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Item>) {
         let shown = format!("{}{needed}", one.kind) + mark(one.deprecated);
         let name = format!("{} parameter {} of {id}", one.location, one.name);
         let facts = match is_call && one.is_taken() && !one.required {
-            true => exact(&Surface::ALL, &format!("{} {}", names::argument(one), one.kind)),
+            true => exact(
+                &Surface::ALL,
+                &format!("{} {}", names::argument(one), one.kind),
+            ),
             false => Vec::new(),
         };
         part(name, shown, one.description.clone(), facts);

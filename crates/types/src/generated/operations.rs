@@ -174,7 +174,8 @@ pub const CREATE_TOKEN: &Operation = &Operation {
         fields: &[
             Parameter {
                 name: "clientId",
-                argument: "client_id_",
+                argument: "client_id",
+                flag: "client-id-",
                 location: Location::Body,
                 required: true,
                 repeated: false,
@@ -244,6 +245,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
             Parameter {
                 name: "clientVersion",
                 argument: "client_version",
+                flag: "client-version",
                 location: Location::Body,
                 required: true,
                 repeated: false,
@@ -255,6 +257,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
             Parameter {
                 name: "endpoints",
                 argument: "endpoints",
+                flag: "endpoints",
                 location: Location::Body,
                 required: true,
                 repeated: true,

@@ -67,19 +67,7 @@ const CLIPPY: &str =
 
 #[test]
 fn whatever_a_spec_may_say_compiles_in_every_language() {
-    let root = crate::root();
-    let copy = crate::cargo::target(&root).unwrap().join("spec-trial");
-    let _ = std::fs::remove_dir_all(&copy);
-    for name in COPIED {
-        copied(&root.join(name), &copy.join(name));
-    }
-    // Cargo takes packages of one name and version for one, wherever they are.
-    let manifest = copy.join("Cargo.toml");
-    let text = std::fs::read_to_string(&manifest).unwrap();
-    let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
-    assert!(text.contains(version));
-    let other = text.replacen(version, &format!("{version}-trial"), 1);
-    std::fs::write(&manifest, other).unwrap();
+    let copy = copy("spec-trial");
     let spec = copy.join("spec/openapi.json");
     let mut document: Value =
         serde_json::from_str(&std::fs::read_to_string(&spec).unwrap()).unwrap();
@@ -101,7 +89,30 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     python(&copy, &format!("{IMPORT}{VENDOR}"));
 }
 
-fn cargo(copy: &Path, arguments: &str) {
+/// A copy of the workspace, in this folder of what cargo builds.
+pub(super) fn copy(name: &str) -> PathBuf {
+    let root = crate::root();
+    let copy = crate::cargo::target(&root).unwrap().join(name);
+    let _ = std::fs::remove_dir_all(&copy);
+    for name in COPIED {
+        copied(&root.join(name), &copy.join(name));
+    }
+    // Cargo takes packages of one name and version for one, wherever they are.
+    let manifest = copy.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(version));
+    let other = text.replacen(version, &format!("{version}-{name}"), 1);
+    std::fs::write(&manifest, other).unwrap();
+    copy
+}
+
+/// What cargo has built of a copy.
+pub(super) fn built(copy: &Path, name: &str) -> PathBuf {
+    copy.parent().unwrap().join("debug").join(name)
+}
+
+pub(super) fn cargo(copy: &Path, arguments: &str) {
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut command = crate::cargo::command(copy, &arguments);
     command.env("CARGO_TARGET_DIR", copy.parent().unwrap());

@@ -1,0 +1,209 @@
+//! A spec that gains operations, models and a list, loses a list and changes its bounds: one command, and every language
+//! calls what is new on the regenerated sandbox.
+
+use super::super::{check, write};
+use super::trial::{built, cargo, copy};
+use crate::test::succeed;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const NEW: &str = include_str!("calls/spec.json");
+
+#[test]
+fn what_a_spec_gains_is_called_from_every_language() {
+    let copy = copy("calls-trial");
+    let spec = copy.join("spec/openapi.json");
+    let text = std::fs::read_to_string(&spec).unwrap();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    changed(&mut document);
+    std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
+    write(&copy).unwrap();
+    check(&copy).unwrap();
+    std::fs::write(
+        copy.join("crates/core/examples/calls.rs"),
+        include_str!("calls/calls.rs"),
+    )
+    .unwrap();
+    let packages = "-p talentdata-cli -p talentdata-ffi-c -p talentdata-py -p talentdata-core";
+    cargo(
+        &copy,
+        &format!("build --quiet {packages} --bins --lib --example calls"),
+    );
+    let service = Service::start(&copy);
+    service.run(&mut Command::new(built(&copy, "examples/calls")));
+    service.c_and_cpp(&copy);
+    service.python(&copy);
+    service.command_line(&copy);
+}
+
+fn changed(document: &mut Value) {
+    let new: Value = serde_json::from_str(NEW).unwrap();
+    let schemas = document["components"]["schemas"].as_object_mut().unwrap();
+    schemas.extend(new["schemas"].as_object().unwrap().clone());
+    let paths = document["paths"].as_object_mut().unwrap();
+    paths.extend(new["paths"].as_object().unwrap().clone());
+    let mut teams = paths["/v1/pools"].clone();
+    teams["get"]["operationId"] = json!("listTeams");
+    paths.insert("/v1/teams".into(), teams);
+    paths.shift_remove("/v1/ja/tasks").unwrap();
+    document["components"]["parameters"]["Limit"]["schema"]["maximum"] = json!(250);
+    let limit = &mut document["components"]["headers"]["RateLimitLimit"];
+    let text = limit.to_string().replace("40;w=1", "80;w=2");
+    *limit = serde_json::from_str(&text).unwrap();
+}
+
+/// The sandbox as the spec makes it, in a process of its own.
+struct Service {
+    process: Child,
+    settings: Vec<(&'static str, String)>,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Service {
+    fn start(copy: &Path) -> Self {
+        let mut process = Command::new(built(copy, "talentdata"))
+            .args(["sandbox", "--records", "contacts=600"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = process.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        let setting = |name: &str| ready[name].as_str().unwrap().to_owned();
+        Service {
+            process,
+            settings: vec![
+                ("TALENTDATA_BASE_URL", setting("base_url")),
+                ("TALENTDATA_CLIENT_ID", setting("client_id")),
+                ("TALENTDATA_CLIENT_SECRET", setting("client_secret")),
+            ],
+        }
+    }
+
+    fn run(&self, command: &mut Command) {
+        succeed(command.envs(self.settings.clone())).unwrap();
+    }
+
+    fn c_and_cpp(&self, copy: &Path) {
+        let library = built(copy, "");
+        for (compiler, standard, name, text) in [
+            ("cc", "-std=c11", "calls.c", include_str!("calls/calls.c")),
+            (
+                "c++",
+                "-std=c++17",
+                "calls.cpp",
+                include_str!("calls/calls.cpp"),
+            ),
+        ] {
+            let (source, program) = (copy.join(name), copy.join(format!("{name}.out")));
+            std::fs::write(&source, text).unwrap();
+            let mut compile = Command::new(compiler);
+            compile.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]);
+            compile.arg(copy.join("bindings/c/include")).arg(&source);
+            compile.arg("-o").arg(&program).arg("-L").arg(&library);
+            compile.arg(format!("-Wl,-rpath,{}", library.display()));
+            succeed(compile.arg("-ltalentdata")).unwrap();
+            self.run(&mut Command::new(program));
+        }
+    }
+
+    fn python(&self, copy: &Path) {
+        let folder = copy.join("bindings/python");
+        let module = folder.join("talentdata/_talentdata.abi3.so");
+        std::fs::copy(built(copy, "lib_talentdata.so"), module).unwrap();
+        let script = copy.join("calls.py");
+        std::fs::write(&script, include_str!("calls/calls.py")).unwrap();
+        let mut command = Command::new("python3");
+        self.run(
+            command
+                .args(["-W", "error"])
+                .arg(script)
+                .env("PYTHONPATH", folder),
+        );
+    }
+
+    fn command_line(&self, copy: &Path) {
+        let page = self.json(copy, &["page", "contacts", "--limit", "1"], "");
+        let id = page["records"][0]["id"].as_str().unwrap();
+        let options = [
+            "--include",
+            "pools",
+            "--include",
+            "a&b",
+            "--depth",
+            "2",
+            "--x-trace",
+            "trial",
+        ];
+        let contact = self.json(
+            copy,
+            &[&["get-contact", "--id", id], &options[..]].concat(),
+            "",
+        );
+        assert_eq!(contact["id"], page["records"][0]["id"]);
+        let flags = [
+            "search-contacts",
+            "--states",
+            "active",
+            "--limit",
+            "3",
+            "--match",
+            "7",
+        ];
+        let found = self.json(copy, &flags, "");
+        assert!(found["contacts"][0]["id"].is_string(), "{found}");
+        let body = r#"{"states": ["active"], "place": {"name": "Utrecht"}}"#;
+        let found = self.json(copy, &["search-contacts", "--body", "-"], body);
+        assert!(found["pagination"]["total"].is_number(), "{found}");
+        assert_eq!(
+            self.ended(copy, &["delete-pool", "--id", "one"], ""),
+            (Some(0), String::new())
+        );
+        for wrong in [
+            &["get-contact"][..],
+            &["get-contact", "--id", ""],
+            &["get-contact", "--id", "x", "--depth", "deep"],
+            &["search-contacts", "--limit", "3"],
+            &["search-contacts", "--states", "active", "--body", "-"],
+        ] {
+            assert_eq!(self.ended(copy, wrong, "").0, Some(2), "{wrong:?}");
+        }
+        assert_eq!(
+            self.ended(copy, &["search-contacts", "--body", "-"], "{}")
+                .0,
+            Some(2)
+        );
+    }
+
+    fn json(&self, copy: &Path, arguments: &[&str], input: &str) -> Value {
+        let (code, output) = self.ended(copy, arguments, input);
+        assert_eq!(code, Some(0), "{arguments:?}");
+        serde_json::from_str(&output).unwrap()
+    }
+
+    fn ended(&self, copy: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String) {
+        let mut process = Command::new(built(copy, "talentdata"))
+            .args(arguments)
+            .envs(self.settings.clone())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A program that refuses its arguments reads no input.
+        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = process.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    }
+}

@@ -1,0 +1,65 @@
+/* Calls each new operation from C. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talentdata.h>
+
+static void sure(int holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "not so: %s\n", what);
+  exit(1);
+}
+#define SURE(holds) sure((holds), #holds)
+
+static void ok(talentdata_error *error) {
+  if (!error) return;
+  talentdata_text message = talentdata_error_message(error);
+  fprintf(stderr, "%.*s\n", (int)message.length, message.data);
+  exit(1);
+}
+
+static void refused(talentdata_error *error, const char *words) {
+  SURE(error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  SURE(strstr(talentdata_error_message(error).data, words));
+  talentdata_error_free(error);
+}
+
+int main(void) {
+  talentdata_client *client = NULL;
+  talentdata_page *page = NULL;
+  const talentdata_record *first = NULL;
+  talentdata_record *contact = NULL, *found = NULL;
+  talentdata_parameters *parameters = NULL;
+  talentdata_text id, text;
+  char pointer[100] = "";
+  ok(talentdata_client_from_environment(&client));
+  ok(talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 1, 0, &page));
+  ok(talentdata_page_record(page, 0, &first));
+  ok(talentdata_contact_id(first, &id));
+  snprintf(pointer, sizeof pointer, "%.*s", (int)id.length, id.data);
+  ok(talentdata_parameters_new(&parameters));
+  ok(talentdata_parameters_add(parameters, "include", "pools"));
+  ok(talentdata_parameters_add(parameters, "include", "a&b"));
+  ok(talentdata_parameters_add(parameters, "depth", "2"));
+  ok(talentdata_client_get_contact(client, pointer, parameters, &contact));
+  ok(talentdata_contact_id(contact, &text));
+  SURE(text.length == id.length && memcmp(text.data, id.data, id.length) == 0);
+  talentdata_record_free(contact);
+  ok(talentdata_client_get_contact(client, pointer, NULL, &contact));
+  ok(talentdata_client_search_contacts(client, "{\"states\": [\"active\"], \"limit\": 3}", &found));
+  ok(talentdata_record_find(found, "/contacts/0/id", &text));
+  SURE(text.data);
+  refused(talentdata_client_search_contacts(client, "{\"limit\": 3}", &found), "states");
+  refused(talentdata_client_get_contact(client, "", NULL, &contact), "id: must not be empty");
+  refused(talentdata_parameters_add(parameters, "depth", NULL), "value");
+  ok(talentdata_parameters_add(parameters, "deep", "1"));
+  refused(talentdata_client_get_contact(client, pointer, parameters, &contact), "deep");
+  ok(talentdata_client_delete_pool(client, "one"));
+  ok(talentdata_client_delete_pool_n(client, "one two", 3));
+  talentdata_parameters_free(parameters);
+  talentdata_record_free(found);
+  talentdata_record_free(contact);
+  talentdata_page_free(page);
+  talentdata_client_free(client);
+  return 0;
+}

@@ -1,0 +1,32 @@
+// Calls each new operation from C++.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <talentdata.hpp>
+
+#define SURE(holds) \
+  if (!(holds)) std::fprintf(stderr, "not so: %s\n", #holds), std::exit(1)
+
+int main() {
+  const talentdata::client client{talentdata::config()};
+  const auto page = client.page(talentdata::contacts, 1, 0);
+  const std::string id(page[0].id());
+  talentdata::get_contact_options options;
+  options.include = {"pools", "a&b"};
+  options.depth = 2;
+  options.x_trace = "trial";
+  const auto contact = client.get_contact(id, options);
+  SURE(contact.id() == id && client.get_contact(id).email() == contact.email());
+  talentdata::contact_search search;
+  search.limit = 3;
+  search.states = {"active", "not known yet"};
+  search.place = talentdata::place{"Utrecht \"\\\n", {}};
+  search.match = talentdata::raw_json{"7"};
+  const auto found = client.search_contacts(search);
+  SURE(found.find("/contacts/0/id") && found.find("/pagination/total"));
+  client.delete_pool("one");
+  SURE(!client.try_delete_pool("two"));
+  const auto refused = client.try_get_contact("");
+  SURE(!refused && refused.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  return 0;
+}
