@@ -1,7 +1,7 @@
 // Writes request bodies as JSON, and optional parameters as text. Included by talentdata.hpp.
 #pragma once
 
-#include <talentdata/base.hpp>
+#include <talentdata/record.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -172,7 +172,8 @@ class parameter_set {
   }
   template <class T>
   void add(std::string_view name, const std::vector<T> &values) {
-    for (const T value : values) add(name, value);
+    // A bit of a vector of bool is no bool.
+    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
   }
 
   const std::optional<error> &failed() const noexcept { return error_; }

@@ -19,8 +19,8 @@ static void ok(talentdata_error *error) {
 }
 
 static void refused(talentdata_error *error, const char *words) {
-  SURE(error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
-  SURE(strstr(talentdata_error_message(error).data, words));
+  SURE(error != NULL && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  SURE(strstr(talentdata_error_message(error).data, words) != NULL);
   talentdata_error_free(error);
 }
 
@@ -48,7 +48,7 @@ int main(void) {
   ok(talentdata_client_get_contact(client, pointer, NULL, &contact));
   ok(talentdata_client_search_contacts(client, "{\"states\": [\"active\"], \"limit\": 3}", &found));
   ok(talentdata_record_find(found, "/contacts/0/id", &text));
-  SURE(text.data);
+  SURE(text.data != NULL);
   refused(talentdata_client_search_contacts(client, "{\"limit\": 3}", &found), "states");
   refused(talentdata_client_get_contact(client, "", NULL, &contact), "id: must not be empty");
   refused(talentdata_parameters_add(parameters, "depth", NULL), "value");

@@ -16,10 +16,11 @@ int main() {
   options.depth = 2;
   options.x_trace = "trial";
   const auto contact = client.get_contact(id, options);
-  SURE(contact.id() == id && client.get_contact(id).email() == contact.email());
+  const auto same = client.get_contact(id);
+  SURE(contact.id() == id && same.email() == contact.email());
   talentdata::contact_search search;
   search.limit = 3;
-  search.states = {"active", "not known yet"};
+  search.states = {"active", "left"};
   search.place = talentdata::place{"Utrecht \"\\\n", {}};
   search.match = talentdata::raw_json{"7"};
   const auto found = client.search_contacts(search);

@@ -21,7 +21,7 @@ def blocking():
         first = client.contacts.page(limit=1)[0]
         contact = client.get_contact(first.id, include=["pools", "a&b"], depth=2, x_trace="trial")
         assert isinstance(contact, talentdata.Contact) and contact.email == first.email
-        found = client.search_contacts(["active", "not known yet"], limit=3, place=PLACE, match_=7)
+        found = client.search_contacts(["active", "left"], limit=3, place=PLACE, match_=7)
         assert found["contacts"] and "total" in found["pagination"], found
         assert client.delete_pool("one") is None
         refused(lambda: client.get_contact(""), "id: must not be empty")

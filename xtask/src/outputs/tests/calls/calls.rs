@@ -17,7 +17,7 @@ async fn main() -> Result<()> {
     assert_eq!((&contact.id, &contact.email), (id, &first.records[0].email));
     let search = ContactSearch {
         limit: Some(3),
-        states: vec!["active".into(), "not known yet".into()],
+        states: vec!["active".into(), "left".into()],
         place: Some(Place {
             name: "Utrecht".to_owned(),
             within: None,
