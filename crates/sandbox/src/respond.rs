@@ -33,23 +33,26 @@ pub(crate) fn made(
     with_body(success, &value)
 }
 
-/// The answer for one record of a list: the record itself, or where the response holds it under a name, that.
+/// The answer for one record of a list: the record itself, or where the response holds a record under a name, that.
 pub(crate) fn of_record(
     schemas: &Schemas,
     found: &Found<'_>,
     path: &str,
-    schema: Option<&Value>,
     record: Value,
     seed: u64,
 ) -> Answer {
     let success = &found.operation.success;
     let mut maker = Maker::new(schemas, seed ^ hash(path));
     let shape = schemas.shape(&success.schema);
-    let mut names = shape.names().into_iter();
-    let held =
-        names.find(|name| schema.is_some_and(|schema| *schema == all_of(shape.property(name))));
+    let has_id = |schema: &Value| !schemas.shape(schema).property("id").is_empty();
+    let mut held = shape
+        .names()
+        .into_iter()
+        .filter(|_| !has_id(&success.schema));
+    let held = held.find(|name| has_id(&all_of(shape.property(name))));
     let value = match held {
         Some(name) => {
+            let record = maker.fit(&all_of(shape.property(name)), record);
             let mut value = maker.make(&success.schema);
             maker.put(&success.schema, &mut value, name, record);
             value

@@ -220,10 +220,7 @@ impl Service {
                     let message = "the list has no record with this id";
                     return Err(Answer::error(404, "not_found", message));
                 };
-                let schema = self.contents.plan(position).record.as_ref();
-                Ok(respond::of_record(
-                    schemas, found, path, schema, record, seed,
-                ))
+                Ok(respond::of_record(schemas, found, path, record, seed))
             }
             Method::DELETE => {
                 self.contents.delete(position, id);

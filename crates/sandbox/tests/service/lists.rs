@@ -70,18 +70,21 @@ fn contacts_are_as_documented() {
 
 #[test]
 fn the_pagination_object_describes_the_page() {
-    let sandbox = unlimited(sized("contacts", 250));
+    let sandbox = unlimited(Options {
+        max_limit: 90,
+        ..sized("contacts", 250)
+    });
     let token = token(&sandbox);
     for (query, offset, returned, more) in [
-        ("limit=100", 0, 100, true),
-        ("limit=100&offset=150", 150, 100, false),
-        ("limit=100&offset=149", 149, 100, true),
-        ("limit=100&offset=200", 200, 50, false),
+        ("limit=90", 0, 90, true),
+        ("limit=90&offset=160", 160, 90, false),
+        ("limit=90&offset=159", 159, 90, true),
+        ("limit=90&offset=200", 200, 50, false),
         ("limit=1&offset=249", 249, 1, false),
-        ("limit=100&offset=250", 250, 0, false),
-        ("limit=100&offset=18446744073709551615", u64::MAX, 0, false),
-        ("limit=101", 0, 100, true),
-        ("limit=18446744073709551615&offset=10", 10, 100, true),
+        ("limit=90&offset=250", 250, 0, false),
+        ("limit=90&offset=18446744073709551615", u64::MAX, 0, false),
+        ("limit=91", 0, 90, true),
+        ("limit=18446744073709551615&offset=10", 10, 90, true),
         ("limit=7&limit=9", 0, 9, true),
         ("limit=%31%30", 0, 10, true),
     ] {
@@ -111,6 +114,28 @@ fn parameters_that_are_no_counts_are_refused() {
     ] {
         let reply = get(&sandbox, &format!("/v1/contacts?{query}"), &token);
         assert_eq!(reply.status, 400, "{query}");
+    }
+}
+
+#[test]
+fn every_list_has_its_own_default_and_greatest_page() {
+    let records_of_each = lists().iter().map(|list| (list.name.to_owned(), 5000));
+    let sandbox = unlimited(Options {
+        records: records_of_each.collect(),
+        ..Options::default()
+    });
+    let token = token(&sandbox);
+    for list in lists() {
+        let most = list.max_limit();
+        for (query, count) in [
+            (String::new(), list.default_limit()),
+            (format!("?limit={most}"), most),
+            (format!("?limit={}", most + 1), most),
+        ] {
+            let path = format!("{}{query}", list.path);
+            let body = get(&sandbox, &path, &token).json();
+            assert_eq!(records(&body).len() as u64, count.min(5000), "{path}");
+        }
     }
 }
 

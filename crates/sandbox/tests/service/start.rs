@@ -87,7 +87,9 @@ fn every_answer_has_the_limit_headers_and_says_that_it_is_sample_data() {
         let headers = [("authorization", bearer)];
         let reply = send(&sandbox, method, path, &headers, "");
         assert_eq!(reply.status, status, "{method} {path}");
-        assert_eq!(reply.header("x-ratelimit-limit"), Some("40;w=1"));
+        let Options { limit, window, .. } = Options::default();
+        let limit = format!("{limit};w={}", window.as_secs());
+        assert_eq!(reply.header("x-ratelimit-limit"), Some(limit.as_str()));
         assert!(reply.header("x-ratelimit-remaining").is_some());
         assert!(reply.header("x-ratelimit-reset").is_some());
         assert_eq!(reply.header("x-talentdata-sandbox"), Some("sample data"));
