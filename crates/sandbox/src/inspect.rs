@@ -183,6 +183,13 @@ fn candidates(
                 Some(separator) => texts
                     .iter()
                     .flat_map(|text| text.split(separator))
+                    .map(|item| {
+                        if one.location == "header" {
+                            item.trim()
+                        } else {
+                            item
+                        }
+                    })
                     .collect(),
             };
             let plain = items.iter().map(|text| Value::from(*text)).collect();

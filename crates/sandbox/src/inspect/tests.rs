@@ -23,6 +23,7 @@ fn operation() -> Operation {
             {"name": "filter", "in": "query", "required": false, "json": false, "style": "deepObject", "schema": {"properties": {"age": {"type": "integer"}}}},
             {"name": "query", "in": "query", "required": false, "json": true, "schema": {"properties": {"a": {"type": "integer"}}}},
             {"name": "X-Tenant", "in": "header", "required": false, "json": false, "schema": {"enum": ["north"]}},
+            {"name": "x-ids", "in": "header", "required": false, "json": false, "schema": {"type": "array", "items": {"type": "integer"}}},
             {"name": "Accept", "in": "header", "required": true, "json": false, "schema": {"enum": ["text/csv"]}},
             {"name": "sid", "in": "cookie", "required": false, "json": false, "schema": {"type": "string", "maxLength": 3}},
         ],
@@ -86,6 +87,7 @@ fn parameters_are_held_against_their_schemas() {
             None,
         ),
         ("1", "since=now&limit=9&limit=2", "", None),
+        ("1", "since=now", "x-ids: 1, 2,3", None),
         ("x", "since=now", "", Some(("path", "id", "", "integer"))),
         (
             "0",
