@@ -14,6 +14,7 @@ mod python;
 mod rust;
 mod rust_calls;
 mod rust_models;
+mod rust_operations;
 mod sandbox;
 mod sandbox_routes;
 mod spec;

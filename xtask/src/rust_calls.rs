@@ -1,9 +1,10 @@
 //! Generated Rust of `crates/core`: a method of either client per operation, and what its body and response must be.
 
 use crate::names;
-use crate::rust::{argument, operation_name, print, sentence};
+use crate::rust::{operation_name, print, sentence};
 use crate::rust_models::kind;
-use crate::spec::api::{Api, Parameter, Type};
+use crate::rust_operations::argument;
+use crate::spec::api::{Parameter, Type};
 use crate::spec::{Operation, Spec};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -21,9 +22,9 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
     let blocking = calls.iter().map(Call::blocking);
     let arguments = calls.iter().map(Call::arguments);
     let bodies = spec.api.operations.iter().filter(|one| one.is_call());
-    let bodies = bodies.filter_map(|one| Some(check(&spec.api, one, &one.body.as_ref()?.kind)));
+    let bodies = bodies.filter_map(|one| Some(check(one, &one.body.as_ref()?.kind)));
     let responses = spec.api.operations.iter().filter(|one| one.is_call());
-    let responses = responses.filter_map(|one| Some(check(&spec.api, one, one.response.as_ref()?)));
+    let responses = responses.filter_map(|one| Some(check(one, one.response.as_ref()?)));
     print(quote! {
         #![allow(unused_imports, reason = "which are needed depends on the spec")]
         #![allow(clippy::too_many_arguments, reason = "the spec has that many parameters")]
@@ -62,28 +63,28 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
     })
 }
 
-fn check(api: &Api, operation: &Operation, of: &Type) -> TokenStream {
-    let (id, kind) = (&operation.id, typed(api, of));
+fn check(operation: &Operation, of: &Type) -> TokenStream {
+    let (id, kind) = (&operation.id, typed(of));
     quote!(#id => fits::<#kind>(json),)
 }
 
 /// A type from outside the crate of the types.
-fn typed(api: &Api, of: &Type) -> TokenStream {
+fn typed(of: &Type) -> TokenStream {
     match of {
         Type::Enum(name) | Type::Model(name) => {
             let name = format_ident!("{name}");
             quote!(types::#name)
         }
         Type::Array(held) => {
-            let held = typed(api, held);
+            let held = typed(held);
             quote!(Vec<#held>)
         }
         Type::Map(held) => {
-            let held = typed(api, held);
+            let held = typed(held);
             quote!(std::collections::BTreeMap<String, #held>)
         }
         Type::Nullable(held) => {
-            let held = typed(api, held);
+            let held = typed(held);
             quote!(Option<#held>)
         }
         plain => kind(plain),
@@ -104,14 +105,13 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn of(spec: &'a Spec, operation: &'a Operation) -> Self {
-        let api = &spec.api;
         let method = names::rust_call(operation, &spec.taken);
         let mut takes: Vec<(Ident, TokenStream)> = operation
             .required()
-            .map(|one| (argument(one), borrowed(api, one.kind.present())))
+            .map(|one| (argument(one), borrowed(one.kind.present())))
             .collect();
         if let Some(body) = &operation.body {
-            let kind = borrowed(api, &body.kind);
+            let kind = borrowed(&body.kind);
             let kind = match body.required {
                 true => kind,
                 false => quote!(Option<#kind>),
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
             let options = format_ident!("{}", names::options(operation));
             takes.push((format_ident!("options"), quote!(&types::#options)));
         }
-        let gives = operation.response.as_ref().map(|of| typed(api, of));
+        let gives = operation.response.as_ref().map(typed);
         Call {
             operation,
             made_by: format_ident!("arguments_of_{}", names::snake(&operation.name)),
@@ -224,8 +224,8 @@ impl<'a> Call<'a> {
             .body
             .as_ref()
             .map(|body| match body.required {
-                true => quote!(.with_body(body)?),
-                false => quote!(.with_optional_body(body)?),
+                true => quote!(.with_body(body)),
+                false => quote!(.with_optional_body(body)),
             });
         let optional = self.operation.optional().map(|one| {
             let (name, wire) = (argument(one), &one.name);
@@ -237,25 +237,33 @@ impl<'a> Call<'a> {
             };
             quote!(.with(#wire, #value))
         });
+        let optional: Vec<TokenStream> = optional.collect();
+        let made = match (&body, optional.is_empty()) {
+            (Some(body), true) => quote!(Arguments::default() #(#required)* #body),
+            (Some(body), false) => {
+                quote!(Ok(Arguments::default() #(#required)* #body? #(#optional)*))
+            }
+            (None, _) => quote!(Ok(Arguments::default() #(#required)* #(#optional)*)),
+        };
         quote! {
             fn #made_by(#(#takes),*) -> Result<Arguments> {
-                Ok(Arguments::default() #(#required)* #body #(#optional)*)
+                #made
             }
         }
     }
 }
 
 /// The type of an argument.
-fn borrowed(api: &Api, of: &Type) -> TokenStream {
+fn borrowed(of: &Type) -> TokenStream {
     match of {
         Type::Text => quote!(&str),
         Type::Integer | Type::Unsigned | Type::Number | Type::Boolean => kind(of),
         Type::Array(held) => {
-            let held = typed(api, held.present());
+            let held = typed(held.present());
             quote!(&[#held])
         }
         other => {
-            let other = typed(api, other);
+            let other = typed(other);
             quote!(&#other)
         }
     }

@@ -1,5 +1,6 @@
 //! `cargo xtask spec-diff`: what a new spec changes for the users of each language, and the version it asks for.
 
+mod calls;
 mod compare;
 mod items;
 #[cfg(test)]

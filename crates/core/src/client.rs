@@ -2,6 +2,7 @@
 
 mod admission;
 mod call;
+mod request;
 mod token;
 
 pub(crate) use call::Call;

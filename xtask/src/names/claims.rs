@@ -6,7 +6,7 @@ use super::{
     list_variant, operation, options, python_call, python_field, python_list, python_value,
     rust_call, rust_field, rust_list, snake, value_variant,
 };
-use crate::c::cpp_calls::structs;
+use crate::c::cpp_bodies::structs;
 use crate::c::shapes;
 use crate::spec::api::{self, Type};
 use crate::spec::{Findings, Spec, pointer};

@@ -3,7 +3,7 @@
 use super::models::has_class;
 use super::{header, quoted, sentence};
 use crate::names;
-use crate::rust::body_model;
+use crate::rust_operations::body_model;
 use crate::spec::Spec;
 use crate::spec::api::{Operation, Type};
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! What users of each surface can see of a spec, one item each, with the facts that their code rests on.
 
+use super::calls::of_operation;
 use crate::c::shapes;
 use crate::names;
 use crate::spec::Spec;
@@ -103,7 +104,7 @@ pub(super) fn items(spec: &Spec) -> Vec<Item> {
     out
 }
 
-fn item(key: &str, shown: &str, prose: &str, facts: Vec<(Surface, Fact)>) -> Item {
+pub(super) fn item(key: &str, shown: &str, prose: &str, facts: Vec<(Surface, Fact)>) -> Item {
     Item {
         key: key.to_owned(),
         shown: shown.to_owned(),
@@ -114,93 +115,13 @@ fn item(key: &str, shown: &str, prose: &str, facts: Vec<(Surface, Fact)>) -> Ite
     }
 }
 
-fn exact(surfaces: &[Surface], text: &str) -> Vec<(Surface, Fact)> {
+pub(super) fn exact(surfaces: &[Surface], text: &str) -> Vec<(Surface, Fact)> {
     let fact = |surface: &Surface| (*surface, Fact::Exact(text.to_owned()));
     surfaces.iter().map(fact).collect()
 }
 
-/// The constant of an operation, and the calls that languages make of it.
-fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Item>) {
-    let id = &operation.id;
-    let key = format!("operation {id}");
-    let method = operation.method.to_uppercase();
-    let called = format!("{method} {}, {}", operation.path, token(operation).1);
-    let shown = called.clone() + mark(operation.deprecated);
-    let prose = format!(
-        "{} {} {}",
-        operation.group, operation.summary, operation.description
-    );
-    let mut facts = exact(&[Surface::Rust], &names::operation(id));
-    facts.push((Surface::Rust, Fact::Loose(called)));
-    let is_call = operation.is_call();
-    if is_call {
-        facts.extend(Surface::ALL.map(|surface| (surface, Fact::Demand(token(operation).0))));
-        facts.extend(call_names(spec, operation));
-        let signature = signature(operation);
-        facts.extend(Surface::ALL.map(|surface| (surface, Fact::Exact(signature.clone()))));
-        // Where there are any, the call takes one argument more.
-        let options = operation.optional().next().is_some();
-        let takes = Fact::Exact(format!("options: {options}"));
-        facts.push((Surface::C, takes));
-        facts.push((Surface::Rust, Fact::Exact(format!("options: {options}"))));
-    }
-    out.push(item(&key, &shown, &prose, facts));
-    let mut part = |name: String, shown: String, prose: String, facts| {
-        let mut part = item(&name, &shown, &prose, facts);
-        part.part_of = Some(key.clone());
-        out.push(part);
-    };
-    for one in &operation.parameters {
-        let needed = if one.required { "" } else { ", optional" };
-        let shown = format!("{}{needed}", one.kind) + mark(one.deprecated);
-        let name = format!("{} parameter {} of {id}", one.location, one.name);
-        let facts = match is_call && one.is_taken() && !one.required {
-            true => exact(
-                &Surface::ALL,
-                &format!("{} {}", names::argument(one), one.kind),
-            ),
-            false => Vec::new(),
-        };
-        part(name, shown, one.description.clone(), facts);
-    }
-    if let Some(body) = &operation.body {
-        let needed = if body.required { "" } else { ", optional" };
-        let shown = format!("{}{needed}", body.kind);
-        part(format!("request of {id}"), shown, String::new(), Vec::new());
-    }
-    if let Some(response) = &operation.response {
-        let name = format!("response of {id}");
-        part(name, response.to_string(), String::new(), Vec::new());
-    }
-}
-
-/// What each language calls an operation.
-fn call_names(spec: &Spec, operation: &Operation) -> [(Surface, Fact); 4] {
-    [
-        (Surface::Rust, names::rust_call(operation, &spec.taken)),
-        (Surface::C, names::c_call(operation)),
-        (Surface::Python, names::python_call(operation, &spec.taken)),
-        (Surface::CommandLine, names::command(operation)),
-    ]
-    .map(|(surface, name)| (surface, Fact::Exact(name)))
-}
-
-/// What a call cannot do without, and what it gives.
-fn signature(operation: &Operation) -> String {
-    let mut takes: Vec<String> = operation
-        .required()
-        .map(|one| format!("{}: {}", names::argument(one), one.kind))
-        .collect();
-    if let Some(body) = &operation.body {
-        let needed = if body.required { "" } else { " or none" };
-        takes.push(format!("body: {}{needed}", body.kind));
-    }
-    let gives = operation.response.as_ref().map(ToString::to_string);
-    format!("({}) -> {}", takes.join(", "), gives.unwrap_or_default())
-}
-
 /// How much an operation demands of a token, and in words.
-fn token(operation: &Operation) -> (u64, &'static str) {
+pub(super) fn token(operation: &Operation) -> (u64, &'static str) {
     match operation.token {
         TokenUse::Never => (0, "without a token"),
         TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
@@ -208,7 +129,7 @@ fn token(operation: &Operation) -> (u64, &'static str) {
     }
 }
 
-fn mark(deprecated: bool) -> &'static str {
+pub(super) fn mark(deprecated: bool) -> &'static str {
     if deprecated { ", deprecated" } else { "" }
 }
 

@@ -97,7 +97,10 @@ impl Service {
         let library = copy.join("lib");
         std::fs::create_dir_all(&library).unwrap();
         // The second is the name that programs look for when they start.
-        for name in ["libtalentdata.so", concat!("libtalentdata.so.0.", env!("CARGO_PKG_VERSION_MINOR"))] {
+        for name in [
+            "libtalentdata.so",
+            concat!("libtalentdata.so.0.", env!("CARGO_PKG_VERSION_MINOR")),
+        ] {
             std::fs::copy(built(copy, "libtalentdata.so"), library.join(name)).unwrap();
         }
         for (compiler, standard, name, text) in [
