@@ -17,6 +17,7 @@ mod rust_models;
 mod rust_operations;
 mod sandbox;
 mod sandbox_routes;
+mod settings;
 mod spec;
 mod spec_diff;
 mod test;

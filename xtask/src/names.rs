@@ -17,6 +17,7 @@ mod kept;
 pub(crate) mod taken;
 pub(crate) mod unnamed;
 
+use crate::settings::SETTINGS;
 use crate::spec::api::{Operation, Parameter};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use kept::{
@@ -145,7 +146,9 @@ pub(crate) fn body_argument(wire: &str) -> String {
 
 /// The flag of a parameter, or of a field of a body, on the command line.
 pub(crate) fn flag(wire: &str) -> String {
-    free(snake(wire), &[FLAGS]).replace('_', "-")
+    let mut kept = vec![FLAGS];
+    kept.extend(SETTINGS.iter().map(|setting| setting.name));
+    free(snake(wire), &kept).replace('_', "-")
 }
 
 /// The field of a Rust model.

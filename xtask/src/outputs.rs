@@ -1,18 +1,19 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::{FILE, Spec};
-use crate::{Outcome, c, python, rust, rust_calls, rust_models, sandbox_routes};
+use crate::{Outcome, c, python, rust, rust_calls, rust_models, sandbox_routes, settings};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.
 type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 18] = [
+const OUTPUTS: [(&str, Render); 24] = [
     ("crates/types/src/generated/models.rs", rust_models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust::client_lists),
     ("crates/core/src/generated/calls.rs", rust_calls::calls),
+    ("crates/core/src/generated/settings.rs", settings::settings),
     (
         "crates/sandbox/src/generated/lists.rs",
         sandbox_routes::lists,
@@ -25,8 +26,13 @@ const OUTPUTS: [(&str, Render); 18] = [
     ("bindings/python/talentdata/_models.py", python::models),
     ("bindings/python/talentdata/_lists.py", python::lists),
     ("bindings/python/talentdata/_calls.py", python::calls),
+    ("bindings/python/talentdata/_settings.py", settings::client),
     ("crates/ffi-c/src/generated/models.rs", c::accessors::file),
     ("crates/ffi-c/src/generated/calls.rs", c::calls::file),
+    (
+        "crates/ffi-c/src/generated/settings.rs",
+        settings::functions,
+    ),
     ("bindings/c/include/talentdata.h", c::header::file),
     ("bindings/c/include/talentdata/errors.hpp", c::cpp::errors),
     ("bindings/c/include/talentdata/models.hpp", c::cpp::file),
@@ -34,15 +40,24 @@ const OUTPUTS: [(&str, Render); 18] = [
         "bindings/c/include/talentdata/calls.hpp",
         c::cpp_calls::file,
     ),
+    (
+        "bindings/c/include/talentdata/settings.hpp",
+        settings::setters,
+    ),
     ("bindings/c/symbols.txt", c::symbols::file),
     ("bindings/c/tests/null_arguments.c", c::nulls::file),
+    ("bindings/c/tests/settings.cpp", settings::test),
+    ("README.md", settings::readme),
 ];
 
 /// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
-    let spec = Spec::load(root)?;
-    for (path, text) in differing(&spec)? {
-        let target = root.join(path);
+    write_all(&Spec::load(root)?)
+}
+
+fn write_all(spec: &Spec) -> Outcome {
+    for (path, text) in differing(spec)? {
+        let target = spec.root.join(path);
         let folder = target.parent().ok_or(format!("{path} has no folder"))?;
         std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(&target, text))

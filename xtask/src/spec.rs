@@ -27,6 +27,7 @@ pub(crate) use findings::{Findings, Topic};
 
 use crate::names::taken::Taken;
 use crate::names::{claims, unnamed};
+use crate::settings::{SETTINGS, Setting};
 use api::Api;
 use serde_json::Value;
 pub(crate) use shape::reachable;
@@ -45,6 +46,8 @@ pub(crate) struct Spec {
     pub(crate) document: Value,
     /// What the spec says.
     pub(crate) api: Api,
+    /// The settings of a client, which are no part of the document.
+    pub(crate) settings: Vec<Setting>,
     /// Names that the hand-written code has.
     pub(crate) taken: Taken,
     /// What is not generated, for the person who generates; empty where everything is.
@@ -84,6 +87,7 @@ impl Spec {
             root: root.to_owned(),
             document,
             api,
+            settings: SETTINGS.to_vec(),
             taken,
             summary: String::new(),
         };

@@ -719,125 +719,6 @@ TALENTDATA_NODISCARD talentdata_error *talentdata_config_new(talentdata_config *
 void talentdata_config_free(talentdata_config *config);
 
 /**
- * Sets the address of the service, such as https://talent.example. If it is not set, TALENTDATA_BASE_URL
- * applies; there is no default.
- *
- * @param config the settings to change
- * @param base_url NUL-terminated UTF-8 text
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
- * checks the value itself.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_base_url(talentdata_config *config,
-                                                 const char *base_url);
-
-/**
- * Like the function without _n, for text of `length` bytes that need not end with a NUL.
- *
- * @param config the settings to change
- * @param base_url UTF-8 text
- * @param length its length in bytes
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: as talentdata_config_set_base_url.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_base_url_n(talentdata_config *config,
-                                                   const char *base_url,
-                                                   size_t length);
-
-/**
- * Sets the client's identifier. If it is not set, TALENTDATA_CLIENT_ID applies.
- *
- * @param config the settings to change
- * @param client_id NUL-terminated UTF-8 text
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
- * checks the value itself.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_client_id(talentdata_config *config,
-                                                  const char *client_id);
-
-/**
- * Like the function without _n, for text of `length` bytes that need not end with a NUL.
- *
- * @param config the settings to change
- * @param client_id UTF-8 text
- * @param length its length in bytes
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: as talentdata_config_set_client_id.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
-                                                    const char *client_id,
-                                                    size_t length);
-
-/**
- * Sets the client's secret. If it is not set, TALENTDATA_CLIENT_SECRET applies. No error and no log
- * message holds it, but copies of it stay in the memory of the process, also after the client is freed.
- *
- * @param config the settings to change
- * @param client_secret NUL-terminated UTF-8 text
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
- * checks the value itself.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_client_secret(talentdata_config *config,
-                                                      const char *client_secret);
-
-/**
- * Like the function without _n, for text of `length` bytes that need not end with a NUL.
- *
- * @param config the settings to change
- * @param client_secret UTF-8 text
- * @param length its length in bytes
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: as talentdata_config_set_client_secret.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_client_secret_n(talentdata_config *config,
-                                                        const char *client_secret,
-                                                        size_t length);
-
-/**
- * Selects the section of the profile file to read, which must exist. If it is not set, the section
- * "default" applies, where there is one.
- *
- * @param config the settings to change
- * @param profile NUL-terminated UTF-8 text
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
- * checks the value itself.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_profile(talentdata_config *config,
-                                                const char *profile);
-
-/**
- * Like the function without _n, for text of `length` bytes that need not end with a NUL.
- *
- * @param config the settings to change
- * @param profile UTF-8 text
- * @param length its length in bytes
- * Ownership: the text is copied.
- * Threads: one at a time per config.
- * Errors: as talentdata_config_set_profile.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_profile_n(talentdata_config *config,
-                                                  const char *profile,
-                                                  size_t length);
-
-/**
  * The kind of failure, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
  *
  * Threads: any.
@@ -886,7 +767,7 @@ int64_t talentdata_error_retry_after_ms(const talentdata_error *error);
  *
  * Threads: any.
  */
-int64_t talentdata_error_page_offset(const talentdata_error *error);
+int64_t talentdata_error_offset(const talentdata_error *error);
 
 /**
  * The service's identifier of the request; absent when it sent none.
@@ -961,106 +842,6 @@ void talentdata_json_text_free(talentdata_json_text *json_text);
  * Threads: any.
  */
 talentdata_text talentdata_library_version(void);
-
-/**
- * Sets the time limit for connecting, in milliseconds; 5000 by default.
- *
- * @param config the settings to change
- * @param milliseconds the limit, more than 0 and at most one day
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_connect_timeout_ms(talentdata_config *config,
-                                                           uint64_t milliseconds);
-
-/**
- * Sets the time limit for a pause within a response, in milliseconds; 20000 by default.
- *
- * @param config the settings to change
- * @param milliseconds the limit, more than 0 and at most one day
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_idle_timeout_ms(talentdata_config *config,
-                                                        uint64_t milliseconds);
-
-/**
- * Sets the time limit for one attempt, from sending to the last byte, in milliseconds; 60000 by default.
- *
- * @param config the settings to change
- * @param milliseconds the limit, more than 0 and at most one day
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_attempt_timeout_ms(talentdata_config *config,
-                                                           uint64_t milliseconds);
-
-/**
- * Sets the time limit for a whole call, with all its attempts and waits, in milliseconds; 300000 by
- * default.
- *
- * @param config the settings to change
- * @param milliseconds the limit, more than 0 and at most one day
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; 0 is refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_operation_timeout_ms(talentdata_config *config,
-                                                             uint64_t milliseconds);
-
-/**
- * Sets how many times a request is sent at most, 1 to 20; 4 by default.
- *
- * @param config the settings to change
- * @param attempts the number of times
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_max_attempts(talentdata_config *config,
-                                                     uint32_t attempts);
-
-/**
- * Sets the longest wait that the service may ask for, in milliseconds; 60000 by default. If it asks
- * for more, the call fails with RATE_LIMITED.
- *
- * @param config the settings to change
- * @param milliseconds the longest wait
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
-                                                    uint64_t milliseconds);
-
-/**
- * Sets the share of the company's request budget that a client may use, from 0.025 (one request per
- * second) to 1; 1 by default.
- *
- * @param config the settings to change
- * @param share the share
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL; other numbers are refused by talentdata_client_new.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_budget_share(talentdata_config *config,
-                                                     double share);
-
-/**
- * Sets whether a client keeps to 40 requests per second; true by default. Otherwise it sends requests
- * as fast as they are answered, which is meant for a service without a rate limit.
- *
- * @param config the settings to change
- * @param paced false for a service without a rate limit
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_paced(talentdata_config *config,
-                                              bool paced);
 
 /**
  * Sends what clients log to a callback. Without it clients log nothing.
@@ -2173,6 +1954,269 @@ talentdata_error *talentdata_client_check_version_n(const talentdata_client *cli
                                                     const char *body,
                                                     size_t body_length,
                                                     talentdata_version_check_response **response_out);
+
+/**
+ * Sets the address of the service, such as https://talent.example. There is no default. If it is not
+ * called, TALENTDATA_BASE_URL applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param base_url NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_base_url(talentdata_config *config,
+                                                 const char *base_url);
+
+/**
+ * Like talentdata_config_set_base_url, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param base_url UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_base_url_n(talentdata_config *config,
+                                                   const char *base_url,
+                                                   size_t length);
+
+/**
+ * Sets the client ID. If it is not called, TALENTDATA_CLIENT_ID applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param client_id NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_client_id(talentdata_config *config,
+                                                  const char *client_id);
+
+/**
+ * Like talentdata_config_set_client_id, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param client_id UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
+                                                    const char *client_id,
+                                                    size_t length);
+
+/**
+ * Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
+ * of it stay in the memory of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then
+ * the profile file.
+ *
+ * @param config the settings to change
+ * @param client_secret NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_client_secret(talentdata_config *config,
+                                                      const char *client_secret);
+
+/**
+ * Like talentdata_config_set_client_secret, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param client_secret UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_client_secret_n(talentdata_config *config,
+                                                        const char *client_secret,
+                                                        size_t length);
+
+/**
+ * Sets the section of the profile file to read, which must exist. If none is selected, the section
+ * "default" applies, where there is one. If it is not called, TALENTDATA_PROFILE applies.
+ *
+ * @param config the settings to change
+ * @param profile NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_profile(talentdata_config *config,
+                                                const char *profile);
+
+/**
+ * Like talentdata_config_set_profile, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param profile UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_profile_n(talentdata_config *config,
+                                                  const char *profile,
+                                                  size_t length);
+
+/**
+ * Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
+ * default. The time that a page of a scan waits for the pages before it does not count. If it is not
+ * called, TALENTDATA_TIMEOUT applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 1 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_timeout_ms(talentdata_config *config,
+                                                   int64_t milliseconds);
+
+/**
+ * Sets the time limit for one attempt, from sending the request to the last byte of the response; 60 s
+ * by default. If it is not called, TALENTDATA_ATTEMPT_TIMEOUT applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 1 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_attempt_timeout_ms(talentdata_config *config,
+                                                           int64_t milliseconds);
+
+/**
+ * Sets the time limit for connecting; 5 s by default. If it is not called, TALENTDATA_CONNECT_TIMEOUT
+ * applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 1 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_connect_timeout_ms(talentdata_config *config,
+                                                           int64_t milliseconds);
+
+/**
+ * Sets the time limit for a pause within a response; 20 s by default. If it is not called,
+ * TALENTDATA_IDLE_TIMEOUT applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 1 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_idle_timeout_ms(talentdata_config *config,
+                                                        int64_t milliseconds);
+
+/**
+ * Sets the maximum number of times that a request is sent; 4 by default. If it is not called,
+ * TALENTDATA_MAX_ATTEMPTS applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param value a whole number between 1 and 20
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_max_attempts(talentdata_config *config,
+                                                     int64_t value);
+
+/**
+ * Sets the longest wait that the service may request; 60 s by default. If it requests a longer one,
+ * the call fails with the error kind RateLimited. If it is not called, TALENTDATA_MAX_WAIT applies,
+ * then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 0 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
+                                                    int64_t milliseconds);
+
+/**
+ * Sets the share of the company's 40 requests per second that the client may use; 1 by default. If it
+ * is not called, TALENTDATA_SHARE applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param value a number between 0.025 and 1
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_share(talentdata_config *config,
+                                              double value);
+
+/**
+ * Sets whether to keep to 40 requests per second; true by default. The value false is for a service
+ * without a rate limit; the documented client rule is kept in either case. If it is not called,
+ * TALENTDATA_PACED applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param value true or false
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_paced(talentdata_config *config,
+                                              bool value);
+
+/**
+ * Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
+ * set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy. If
+ * it is not called, TALENTDATA_PROXY applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param proxy NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_proxy(talentdata_config *config,
+                                              const char *proxy);
+
+/**
+ * Like talentdata_config_set_proxy, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param proxy UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_proxy_n(talentdata_config *config,
+                                                const char *proxy,
+                                                size_t length);
 
 #ifdef __cplusplus
 }  // extern "C"

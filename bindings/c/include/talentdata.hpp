@@ -10,6 +10,7 @@
 #include <talentdata/calls.hpp>
 #include <talentdata/page.hpp>
 #include <talentdata/scan.hpp>
+#include <talentdata/settings.hpp>
 
 #include <initializer_list>
 #include <vector>
@@ -19,49 +20,13 @@ inline namespace TALENTDATA_EXCEPTIONS {
 
 /// Settings of clients. What is not set comes from the environment, then from the profile file. An invalid
 /// value is reported when a client is made. Setters can be chained; on a temporary they return an object.
-class config {
+class config : public detail::config_setters<config> {
  public:
   config() {
     talentdata_config *raw = nullptr;
     keep(talentdata_config_new(&raw));
     handle_.reset(raw);
   }
-  /// The address of the service.
-  config &base_url(std::string_view text) & { return set(talentdata_config_set_base_url_n, text); }
-  config base_url(std::string_view text) && { return std::move(base_url(text)); }
-  /// The client's identifier.
-  config &client_id(std::string_view text) & { return set(talentdata_config_set_client_id_n, text); }
-  config client_id(std::string_view text) && { return std::move(client_id(text)); }
-  /// The client's secret.
-  config &client_secret(std::string_view text) & { return set(talentdata_config_set_client_secret_n, text); }
-  config client_secret(std::string_view text) && { return std::move(client_secret(text)); }
-  /// The section of the profile file.
-  config &profile(std::string_view text) & { return set(talentdata_config_set_profile_n, text); }
-  config profile(std::string_view text) && { return std::move(profile(text)); }
-  /// The time limit for connecting.
-  config &connect_timeout(std::chrono::milliseconds time) & { return set(talentdata_config_set_connect_timeout_ms, time); }
-  config connect_timeout(std::chrono::milliseconds time) && { return std::move(connect_timeout(time)); }
-  /// The time limit for a pause within a response.
-  config &idle_timeout(std::chrono::milliseconds time) & { return set(talentdata_config_set_idle_timeout_ms, time); }
-  config idle_timeout(std::chrono::milliseconds time) && { return std::move(idle_timeout(time)); }
-  /// The time limit for one attempt.
-  config &attempt_timeout(std::chrono::milliseconds time) & { return set(talentdata_config_set_attempt_timeout_ms, time); }
-  config attempt_timeout(std::chrono::milliseconds time) && { return std::move(attempt_timeout(time)); }
-  /// The time limit for a whole call.
-  config &operation_timeout(std::chrono::milliseconds time) & { return set(talentdata_config_set_operation_timeout_ms, time); }
-  config operation_timeout(std::chrono::milliseconds time) && { return std::move(operation_timeout(time)); }
-  /// The longest wait that the service may ask for.
-  config &max_wait(std::chrono::milliseconds time) & { return set(talentdata_config_set_max_wait_ms, time); }
-  config max_wait(std::chrono::milliseconds time) && { return std::move(max_wait(time)); }
-  /// How many times a request is sent at most.
-  config &max_attempts(std::uint32_t attempts) & { return keep(talentdata_config_set_max_attempts(handle_.get(), attempts)); }
-  config max_attempts(std::uint32_t attempts) && { return std::move(max_attempts(attempts)); }
-  /// The share of the company's request budget that a client may use.
-  config &budget_share(double share) & { return keep(talentdata_config_set_budget_share(handle_.get(), share)); }
-  config budget_share(double share) && { return std::move(budget_share(share)); }
-  /// Whether a client keeps to 40 requests per second; false is for a service without a rate limit.
-  config &paced(bool on) & { return keep(talentdata_config_set_paced(handle_.get(), on)); }
-  config paced(bool on) && { return std::move(paced(on)); }
   /// Where clients log what they do. The function lives until nothing can call it any more.
   config &log(talentdata_log_level level, log_function function) & {
     auto made = std::make_shared<detail::log>(std::move(function));
@@ -79,19 +44,13 @@ class config {
 
  private:
   friend class client;
+  friend class detail::config_setters<config>;
   config &keep(talentdata_error *raw) {
     if (raw != nullptr) {
       error cause(raw);
       if (!error_) error_ = cause;
     }
     return *this;
-  }
-  config &set(talentdata_error *(*setter)(talentdata_config *, const char *, std::size_t), std::string_view text) {
-    return keep(setter(handle_.get(), detail::data(text), text.size()));
-  }
-  config &set(talentdata_error *(*setter)(talentdata_config *, std::uint64_t), std::chrono::milliseconds time) {
-    // The library refuses 0, which stands for a negative time as well.
-    return keep(setter(handle_.get(), time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0));
   }
 
   detail::log::shared log_ = std::make_shared<detail::log>();

@@ -114,7 +114,7 @@ std::string told(const talentdata::error &error) {
   const auto wait = error.retry_after();
   return "{\"error\":{\"kind\":" + quoted(error.kind_name()) + ",\"message\":" + quoted(error.what()) +
          ",\"status\":" + number(error.status()) + ",\"attempts\":" + std::to_string(error.attempts()) +
-         ",\"offset\":" + number(error.page_offset()) +
+         ",\"offset\":" + number(error.offset()) +
          ",\"retry_after_ms\":" + (wait ? std::to_string(wait->count()) : "null") + "}}";
 }
 

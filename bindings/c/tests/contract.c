@@ -38,7 +38,8 @@ static void wrong_numbers_and_texts(talentdata_client *client) {
   fixture_fails(talentdata_config_set_log(config, 6, fixture_log, NULL, NULL),
                 TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "level: ", "a level that there is not");
   OK(talentdata_config_set_client_id_n(config, "a\0b", 3));
-  fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG, "client_id: ", "a NUL within a text");
+  fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG,
+                "client_id must not contain control characters", "a NUL within a text");
   talentdata_config_free(config);
   fixture_fails(talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 101, 0, slot),
                 TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "limit: ", "a limit above 100");
@@ -227,7 +228,7 @@ static void errors(void) {
   talentdata_error *error = talentdata_client_permissions(client, &permissions);
   CHECK(talentdata_error_code(error) == TALENTDATA_ERROR_KIND_AUTH && permissions == NULL);
   CHECK(talentdata_error_status(error) == 401);
-  CHECK(talentdata_error_retry_after_ms(error) == -1 && talentdata_error_page_offset(error) == -1);
+  CHECK(talentdata_error_retry_after_ms(error) == -1 && talentdata_error_offset(error) == -1);
   CHECK(is(talentdata_error_operation(error), "createToken") && !talentdata_error_is_retryable(error));
   text = talentdata_error_message(error);
   CHECK(!memmem(text.data, text.length, "CANARY", 6));
@@ -244,7 +245,7 @@ static void errors(void) {
   talentdata_config_free(config);
   fixture_poison();
   error = talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 1, 40, fixture_slot(0));
-  CHECK(talentdata_error_page_offset(error) == 40);
+  CHECK(talentdata_error_offset(error) == 40);
   CHECK(talentdata_error_is_retryable(error) && talentdata_error_status(error) == 0);
   fixture_fails(error, TALENTDATA_ERROR_KIND_CONNECT, "cannot connect", "nobody listens");
   fixture_fails(talentdata_client_version(client, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONNECT, "after 2 attempts",

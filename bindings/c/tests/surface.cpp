@@ -112,7 +112,7 @@ static void errors(const talentdata::client &client) {
     (void)talentdata::client(settings).permissions();
     CHECK(false);
   } catch (const talentdata::auth_error &error) {
-    CHECK(error.status() == 401 && !error.retry_after() && !error.page_offset());
+    CHECK(error.status() == 401 && !error.retry_after() && !error.offset());
     CHECK(std::string_view(error.what()).find("CANARY") == std::string_view::npos);
     CHECK(error.operation() == "createToken");
   }
@@ -175,7 +175,7 @@ static void results(const talentdata::client &client) {
 }
 
 static void setters_on_temporaries() {
-  const auto &settings = talentdata::config().max_attempts(2).paced(false).operation_timeout(std::chrono::seconds(60));
+  const auto &settings = talentdata::config().max_attempts(2).paced(false).timeout(std::chrono::seconds(60));
   auto logged = 0;
   const auto with_log = talentdata::config().log(TALENTDATA_LOG_LEVEL_ERROR, [&](auto, auto) { logged++; });
   for (const auto *each : {&settings, &with_log}) {

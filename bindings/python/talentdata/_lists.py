@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ._models import Contact
 from ._resource import AsyncResource, Resource
-from ._talentdata import BaseClient, Record
+from ._settings import ConfiguredClient
+from ._talentdata import Record
 
 
-class Lists(BaseClient):
+class Lists(ConfiguredClient):
     """The lists of the service (section 4)."""
 
     __slots__ = ()
@@ -58,7 +59,7 @@ class Lists(BaseClient):
         return Resource(self, "taxonomy_roles", Record)
 
 
-class AsyncLists(BaseClient):
+class AsyncLists(ConfiguredClient):
     """The lists of the service (section 4)."""
 
     __slots__ = ()

@@ -73,23 +73,7 @@ def run_command_line(arguments: list[str]) -> int: ...
 
 @disjoint_base
 class BaseClient:
-    def __new__(
-        cls,
-        *,
-        base_url: str | None = None,
-        client_id: str | None = None,
-        client_secret: str | None = None,
-        profile: str | None = None,
-        timeout: float | None = None,
-        attempt_timeout: float | None = None,
-        connect_timeout: float | None = None,
-        idle_timeout: float | None = None,
-        max_attempts: int | None = None,
-        max_wait: float | None = None,
-        share: float | None = None,
-        paced: bool | None = None,
-        _origin: BaseClient | None = None,
-    ) -> Self: ...
+    def __new__(cls, *positional: object, **named: object) -> Self: ...
     @property
     def base_url(self) -> str: ...
     @property

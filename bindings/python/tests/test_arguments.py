@@ -10,31 +10,73 @@ import talentdata
 SECRET = "CANARY-1234"
 
 OPTIONS = [
-    ("base_url", 5, "int", "string"),
-    ("client_id", b"id", "bytes", "string"),
-    ("client_secret", SECRET.encode(), "bytes", "string"),
-    ("client_secret", [SECRET], "list", "string"),
-    ("profile", 5, "int", "string"),
-    ("timeout", "5", "str", "a time in seconds"),
-    ("attempt_timeout", [5], "list", "a time in seconds"),
-    ("max_wait", "soon", "str", "a time in seconds"),
-    ("max_attempts", "x", "str", "a whole number from 1 to 20"),
-    ("max_attempts", 2**70, "int", "a whole number from 1 to 20"),
-    ("max_attempts", 1.5, "float", "a whole number from 1 to 20"),
-    ("share", "half", "str", "a number above 0"),
-    ("paced", "no", "str", "True or False"),
+    ("base_url", 5, "must be a string (got int)"),
+    ("client_id", b"id", "must be a string (got bytes)"),
+    ("client_secret", SECRET.encode(), "must be a string (got bytes)"),
+    ("client_secret", [SECRET], "must be a string (got list)"),
+    ("profile", 5, "must be a string (got int)"),
+    ("timeout", SECRET, "must be a time between 0.001 and 86,400 s (got str)"),
+    ("attempt_timeout", [5], "must be a time between 0.001 and 86,400 s (got list)"),
+    ("max_wait", "soon", "must be a time between 0 and 86,400 s (got str)"),
+    ("max_attempts", "x", "must be a whole number between 1 and 20 (got str)"),
+    ("max_attempts", 2**70, "must be between 1 and 20 (got 1.1805916207174113e21)"),
+    ("max_attempts", 10**400, "must be a whole number between 1 and 20 (got int)"),
+    ("max_attempts", 1.5, "must be a whole number between 1 and 20 (got 1.5)"),
+    ("share", "half", "must be a number between 0.025 and 1 (got str)"),
+    ("paced", "no", "must be true or false (got str)"),
+    ("proxy", True, "must be a string (got bool)"),
 ]
 
 
 @pytest.mark.parametrize("client_class", [talentdata.Client, talentdata.AsyncClient])
-@pytest.mark.parametrize(("name", "value", "is_a", "way_out"), OPTIONS)
-def test_options_of_a_client(client_class, name, value, is_a, way_out):
+@pytest.mark.parametrize(("name", "value", "told"), OPTIONS)
+def test_options_of_a_client(client_class, name, value, told):
     settings = {"base_url": "http://127.0.0.1:1", "client_secret": SECRET, name: value}
     with pytest.raises(talentdata.ConfigError) as caught:
         client_class(**settings)
-    said = str(caught.value)
-    assert said.startswith(f"{name}: ") and is_a in said and way_out in said
-    assert "CANARY" not in said
+    assert str(caught.value).startswith(f"{name} {told}")
+    assert "CANARY" not in str(caught.value)
+
+
+def refused(**settings):
+    """What is said of these settings."""
+    with pytest.raises(talentdata.ConfigError) as caught:
+        talentdata.Client(**settings)
+    return str(caught.value)
+
+
+PARAMETERS = inspect.signature(talentdata.Client).parameters.values()
+#: The settings and their types.
+TYPES = {one.name: one.annotation for one in PARAMETERS if not one.name.startswith("_")}
+NAMES = list(TYPES)
+
+
+# No boolean is wrong.
+@pytest.mark.parametrize("name", [name for name in NAMES if "bool" not in TYPES[name]])
+def test_a_wrong_setting_is_told_in_the_same_words_from_everywhere(name, tmp_path, monkeypatch):
+    wrong = " CANARY-1" if "str" in TYPES[name] else -1
+    monkeypatch.setenv("TALENTDATA_BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    told = refused(**{name: wrong})
+    assert told.startswith(f"{name} must ") and "CANARY" not in told
+    with monkeypatch.context() as patch:
+        patch.setenv(f"TALENTDATA_{name.upper()}", str(wrong))
+        assert refused() == told
+    if name == "profile":
+        return
+    if name == "base_url":
+        monkeypatch.delenv("TALENTDATA_BASE_URL")
+    profiles = tmp_path / "talentdata" / "profiles.toml"
+    profiles.parent.mkdir()
+    profiles.write_text(f"[default]\n{name} = {wrong!r}\n")
+    profiles.chmod(0o600)
+    assert refused() == told
+
+
+def test_the_options_of_a_client_are_the_settings():
+    assert {"base_url", "timeout", "proxy", "share", "paced"} < set(NAMES)
+    changeable = set(inspect.signature(talentdata.Client.with_options).parameters) - {"self"}
+    assert set(NAMES) - changeable == {"base_url", "client_id", "client_secret", "profile"}
 
 
 @pytest.mark.parametrize(

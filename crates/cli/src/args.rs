@@ -1,9 +1,9 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
+use crate::settings::Flags;
 use crate::{completions, export, help, operation, page, plan, sandbox};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// Everything that was typed.
 #[derive(Debug, Parser)]
@@ -27,25 +27,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Common {
-    /// The service's address; https, or plain http on this machine
-    #[arg(long, global = true, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// The client's identifier
-    #[arg(long, global = true, value_name = "ID")]
-    pub(crate) client_id: Option<String>,
-    /// A file that holds nothing but the secret (mode 0600); - reads standard input
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) client_secret_file: Option<PathBuf>,
-    /// The section of the profile file to use
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// The part of the company's request budget to use, from 0.025 up to 1
-    #[arg(long, global = true, value_name = "PART")]
-    pub(crate) share: Option<f64>,
-    /// Do not keep to 40 requests per second: for a service that counts nothing; the documented
-    /// client rule is still kept
-    #[arg(long, global = true, conflicts_with = "share")]
-    pub(crate) unpaced: bool,
+    #[command(flatten)]
+    pub(crate) settings: Flags,
     /// Use the embedded sample service, started for this one run; needs no account
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,
@@ -55,31 +38,11 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The first option given that names a service, or who asks it.
-    pub(crate) fn address(&self) -> Option<&'static str> {
-        let options = [
-            ("--base-url", self.base_url.is_some()),
-            ("--client-id", self.client_id.is_some()),
-            ("--client-secret-file", self.client_secret_file.is_some()),
-            ("--profile", self.profile.is_some()),
-        ];
-        first_given(&options)
-    }
-
     /// The first option given that only matters where a service is asked.
-    fn connection(&self) -> Option<&'static str> {
-        let options = [
-            ("--share", self.share.is_some()),
-            ("--unpaced", self.unpaced),
-            ("--sandbox", self.sandbox),
-        ];
-        self.address().or_else(|| first_given(&options))
+    fn connection(&self) -> Option<String> {
+        let sandbox = self.sandbox.then(|| "--sandbox".to_owned());
+        self.settings.first(None).or(sandbox)
     }
-}
-
-fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
-    let given = options.iter().find(|(_, given)| *given);
-    given.map(|(option, _)| *option)
 }
 
 /// The verbs.

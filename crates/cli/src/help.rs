@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 use talentdata_core::ErrorKind;
+use talentdata_core::settings::{PROFILE, SETTINGS};
 
-const SETTINGS: &str = "\
-Settings, the first that is there counts:
-  flag                  environment               profile file
-  --base-url            TALENTDATA_BASE_URL       base_url
-  --client-id           TALENTDATA_CLIENT_ID      client_id
-  --client-secret-file  TALENTDATA_CLIENT_SECRET  client_secret
-  -v                    TALENTDATA_LOG            (a filter such as talentdata_core=debug)
+const PROFILES: &str = "\
+  -v                         TALENTDATA_LOG              (a filter such as talentdata_core=debug)
 
   The profile file is talentdata/profiles.toml below XDG_CONFIG_HOME or ~/.config, with mode 0600
   and a section for each profile; [default] is read when --profile names none:
@@ -23,11 +19,31 @@ Settings, the first that is there counts:
 pub(crate) fn after_all() -> String {
     format!(
         "Example, which needs no account:\n  talentdata export contacts --sandbox --out contacts.jsonl\n\n\
-         {SETTINGS}\n\
+         {}{PROFILES}\n\
          Data goes to standard output, everything else to standard error.\n\n\
          Exit codes:\n{}",
+        settings(),
         exit_codes()
     )
+}
+
+/// Where each setting comes from.
+fn settings() -> String {
+    let mut out = "Settings, in order of precedence:\n".to_owned();
+    let head = ["flag", "environment", "profile file"].map(str::to_owned);
+    let rows = SETTINGS.iter().map(|row| {
+        let key = match row.name {
+            PROFILE => "",
+            name => name,
+        };
+        [format!("--{}", row.flag()), row.variable(), key.into()]
+    });
+    for [flag, variable, key] in [head].into_iter().chain(rows) {
+        let line = format!("  {flag:<25}  {variable:<26}  {key}");
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
 }
 
 fn exit_codes() -> String {

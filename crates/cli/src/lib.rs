@@ -20,6 +20,7 @@ mod progress;
 mod receipts;
 mod resources;
 mod sandbox;
+mod settings;
 mod signals;
 
 use args::{Arguments, Command};

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
-use talentdata_core::config::REQUESTS_PER_SECOND;
 use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::settings::REQUESTS_PER_SECOND;
 
 /// The one line about all lists of a run; silent where standard error is no terminal.
 pub(crate) struct Progress {

@@ -6,7 +6,7 @@ use talentdata_core::blocking::Client;
 use talentdata_core::types::Resource;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let client = Client::new(Client::builder())?;
+    let client = Client::new(&Client::builder())?;
     let (mut records, mut bytes) = (0_u64, 0_usize);
     for record in client.scan(Resource::Contacts, ScanOptions::default())? {
         let record = record?;

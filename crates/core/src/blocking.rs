@@ -13,10 +13,10 @@ pub use stop::Stop;
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
-use crate::config::Builder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
 use crate::scan::ScanOptions;
+use crate::settings::Builder;
 use engine::{Engine, Plan};
 use std::sync::Arc;
 use talentdata_types::{Operation, Resource};
@@ -43,7 +43,7 @@ impl Client {
     ///
     /// # Errors
     /// `Config`, naming the setting; `Internal` when the system grants no threads.
-    pub fn new(builder: Builder) -> Result<Self> {
+    pub fn new(builder: &Builder) -> Result<Self> {
         Self::make(builder, None)
     }
 
@@ -52,13 +52,13 @@ impl Client {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_thread_start(
-        builder: Builder,
+        builder: &Builder,
         start: impl Fn() + Send + Sync + 'static,
     ) -> Result<Self> {
         Self::make(builder, Some(Arc::new(start)))
     }
 
-    fn make(builder: Builder, on_thread_start: Option<engine::ThreadStart>) -> Result<Self> {
+    fn make(builder: &Builder, on_thread_start: Option<engine::ThreadStart>) -> Result<Self> {
         let plan = Plan {
             config: builder.config()?,
             on_thread_start,

@@ -9,13 +9,13 @@ pub(crate) use call::Call;
 
 use crate::arguments::Arguments;
 use crate::auth::Auth;
-use crate::config::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::generated::calls::{check_body, check_response};
 use crate::memory::{Memory, PAGES};
 use crate::meter::Meter;
 use crate::retry::Retry;
+use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
 use crate::transport::{Answer, Transport};
 use crate::turnstile::Turnstile;
 use serde::de::DeserializeOwned;
@@ -38,7 +38,7 @@ struct Inner {
 }
 
 impl Client {
-    /// Settings to make a client from.
+    /// Settings to make a client from, such as `Client::builder().share(0.5).build()?`.
     pub fn builder() -> Builder {
         Builder::default()
     }

@@ -17,13 +17,13 @@
 pub mod arrow;
 pub mod blocking;
 pub mod clock;
-pub mod config;
 pub mod export;
 pub mod format;
 pub mod gate;
 pub mod json;
 pub mod page;
 pub mod scan;
+pub mod settings;
 
 mod answer;
 mod arguments;
@@ -44,11 +44,11 @@ mod turnstile;
 mod generated {
     pub(crate) mod calls;
     mod lists;
+    pub(crate) mod settings;
 }
 
 pub use arguments::Arguments;
 pub use client::Client;
-pub use config::{Builder, Config, Timeouts};
 pub use error::{Error, ErrorKind, Result, drives_terminal};
 pub use fields::decoded;
 pub use list::List;
@@ -56,5 +56,6 @@ pub use page::Page;
 pub use plan::Plan;
 pub use record::RawRecord;
 pub use scan::{Scan, ScanOptions};
+pub use settings::{Builder, Config};
 pub use talentdata_types as types;
 pub use transport::LastResponse;

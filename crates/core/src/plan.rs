@@ -1,9 +1,9 @@
 //! What reading a list will cost, told by one page of it.
 
 use crate::client::Client;
-use crate::config::REQUESTS_PER_SECOND;
 use crate::error::Result;
 use crate::page::{Page, total_pages};
+use crate::settings::REQUESTS_PER_SECOND;
 use serde::Serialize;
 use talentdata_types::Resource;
 

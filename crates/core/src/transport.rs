@@ -5,10 +5,10 @@ mod connect;
 mod failure;
 
 use crate::clock::{self, Time};
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::RateHeaders;
 use crate::memory::Claim;
+use crate::settings::Config;
 use crate::turnstile::Permit;
 use body::{Body, Stop};
 use bytes::Bytes;
@@ -85,8 +85,8 @@ impl Transport {
             .build(Connector::new(config)?);
         Ok(Transport {
             http,
-            attempt: config.timeouts.attempt,
-            idle: config.timeouts.idle,
+            attempt: config.attempt_timeout,
+            idle: config.idle_timeout,
             host: config.base_url.to_string(),
             last: Mutex::default(),
         })

@@ -177,7 +177,7 @@ impl Client {
             }
         };
         Ok(Box::new(Client {
-            inner: Blocking::with_thread_start(config.builder.clone(), start)?,
+            inner: Blocking::with_thread_start(&config.builder, start)?,
             _lent: MayBeFreed::default(),
         }))
     }

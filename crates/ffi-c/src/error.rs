@@ -89,7 +89,7 @@ pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_page_offset(error: Option<&Error>) -> i64 {
+pub extern "C" fn talentdata_error_offset(error: Option<&Error>) -> i64 {
     let offset = error.and_then(|error| error.inner.offset());
     offset.map_or(-1, |offset| i64::try_from(offset).unwrap_or(i64::MAX))
 }

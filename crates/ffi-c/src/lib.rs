@@ -19,7 +19,6 @@ mod descriptor;
 mod error;
 mod json_text;
 mod library;
-mod limits;
 mod log;
 mod model;
 mod options;
@@ -34,4 +33,5 @@ mod text;
 mod generated {
     pub(crate) mod calls;
     pub(crate) mod models;
+    mod settings;
 }

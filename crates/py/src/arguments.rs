@@ -42,15 +42,19 @@ impl<'py> Arguments<'py> {
         name: &'static str,
         wanted: &str,
     ) -> PyResult<Option<T>> {
+        let value = self.take_any(name)?;
+        let read = value.map(|value| read(self.kind, name, &value, wanted));
+        read.transpose()
+    }
+
+    /// The same as it was given.
+    pub(crate) fn take_any(&mut self, name: &'static str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.known.push(name);
         let Some(value) = self.given.get_item(name)? else {
             return Ok(None);
         };
         self.given.del_item(name)?;
-        if value.is_none() {
-            return Ok(None);
-        }
-        read(self.kind, name, &value, wanted).map(Some)
+        Ok(Some(value).filter(|value| !value.is_none()))
     }
 
     /// An argument that is a time in seconds.

@@ -2,9 +2,9 @@
 
 use crate::arguments::{Arguments, count};
 use crate::errors::{error, raise};
-use crate::options::Settings;
 use crate::process::Owned;
 use crate::record::RawRecord;
+use crate::settings;
 use crate::verb::run;
 use http::{HeaderName, HeaderValue};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
@@ -13,12 +13,15 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
-use talentdata_core::{Arguments as CallArguments, Client, Config, Error, ErrorKind, Result};
+use talentdata_core::{
+    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result,
+};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseClient {
-    settings: Settings,
+    /// What another client with other options is made from.
+    settings: Builder,
     shared: Arc<Shared>,
 }
 
@@ -83,10 +86,7 @@ impl BaseClient {
     // Written in Rust, so that no frame of Python holds the secret when it is refused.
     #[new]
     #[classmethod]
-    #[pyo3(
-        signature = (*positional, **named),
-        text_signature = "(*, base_url=None, client_id=None, client_secret=None, profile=None, timeout=None, attempt_timeout=None, connect_timeout=None, idle_timeout=None, max_attempts=None, max_wait=None, share=None, paced=None, _origin=None)"
-    )]
+    #[pyo3(signature = (*positional, **named))]
     fn new<'py>(
         class: &Bound<'py, PyType>,
         positional: &Bound<'py, PyTuple>,
@@ -96,11 +96,11 @@ impl BaseClient {
         let mut given = Arguments::new(class, named, ErrorKind::Config)?;
         let origin = given.take::<Bound<'py, BaseClient>>("_origin", "a client")?;
         let settings = origin.as_ref().map(|origin| origin.get().settings.clone());
-        let settings = settings.unwrap_or_default().with(py, &mut given)?;
+        let mut settings = settings.unwrap_or_default();
+        settings::set(&mut settings, &mut given)?;
         given.end(positional)?;
-        let config = settings.builder.clone().config();
         let shared = Shared {
-            config: config.map_err(|error| raise(py, &error))?,
+            config: settings.config().map_err(|error| raise(py, &error))?,
             origin: origin.map(|origin| origin.get().shared()),
             state: Mutex::new(State::Open(None)),
         };

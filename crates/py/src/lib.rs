@@ -10,7 +10,6 @@ mod exit;
 mod field;
 mod inbox;
 mod json;
-mod options;
 mod process;
 mod reading;
 mod record;
@@ -18,6 +17,7 @@ mod records;
 mod runtime;
 mod sandbox;
 mod scan;
+mod settings;
 mod verb;
 
 use pyo3::prelude::*;

@@ -88,7 +88,7 @@ pub(super) fn program(program: &Path, arguments: &[&str]) -> Command {
 pub(super) fn export(tools: &Tools, format: &str, out: &Path) -> Command {
     let mut command = program(
         &tools.talentdata,
-        &["export", "contacts", "--unpaced", "--format", format],
+        &["export", "contacts", "--paced", "false", "--format", format],
     );
     command.arg("--out").arg(out);
     command

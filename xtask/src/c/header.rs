@@ -3,6 +3,7 @@
 use super::{accessors, calls, parse};
 use crate::names;
 use crate::names::taken::type_name;
+use crate::settings;
 use crate::spec::Spec;
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, FunctionConfig, Language,
@@ -22,6 +23,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     for (name, text) in [
         ("models.rs", accessors::file(spec)?),
         ("calls.rs", calls::file(spec)?),
+        ("settings.rs", settings::functions(spec)?),
     ] {
         let file = fresh.path().join(name);
         std::fs::write(&file, text).map_err(|error| format!("cannot write {name}: {error}"))?;

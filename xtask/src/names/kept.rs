@@ -51,9 +51,8 @@ pub(super) const CPP_CLIENT: &str = "client close handle_ list log_ operations p
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "completions export help list plan resources sandbox";
 
-/// Flags that every command has, and the one for a body.
-pub(super) const FLAGS: &str = "\
-    base_url body client_id client_secret client_secret_file help profile sandbox share unpaced verbose";
+/// Flags that every command has beside the settings, and the one for a body.
+pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
 
 /// Arguments that calls have of their own, and names that their code says.
 pub(super) const ARGUMENTS: &str =

@@ -92,7 +92,12 @@ impl Taken {
             client,
             types,
             cpp,
-            python_client: methods.lines().filter_map(method_name).collect(),
+            python_client: methods
+                .lines()
+                .filter_map(method_name)
+                // It comes from the table of settings.
+                .chain(["with_options".to_owned()])
+                .collect(),
             python: ["Any", "Field", "None", "True", "False"]
                 .map(str::to_owned)
                 .into_iter()

@@ -3,6 +3,7 @@
 mod agreement;
 mod calls;
 mod refusals;
+mod setting;
 mod trial;
 
 use super::*;

@@ -17,10 +17,10 @@ pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
     if !models.is_empty() {
         text += &format!("from ._models import {}\n", models.join(", "));
     }
-    text += "from ._resource import AsyncResource, Resource\nfrom ._talentdata import BaseClient, Record\n";
+    text += "from ._resource import AsyncResource, Resource\nfrom ._settings import ConfiguredClient\nfrom ._talentdata import Record\n";
     for (class, resource) in [("Lists", "Resource"), ("AsyncLists", "AsyncResource")] {
         text += &format!(
-            "\n\nclass {class}(BaseClient):\n    \"\"\"The lists of the service (section 4).\"\"\"\n\n    __slots__ = ()\n"
+            "\n\nclass {class}(ConfiguredClient):\n    \"\"\"The lists of the service (section 4).\"\"\"\n\n    __slots__ = ()\n"
         );
         for (operation, list) in spec.lists() {
             let model = list.model().unwrap_or("Record");

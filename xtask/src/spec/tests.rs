@@ -82,6 +82,7 @@ fn said(document: &Value, taken: &Taken, whole: bool) -> Said {
         document: Value::Null,
         api: interface(document, taken, &mut findings),
         taken: taken.clone(),
+        settings: Vec::new(),
         summary: String::new(),
     };
     if whole {

@@ -83,6 +83,11 @@ pub(super) const TESTS: &[Test] = &[
         flags: &[],
     },
     Test {
+        sources: &["settings.cpp"],
+        standards: &["c++17"],
+        flags: &[],
+    },
+    Test {
         sources: &["no_exceptions.cpp"],
         standards: &["c++17"],
         flags: &["-fno-exceptions", "-fno-rtti"],

@@ -86,8 +86,8 @@ class error : public std::exception {
     return wait < 0 ? std::nullopt : std::optional<std::chrono::milliseconds>(wait);
   }
   /// The offset of the page that failed, in records.
-  std::optional<std::int64_t> page_offset() const noexcept {
-    const std::int64_t offset = talentdata_error_page_offset(raw_.get());
+  std::optional<std::int64_t> offset() const noexcept {
+    const std::int64_t offset = talentdata_error_offset(raw_.get());
     return offset < 0 ? std::nullopt : std::optional<std::int64_t>(offset);
   }
   /// The operation of the service that failed, such as listContacts.

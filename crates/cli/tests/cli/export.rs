@@ -110,7 +110,7 @@ fn without_a_pace_nothing_waits_for_the_budget() {
     let receipt = folder.path().join("receipt.json");
     let path = receipt.to_str().unwrap();
     let verb = ["export", "contacts", "--out", "-", "--receipt", path];
-    for (pace, waits) in [(None, true), (Some("--unpaced"), false)] {
+    for (pace, waits) in [(None, true), (Some("--paced=false"), false)] {
         let arguments = verb.into_iter().chain(pace).collect::<Vec<_>>();
         quiet(&run(&mut against(&sandbox, &arguments)));
         let receipt: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();

@@ -74,7 +74,7 @@ fn verbs_that_ask_no_service_take_no_connection() {
         (&["sandbox"], "--sandbox"),
         (&["resources"], "--profile=staging"),
         (&["resources"], "--share=0.5"),
-        (&["completions", "bash"], "--unpaced"),
+        (&["completions", "bash"], "--proxy=none"),
     ] {
         let ended = run(&mut program(&[verb, &[option]].concat()));
         let name = option.split('=').next().unwrap();
@@ -149,11 +149,6 @@ fn settings_are_checked_before_anything_is_sent() {
     usage(
         &["--sandbox", "version", "--profile", "a"],
         &["--sandbox", "--profile"],
-    );
-    usage(&["version", "--sandbox", "--share", "2"], &["share"]);
-    usage(
-        &["version", "--unpaced", "--share", "0.5"],
-        &["--unpaced", "--share"],
     );
     usage(
         &["export", "contcts", "--out", "-"],

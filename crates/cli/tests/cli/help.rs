@@ -4,6 +4,7 @@ use crate::support::{program, run};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use talentdata_core::ErrorKind;
+use talentdata_core::settings::SETTINGS;
 use talentdata_core::types::Resource;
 
 const VERBS: [&str; 9] = [
@@ -37,8 +38,15 @@ fn every_verb_has_an_example_that_uses_it() {
 #[test]
 fn the_general_help_lists_settings_and_exit_codes() {
     let help = run(&mut program(&["--help"])).stdout;
-    for name in ["BASE_URL", "CLIENT_ID", "CLIENT_SECRET", "LOG"] {
-        assert!(help.contains(&format!("TALENTDATA_{name}")), "{name}");
+    assert!(help.contains("TALENTDATA_LOG"), "{help}");
+    for setting in SETTINGS {
+        let (flag, variable) = (format!("--{}", setting.flag()), setting.variable());
+        let line = help.lines().find(|line| line.contains(&variable));
+        assert!(line.is_some_and(|line| line.contains(&flag)), "{flag}");
+        let option = help
+            .lines()
+            .find(|line| line.trim_start().starts_with(&format!("{flag} <")));
+        assert!(option.is_some(), "{flag}");
     }
     for kind in ErrorKind::ALL {
         let code = format!("{:>3}  ", kind.exit_code());

@@ -14,6 +14,7 @@ mod receipts;
 mod resume;
 mod sandbox;
 mod secrets;
+mod settings;
 #[cfg(unix)]
 mod signals;
 mod support;

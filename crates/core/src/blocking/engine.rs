@@ -2,9 +2,9 @@
 
 use super::Stop;
 use crate::client::Client as AsyncClient;
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::AbortOnDrop;
+use crate::settings::Config;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};

@@ -82,7 +82,7 @@ impl Client {
         read: impl Fn(&Answer) -> Result<T>,
     ) -> Result<T> {
         let span = tracing::debug_span!("call", operation = call.operation.id);
-        let operation = self.0.config.timeouts.operation;
+        let operation = self.0.config.timeout;
         let mut progress = Progress::default();
         let attempts = self
             .attempts(&call, claim, read, &mut progress)
@@ -110,7 +110,7 @@ impl Client {
         progress: &mut Progress,
     ) -> Result<T> {
         let asked = clock::now();
-        let operation = self.0.config.timeouts.operation;
+        let operation = self.0.config.timeout;
         let mut deadline = asked.saturating_add(operation);
         let mut refusals = Refusals::default();
         loop {

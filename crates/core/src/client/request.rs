@@ -30,7 +30,7 @@ impl Client {
         let request = http::Request::builder().method(method).uri(url.as_str());
         let json = HeaderValue::from_static("application/json");
         let mut request = request.body(body.into()).map_err(|_| {
-            let message = "base_url: it cannot be used as the address of a request";
+            let message = "base_url must be usable as the address of a request";
             Error::new(ErrorKind::Config, message)
         })?;
         let headers = request.headers_mut();

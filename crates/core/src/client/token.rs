@@ -4,7 +4,8 @@ use super::Client;
 use super::call::{Call, to_json};
 use crate::auth::{Token, read_token};
 use crate::clock::{self, Time};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::settings::not_set;
 use std::sync::Arc;
 use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
 
@@ -34,17 +35,11 @@ impl Client {
 
     async fn fetch_token(&self) -> Result<Token> {
         let config = &self.0.config;
-        let missing = |name: &str, variable: &str| {
-            let message = format!(
-                "{name} is not set; give it, set {variable}, or write it in a profile file"
-            );
-            Error::new(ErrorKind::Config, message)
-        };
         let Some(client_id) = config.client_id.clone() else {
-            return Err(missing("client_id", "TALENTDATA_CLIENT_ID"));
+            return Err(not_set("client_id"));
         };
         let Some(client_secret) = config.client_secret.clone() else {
-            return Err(missing("client_secret", "TALENTDATA_CLIENT_SECRET"));
+            return Err(not_set("client_secret"));
         };
         let body = to_json(&TokenRequest {
             client_id,

@@ -2,8 +2,8 @@
 
 use super::format::Layout;
 use super::{Export, Format};
-use crate::config::Config;
 use crate::scan::Consistency;
+use crate::settings::Config;
 use serde::{Deserialize, Serialize};
 
 /// The settings that decide what an export writes.

@@ -1,7 +1,7 @@
-//! Connections: straight, or by the environment's proxy; never by a proxy to this machine.
+//! Connections: direct, or through a proxy; never through a proxy to this machine.
 
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::settings::{Config, Proxy};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
@@ -49,6 +49,26 @@ impl fmt::Display for ConnectTimeout {
 
 impl StdError for ConnectTimeout {}
 
+/// No connection was made through a proxy.
+#[derive(Debug)]
+pub(super) struct ProxyFailure {
+    /// Its address, without user and password.
+    pub(super) proxy: String,
+    cause: Failure,
+}
+
+impl fmt::Display for ProxyFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "through the proxy {}", self.proxy)
+    }
+}
+
+impl StdError for ProxyFailure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
 impl Connector {
     pub(super) fn new(config: &Config) -> Result<Self> {
         let mut direct = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
@@ -59,9 +79,8 @@ impl Connector {
         Ok(Connector {
             direct: HttpsConnector::from((direct, Arc::clone(&tls))),
             tls,
-            // A proxy would be shown what is meant for this machine, and the secret in clear.
-            proxies: (!config.base_url.is_loopback()).then(|| Arc::new(Matcher::from_system())),
-            timeout: config.timeouts.connect,
+            proxies: proxies(config).map(Arc::new),
+            timeout: config.connect_timeout,
         })
     }
 }
@@ -78,6 +97,7 @@ impl Service<http::Uri> for Connector {
     fn call(&mut self, uri: http::Uri) -> Self::Future {
         let mut direct = self.direct.clone();
         let proxy = self.proxies.as_ref().and_then(|all| all.intercept(&uri));
+        let through = proxy.as_ref().map(|proxy| proxy.uri().to_string());
         let tls = Arc::clone(&self.tls);
         let connecting = async move {
             let Some(proxy) = proxy else {
@@ -90,7 +110,13 @@ impl Service<http::Uri> for Connector {
             HttpsConnector::from((tunnel, tls)).call(uri).await
         };
         let limited = tokio::time::timeout(self.timeout, connecting);
-        Box::pin(async { limited.await.unwrap_or_else(|_| Err(ConnectTimeout.into())) })
+        Box::pin(async {
+            let outcome = limited.await.unwrap_or_else(|_| Err(ConnectTimeout.into()));
+            outcome.map_err(|cause| match through {
+                Some(proxy) => ProxyFailure { proxy, cause }.into(),
+                None => cause,
+            })
+        })
     }
 }
 
@@ -118,6 +144,16 @@ impl Service<Name> for Resolver {
         }
         let found = self.0.call(name);
         Box::pin(async { Ok(found.await?.collect::<Vec<_>>().into_iter()) })
+    }
+}
+
+/// The proxies to choose from, if any. One would be shown what is meant for this machine, and the secret in clear.
+fn proxies(config: &Config) -> Option<Matcher> {
+    match &config.proxy {
+        _ if config.base_url.is_loopback() => None,
+        Proxy::None => None,
+        Proxy::Environment => Some(Matcher::from_system()),
+        Proxy::Url(url) => Some(Matcher::builder().all(url.as_str()).build()),
     }
 }
 

@@ -109,11 +109,12 @@ fn asked_once(batches: &mut BatchScan) -> Option<Option<Result<RecordBatch>>> {
 }
 
 fn blocking_client(sandbox: &Sandbox) -> blocking::Client {
-    let builder = blocking::Client::builder()
+    let mut builder = blocking::Client::builder();
+    builder
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret());
-    blocking::Client::new(builder).unwrap()
+    blocking::Client::new(&builder).unwrap()
 }
 
 fn sandbox_of_250() -> Sandbox {

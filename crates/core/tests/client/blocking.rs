@@ -16,11 +16,12 @@ fn start() -> (Sandbox, Client) {
         ..Options::default()
     })
     .unwrap();
-    let settings = Client::builder()
+    let mut settings = Client::builder();
+    settings
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret());
-    let client = Client::new(settings).unwrap();
+    let client = Client::new(&settings).unwrap();
     (sandbox, client)
 }
 

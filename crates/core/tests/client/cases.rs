@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 use talentdata_core::types::{Resource, VersionCheckRequest};
-use talentdata_core::{Client, Error, RawRecord, Timeouts};
+use talentdata_core::{Client, Error, RawRecord};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
 /// What a verb yields.
@@ -113,18 +113,16 @@ async fn run(case: &Case) {
         .client_secret
         .as_deref()
         .unwrap_or(sandbox.client_secret());
-    let mut builder = Client::builder()
+    let mut builder = Client::builder();
+    builder
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(secret);
     if let Some(attempts) = case.client.max_attempts {
-        builder = builder.max_attempts(attempts);
+        builder.max_attempts(attempts);
     }
     if let Some(seconds) = case.client.attempt_s {
-        builder = builder.timeouts(Timeouts {
-            attempt: Duration::from_secs_f64(seconds),
-            ..Timeouts::default()
-        });
+        builder.attempt_timeout(Duration::from_secs_f64(seconds));
     }
     let client = builder.build().unwrap();
     let outcome = perform(&client, &case.verb).await;

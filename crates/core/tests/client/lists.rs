@@ -3,7 +3,6 @@
 use crate::start;
 use std::collections::HashSet;
 use std::time::Duration;
-use talentdata_core::config::Timeouts;
 use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind};
@@ -76,16 +75,12 @@ async fn pages_that_wait_for_their_turn_are_not_out_of_time() {
     })
     .unwrap();
     // Eight pages a second, which are asked for at once: the last one waits for two seconds.
-    let timeouts = Timeouts {
-        operation: Duration::from_secs(1),
-        ..Timeouts::default()
-    };
     let client = Client::builder()
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret())
         .share(0.2)
-        .timeouts(timeouts)
+        .timeout(Duration::from_secs(1))
         .build()
         .unwrap();
     let mut scan = client.pools().list();

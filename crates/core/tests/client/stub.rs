@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use talentdata_core::Client;
-use talentdata_core::config::Builder;
+use talentdata_core::settings::Builder;
 
 /// The secret of its clients.
 pub(crate) const SECRET: &str = "CANARY-secret";
@@ -111,6 +111,10 @@ pub(crate) fn contacts(request: &Request, total: u64) -> String {
 
 /// Settings of a client of such a service.
 pub(crate) fn settings(base_url: &str) -> Builder {
-    let builder = Client::builder().base_url(base_url);
-    builder.client_id("me").client_secret(SECRET)
+    let mut builder = Client::builder();
+    builder
+        .base_url(base_url)
+        .client_id("me")
+        .client_secret(SECRET);
+    builder
 }

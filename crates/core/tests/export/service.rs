@@ -86,6 +86,7 @@ impl Service {
 }
 
 pub(crate) fn client(base_url: &str, id: &str, secret: &str) -> Client {
-    let builder = Client::builder().base_url(base_url).paced(false);
+    let mut builder = Client::builder();
+    builder.base_url(base_url).paced(false);
     builder.client_id(id).client_secret(secret).build().unwrap()
 }

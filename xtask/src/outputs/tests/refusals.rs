@@ -41,7 +41,13 @@ fn lists_that_cannot_be_generated_are_refused() {
 #[test]
 fn nothing_is_written_where_the_spec_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["crates", "bindings/c", "bindings/python/talentdata", "spec"] {
+    for name in [
+        "crates",
+        "bindings/c",
+        "bindings/python/talentdata",
+        "spec",
+        "README.md",
+    ] {
         copied(&crate::root().join(name), &folder.path().join(name));
     }
     let file = folder.path().join("crates/types/src/generated/models.rs");

@@ -2,16 +2,17 @@
 //!
 //! The copy is in the folder that cargo builds in, so that what other crates yield is there already.
 
-use super::super::{check, write};
+use super::setting::{add_setting, generate};
 use crate::test::succeed;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is copied; the hand-written sources count, too.
-const COPIED: [&str; 8] = [
+const COPIED: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
+    "README.md",
     "clippy.toml",
     "crates",
     "xtask",
@@ -38,6 +39,9 @@ assert talentdata.Contact.class_ and talentdata.Contact.n2fa and talentdata.Cont
 assert talentdata.ContactStateValue.OTHER_VALUE == 'other' and talentdata.ContactStateValue.N2ND == '2nd'
 for name in ('import_', 'resource', 'ja_levels', 'companies', 'n2fa'):
     assert isinstance(getattr(talentdata.Client, name), property), name
+import inspect
+for made in (talentdata.Client, talentdata.AsyncClient, talentdata.Client.with_options):
+    assert 'trial_timeout' in inspect.signature(made).parameters
 assert not hasattr(talentdata.Client, 'pools') and 'pools' not in talentdata.ApiError.__doc__
 ";
 
@@ -58,6 +62,8 @@ static_assert(gives<std::optional<double>>(&talentdata::contact_view::try_score)
 static_assert(gives<std::optional<bool>>(&talentdata::contact_view::try_n2fa));
 static_assert(gives<std::string_view>(&talentdata::contact_view::try_type));
 static_assert(gives<talentdata_contact_state_value>(&talentdata::contact_view::try_state));
+talentdata_error *trial(talentdata_config *config) { return talentdata_config_set_trial_timeout_ms(config, 5); }
+talentdata::config trial() { return talentdata::config().trial_timeout(std::chrono::seconds(5)); }
 static_assert(talentdata::page_.number == TALENTDATA_RESOURCE_PAGE);
 ";
 
@@ -73,8 +79,8 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
         serde_json::from_str(&std::fs::read_to_string(&spec).unwrap()).unwrap();
     changed(&mut document);
     std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
-    write(&copy).unwrap();
-    check(&copy).unwrap();
+    add_setting(&copy);
+    generate(&copy);
     cargo(&copy, CLIPPY);
     cargo(&copy, "test --quiet -p talentdata-types --test spec");
     c_and_cpp(&copy);
@@ -82,8 +88,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     // What vendors write besides: the test of the types reads the spec as it stands, and knows it not.
     as_vendors_write(&mut document);
     std::fs::write(&spec, document.to_string()).unwrap();
-    write(&copy).unwrap();
-    check(&copy).unwrap();
+    generate(&copy);
     cargo(&copy, CLIPPY);
     c_and_cpp(&copy);
     python(&copy, &format!("{IMPORT}{VENDOR}"));

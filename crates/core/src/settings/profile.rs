@@ -2,13 +2,16 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use crate::error::{Error, ErrorKind, Result};
-use serde::Deserialize;
+use super::Value;
+use super::found::{config, unknown};
+use super::table::{PROFILE, SETTINGS};
+use crate::error::Result;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use talentdata_types::Secret;
+use toml::Table;
 
 /// The section that is read when none is named.
 const DEFAULT: &str = "default";
@@ -16,53 +19,64 @@ const DEFAULT: &str = "default";
 /// A settings file is small; what is larger is not one.
 const LARGEST: u64 = 1024 * 1024;
 
-/// One section of the profile file.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Profile {
-    pub(super) base_url: Option<String>,
-    pub(super) client_id: Option<String>,
-    pub(super) client_secret: Option<Secret>,
-}
-
 /// Reads a section of the profile file; nothing where there is no file and none was asked for.
 pub(super) fn load(
     name: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Profile> {
+) -> Result<Vec<(String, Value)>> {
     let Some(path) = path(environment) else {
         return match name {
-            None => Ok(Profile::default()),
+            None => Ok(Vec::new()),
             Some(name) => Err(config(format!(
                 "profile {name:?}: neither XDG_CONFIG_HOME nor HOME is set"
             ))),
         };
     };
     if name.is_none() && !path.exists() {
-        return Ok(Profile::default());
+        return Ok(Vec::new());
     }
     let text = read_private(&path)?;
-    let mut sections: BTreeMap<String, Profile> = toml::from_str(&text).map_err(|error| {
+    let shown = path.display();
+    let mut sections: BTreeMap<String, Table> = toml::from_str(&text).map_err(|error| {
         // The parser's own message would quote the line, and the line may hold the secret.
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         config(format!(
-            "{} line {line}: a section holds base_url, client_id and client_secret as strings, nothing else",
-            path.display()
+            "{shown} line {line}: not a section such as [{DEFAULT}] with settings such as base_url = \"...\""
         ))
     })?;
     let wanted = name.unwrap_or(DEFAULT);
-    match sections.remove(wanted) {
-        Some(profile) => Ok(profile),
-        None if name.is_none() => Ok(Profile::default()),
-        None => {
-            let known: Vec<&str> = sections.keys().map(String::as_str).collect();
-            Err(config(format!(
-                "{} has no section [{wanted}]; it has: {}",
-                path.display(),
-                known.join(", ")
-            )))
+    let Some(section) = sections.remove(wanted) else {
+        if name.is_none() {
+            return Ok(Vec::new());
         }
-    }
+        let known: Vec<&str> = sections.keys().map(String::as_str).collect();
+        return Err(config(format!(
+            "{shown} has no section [{wanted}]; it has: {}",
+            known.join(", ")
+        )));
+    };
+    let entries = section.into_iter().map(|(name, value)| entry(name, value));
+    entries
+        .collect::<Result<_>>()
+        .map_err(|error| config(format!("{shown} [{wanted}]: {}", error.message())))
+}
+
+/// A setting and its value, as the types of TOML say.
+fn entry(name: String, value: toml::Value) -> Result<(String, Value)> {
+    let mut settings = SETTINGS.iter().filter(|row| row.name != PROFILE);
+    let Some(setting) = settings.find(|row| row.name == name) else {
+        return Err(unknown(&name));
+    };
+    let value = match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::Number(number as f64),
+        toml::Value::Float(number) => Value::Number(number),
+        toml::Value::Boolean(value) => Value::Boolean(value),
+        toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
+            return Err(config(setting.wrong_type(value.type_str())));
+        }
+    };
+    Ok((name, value))
 }
 
 /// Where the profile file usually is, for messages.
@@ -150,27 +164,12 @@ fn refuse_shared(_: &Path, _: &std::fs::Metadata) -> Result<()> {
     Ok(())
 }
 
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use crate::settings::tests::folder;
 
-    /// A configuration folder with this text as the profile file.
-    #[allow(clippy::unwrap_used)]
-    fn folder(text: &str, mode: u32) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("talentdata").join("profiles.toml");
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        folder
-    }
-
-    fn read(folder: &tempfile::TempDir, name: Option<&str>) -> Result<Profile> {
+    fn read(folder: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<(String, Value)>> {
         let home = folder.path().to_string_lossy().into_owned();
         load(name, move |variable| {
             (variable == "XDG_CONFIG_HOME").then(|| home.clone())
@@ -182,14 +181,12 @@ mod tests {
     #[test]
     fn sections_are_read_by_name() {
         let folder = folder(TEXT, 0o600);
-        assert_eq!(
-            read(&folder, None).unwrap().client_id.as_deref(),
-            Some("me")
-        );
-        assert_eq!(
-            read(&folder, Some("other")).unwrap().base_url.as_deref(),
-            Some("https://b.example")
-        );
+        let names = |section| -> Vec<String> {
+            let found = read(&folder, section).unwrap().into_iter();
+            found.map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(None), ["client_id", "client_secret"]);
+        assert_eq!(names(Some("other")), ["base_url"]);
         let error = read(&folder, Some("third")).err().unwrap();
         assert!(error.message().contains("[third]") && error.message().contains("default"));
     }
@@ -229,9 +226,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_setting_is_refused_and_its_value_not_shown() {
+        for (line, said) in [
+            (
+                "client_sceret = \"CANARY\"",
+                "\"client_sceret\"; the settings are base_url, ",
+            ),
+            ("profile = \"other\"", "\"profile\""),
+            (
+                "client_secret = [\"CANARY\"]",
+                "client_secret must be a string (got array)",
+            ),
+        ] {
+            let text = format!("[default]\n{line}\n");
+            let error = read(&folder(&text, 0o600), None).err().unwrap();
+            let message = error.message();
+            assert!(
+                message.contains("[default]: ") && message.contains(said),
+                "{error}"
+            );
+            assert!(!message.contains("CANARY"), "{error}");
+        }
+        let error = read(&folder("client_secret = \"CANARY\"\n", 0o600), None)
+            .err()
+            .unwrap();
+        assert!(error.message().contains("line 1: not a section"), "{error}");
+    }
+
+    #[test]
     fn no_file_is_no_profile_unless_one_is_named() {
         let empty = tempfile::tempdir().unwrap();
-        assert!(read(&empty, None).unwrap().client_id.is_none());
+        assert!(read(&empty, None).unwrap().is_empty());
         assert!(read(&empty, Some("default")).is_err());
     }
 }

@@ -19,45 +19,43 @@ impl BaseUrl {
         let refuse = |why: &str| {
             Err(Error::new(
                 ErrorKind::Config,
-                format!(
-                    "base_url: {why}; give the service's address, such as https://host.example"
-                ),
+                format!("base_url must {why}"),
             ))
         };
         // URL parsers drop some of these in silence, and what is left may be another host.
         if text.is_empty() {
-            return refuse("it is empty");
+            return refuse("not be empty");
         }
         if text
             .chars()
             .any(|letter| letter.is_control() || letter.is_whitespace() || letter == '\\')
         {
-            return refuse("it holds a space, a control character or a backslash");
+            return refuse("not contain spaces, control characters or backslashes");
         }
         let Ok(mut url) = Url::parse(text) else {
-            return refuse("it is not an absolute URL");
+            return refuse("be an absolute URL, such as https://talent.example");
         };
         let Some(loopback) = is_loopback(&url) else {
-            return refuse("it names no host");
+            return refuse("contain a host name, such as https://talent.example");
         };
         match url.scheme() {
             "https" => {}
             "http" if loopback => {}
-            "http" => return refuse("plain http would show the secret to the network; use https"),
-            _ => return refuse("only https is spoken"),
+            "http" => return refuse("use https: plain http would show the secret to the network"),
+            _ => return refuse("use https"),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refuse("it holds a user or password");
+            return refuse("not contain a user name or password");
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return refuse("it holds a query or fragment");
+            return refuse("not contain a query or a fragment");
         }
         if url.path().contains("//") {
-            return refuse("its path holds an empty segment");
+            return refuse("not contain empty path segments");
         }
         let path = url.path().trim_end_matches('/').to_owned();
         if path.ends_with("/v1") {
-            return refuse("leave out the final /v1, every path carries it already");
+            return refuse("not end with /v1, which is added to it");
         }
         url.set_path(&path);
         Ok(BaseUrl(url))
@@ -146,7 +144,7 @@ mod tests {
         ] {
             let error = BaseUrl::parse(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");
-            assert!(error.message().starts_with("base_url: "), "{text}");
+            assert!(error.message().starts_with("base_url must "), "{text}");
             assert!(!error.message().contains("pass@"), "{text}");
         }
     }
@@ -173,14 +171,14 @@ mod tests {
     fn paths_are_appended_to_the_prefix() {
         let base = BaseUrl::parse("https://talent.example/api/").unwrap();
         assert_eq!(
-            base.at("/v1/ja/skills").as_str(),
+            base.at(&["v1", "ja", "skills"].map(str::to_owned)).as_str(),
             "https://talent.example/api/v1/ja/skills"
         );
         assert_eq!(base.to_string(), "https://talent.example/api");
         assert_eq!(
             BaseUrl::parse("http://localhost:1")
                 .unwrap()
-                .at("/v1/x")
+                .at(&["v1", "x"].map(str::to_owned))
                 .as_str(),
             "http://localhost:1/v1/x"
         );

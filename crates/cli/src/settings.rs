@@ -1,0 +1,145 @@
+//! The settings of a client as flags: one per row of the table.
+
+use crate::output;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use talentdata_core::settings::{Kind, PROFILE, SETTINGS, Scope, Setting, read_secret_file};
+use talentdata_core::types::Secret;
+use talentdata_core::{Builder, Error, ErrorKind, Result};
+
+/// What is longer is no secret.
+const LONGEST_SECRET: u64 = 64 * 1024;
+
+/// The settings that were given as flags, by name; of a secret, the file that holds it.
+#[derive(Debug)]
+pub(crate) struct Flags(BTreeMap<&'static str, String>);
+
+impl Flags {
+    /// The first flag given, of this scope if one is named.
+    pub(crate) fn first(&self, scope: Option<Scope>) -> Option<String> {
+        let mut rows = SETTINGS.iter();
+        let given = |row: &&Setting| self.0.contains_key(row.name);
+        let row = rows.find(|row| given(row) && scope.is_none_or(|scope| scope == row.scope));
+        row.map(|row| format!("--{}", row.flag()))
+    }
+
+    /// Sets what was given.
+    ///
+    /// # Errors
+    /// `Config` when the file of a secret cannot be read, and for a password on the command line.
+    pub(crate) fn set(&self, builder: &mut Builder) -> Result<()> {
+        for setting in SETTINGS {
+            let Some(text) = self.0.get(setting.name) else {
+                continue;
+            };
+            match setting.kind {
+                Kind::Secret => builder.set(setting.name, read_secret(Path::new(text))?.expose()),
+                Kind::Proxy if text.contains('@') => {
+                    return Err(config(format!(
+                        "--{} must not contain a user or password, because other users can read arguments; \
+                         set {} or add it to the profile file",
+                        setting.flag(),
+                        setting.variable()
+                    )));
+                }
+                _ => builder.set(setting.name, text.as_str()),
+            };
+        }
+        self.note_precedence();
+        Ok(())
+    }
+
+    /// Says which settings are not those of the profile that was asked for, lest the wrong service is asked.
+    fn note_precedence(&self) {
+        let Some(profile) = self.0.get(PROFILE) else {
+            return;
+        };
+        let set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let rows = SETTINGS.iter().filter(|row| row.scope == Scope::Service);
+        let others = rows.filter(|row| !self.0.contains_key(row.name));
+        let set: Vec<String> = others.map(Setting::variable).filter(set).collect();
+        if !set.is_empty() {
+            output::remark(&format!(
+                "note: {} of the environment goes before the profile {profile}",
+                set.join(", ")
+            ));
+        }
+    }
+}
+
+impl Args for Flags {
+    fn augment_args(command: Command) -> Command {
+        command.args(SETTINGS.iter().map(flag))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Flags {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let given = |row: &Setting| Some((row.name, matches.get_one::<String>(row.name)?.clone()));
+        Ok(Flags(SETTINGS.iter().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn flag(setting: &Setting) -> Arg {
+    let last_word = setting.name.rsplit('_').next().unwrap_or_default();
+    let (value, before) = match setting.kind {
+        Kind::Duration(_) => ("SECONDS".to_owned(), ""),
+        Kind::Integer(_) | Kind::Number(_) => ("N".into(), ""),
+        Kind::Boolean(_) => ("true|false".into(), ""),
+        Kind::BaseUrl | Kind::Proxy => ("URL".into(), ""),
+        Kind::Text => (last_word.to_uppercase(), ""),
+        Kind::Secret => (
+            "FILE".into(),
+            "a file (mode 0600), or - for standard input, that contains nothing but ",
+        ),
+    };
+    let default = setting.default();
+    let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+    let help = format!("{before}{}{default}", setting.what);
+    let (first, rest) = help.split_at(1);
+    Arg::new(setting.name)
+        .help(first.to_uppercase() + rest)
+        .value_name(value)
+        .long(setting.flag())
+        .global(true)
+        // A wrong number is core's to refuse, in the words of every language.
+        .allow_negative_numbers(true)
+        .hide_short_help(setting.scope == Scope::Calls)
+}
+
+fn read_secret(path: &Path) -> Result<Secret> {
+    if path != Path::new("-") {
+        return read_secret_file(path);
+    }
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Err(config(
+            "--client-secret-file -: the terminal would show the secret; send it through a pipe"
+                .into(),
+        ));
+    }
+    let mut text = String::new();
+    stdin
+        .take(LONGEST_SECRET)
+        .read_to_string(&mut text)
+        .map_err(|error| config(format!("--client-secret-file -: {error}")))?;
+    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
+}
+
+fn config(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}

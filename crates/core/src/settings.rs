@@ -1,0 +1,35 @@
+//! Settings of a client: given explicitly, else from the environment, else from a profile file.
+
+mod base_url;
+mod builder;
+mod found;
+mod profile;
+mod proxy;
+mod table;
+#[cfg(all(test, unix))]
+mod tests;
+mod value;
+
+pub use crate::generated::settings::Config;
+pub use base_url::BaseUrl;
+pub use builder::Builder;
+pub(crate) use found::{Found, not_set};
+pub use profile::read_secret_file;
+pub(crate) use proxy::Proxy;
+pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
+pub use value::Value;
+
+/// The company's limit, in requests per second.
+pub const REQUESTS_PER_SECOND: u32 = 40;
+
+impl Config {
+    /// Where the service is.
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.base_url
+    }
+
+    /// The client's identifier, when one is set.
+    pub fn client_id(&self) -> Option<&str> {
+        self.client_id.as_deref()
+    }
+}

@@ -1,0 +1,169 @@
+//! The values found for the settings, and what each must be; errors name the setting and how to mend it.
+
+use super::profile::usual_path;
+use super::table::{Bounds, Kind, SETTINGS, Setting};
+use super::{BaseUrl, Proxy, Value};
+use crate::error::{Error, ErrorKind, Result, SHORTEST_SECRET};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use talentdata_types::Secret;
+
+/// Longer identifiers and secrets are surely something else, such as a file's content.
+const LONGEST_TEXT: usize = 16 * 1024;
+/// A longer text is not quoted in an error.
+const LONGEST_QUOTE: usize = 40;
+
+/// One value per setting, from whichever source goes first. `Config` is read from it, setting by setting.
+#[derive(Debug)]
+pub(crate) struct Found(pub(super) BTreeMap<String, Value>);
+
+impl Found {
+    /// A setting that has no default.
+    pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
+        match self.text(name)? {
+            Some(url) => BaseUrl::parse(&url),
+            None => Err(not_set(name)),
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>> {
+        let secret = self.secret(name)?;
+        Ok(secret.map(|text| text.expose().to_owned()))
+    }
+
+    pub(crate) fn secret(&self, name: &str) -> Result<Option<Secret>> {
+        let setting = row(name)?;
+        match self.0.get(name) {
+            None => Ok(None),
+            Some(Value::Text(text)) => {
+                check_text(setting, text.expose()).map(|()| Some(text.clone()))
+            }
+            Some(Value::Number(_)) => Err(config(setting.wrong_type("a number"))),
+            Some(Value::Boolean(value)) => Err(config(setting.wrong_type(&value.to_string()))),
+        }
+    }
+
+    pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {
+        let text = self.text(name)?;
+        text.map_or(Ok(Proxy::Environment), |text| Proxy::parse(&text))
+    }
+
+    pub(crate) fn duration(&self, name: &str) -> Result<Duration> {
+        self.number(name).map(Duration::from_secs_f64)
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Result<u32> {
+        self.number(name).map(|number| number as u32)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<f64> {
+        let setting = row(name)?;
+        let Some(bounds) = setting.bounds() else {
+            return Err(unknown(name));
+        };
+        match self.0.get(name) {
+            None => Ok(bounds.default),
+            Some(Value::Number(number)) => check_number(setting, bounds, *number),
+            Some(Value::Boolean(value)) => Err(config(setting.wrong_type(&value.to_string()))),
+            Some(Value::Text(text)) => match text.expose().trim().parse() {
+                Ok(number) => check_number(setting, bounds, number),
+                Err(_) => Err(config(setting.wrong_type(&quoted(text.expose())))),
+            },
+        }
+    }
+
+    pub(crate) fn boolean(&self, name: &str) -> Result<bool> {
+        let setting = row(name)?;
+        match (self.0.get(name), setting.kind) {
+            (None, Kind::Boolean(default)) => Ok(default),
+            (None, _) => Err(unknown(name)),
+            (Some(Value::Boolean(value)), _) => Ok(*value),
+            (Some(Value::Number(number)), _) => {
+                Err(config(setting.wrong_type(&number.to_string())))
+            }
+            (Some(Value::Text(text)), _) => match text.expose().trim() {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                other => Err(config(setting.wrong_type(&quoted(other)))),
+            },
+        }
+    }
+
+    /// Refuses values for what is no setting.
+    pub(super) fn refuse_unknown(&self) -> Result<()> {
+        let mut names = self.0.keys();
+        names.try_for_each(|name| row(name).map(drop))
+    }
+}
+
+/// A setting that is needed now was given nowhere.
+pub(crate) fn not_set(name: &str) -> Error {
+    let variable = row(name).map_or_else(|_| String::new(), Setting::variable);
+    let path = usual_path(super::builder::variable);
+    config(format!(
+        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
+    ))
+}
+
+fn row(name: &str) -> Result<&'static Setting> {
+    let mut rows = SETTINGS.iter();
+    rows.find(|row| row.name == name)
+        .ok_or_else(|| unknown(name))
+}
+
+/// There is no setting of this name, and of this kind.
+pub(super) fn unknown(name: &str) -> Error {
+    let known: Vec<&str> = SETTINGS.iter().map(|row| row.name).collect();
+    config(format!(
+        "there is no setting {}; the settings are {}",
+        quoted(name),
+        known.join(", ")
+    ))
+}
+
+fn check_number(setting: &Setting, bounds: Bounds, number: f64) -> Result<f64> {
+    if matches!(setting.kind, Kind::Integer(_)) && number.is_finite() && number.fract() != 0.0 {
+        return Err(config(setting.wrong_type(&number.to_string())));
+    }
+    match (bounds.min..=bounds.max).contains(&number) {
+        true => Ok(number),
+        false => Err(config(setting.out_of_range(number))),
+    }
+}
+
+/// Refuses what could not be an identifier, a secret or a URL, and never shows it.
+fn check_text(setting: &Setting, value: &str) -> Result<()> {
+    let shortest = match setting.kind {
+        Kind::Secret => SHORTEST_SECRET,
+        _ => 1,
+    };
+    let why = if value.is_empty() {
+        "not be empty".into()
+    } else if value.len() < shortest {
+        format!(
+            "have at least {shortest} characters: a shorter one could not be kept out of messages"
+        )
+    } else if value.trim() != value {
+        "not begin or end with white space".into()
+    } else if value.chars().any(char::is_control) {
+        "not contain control characters".into()
+    } else if value.len() > LONGEST_TEXT {
+        format!("not be longer than {} KiB", LONGEST_TEXT / 1024)
+    } else if value.contains(char::REPLACEMENT_CHARACTER) {
+        "be valid UTF-8".into()
+    } else {
+        return Ok(());
+    };
+    Err(config(format!("{} must {why}", setting.name)))
+}
+
+fn quoted(text: &str) -> String {
+    match text.len() <= LONGEST_QUOTE {
+        true => format!("{text:?}"),
+        false => format!("{} characters", text.chars().count()),
+    }
+}
+
+pub(super) fn config(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}

@@ -1,0 +1,257 @@
+//! The table of settings: one row per setting. Every surface is made from it.
+//!
+//! Core, the command line and Python read it at run time; `cargo xtask generate` includes this file and
+//! writes from it the typed setters of Rust, C and C++, the signatures of Python, and the table of the
+//! README. A new setting is a row here and the code that uses it, as `config.name`.
+//!
+//! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment,
+//! `connect_timeout` in a profile, `--connect-timeout` on the command line, an argument of Python's
+//! `Client`, and a setter in Rust, C (`talentdata_config_set_connect_timeout_ms`) and C++.
+
+use Kind::{BaseUrl, Boolean, Duration, Integer, Number, Proxy, Secret, Text};
+
+/// A setting of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its name on every surface.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// What it is about.
+    pub scope: Scope,
+    /// What it is, as the end of a sentence that begins with "sets".
+    pub what: &'static str,
+    /// Whole sentences that a user needs as well; may be empty.
+    pub note: &'static str,
+}
+
+/// What values a setting takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// The address of a service.
+    BaseUrl,
+    /// Any text that can be sent.
+    Text,
+    /// The same, never shown. On the command line it comes from a file.
+    Secret,
+    /// The URL of a proxy, or `none`.
+    Proxy,
+    /// A time in seconds; C and C++ count milliseconds.
+    Duration(Bounds),
+    /// A whole number.
+    Integer(Bounds),
+    /// A number.
+    Number(Bounds),
+    /// True or false, with this default.
+    Boolean(bool),
+}
+
+/// The values that a number may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// The one that applies where none is set.
+    pub default: f64,
+}
+
+/// What a setting is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Which service is called, and as whom; the same for the whole life of a client.
+    Service,
+    /// How the service is called; Python's `with_options` changes it.
+    Calls,
+}
+
+const fn bounds(min: f64, max: f64, default: f64) -> Bounds {
+    Bounds { min, max, default }
+}
+
+/// The longest time, in seconds: a day, beyond any use, and far from where times overflow.
+const DAY: f64 = 86_400.0;
+
+/// The name of the setting that selects a section of the profile file.
+pub const PROFILE: &str = "profile";
+
+/// Every setting.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "base_url",
+        kind: BaseUrl,
+        scope: Scope::Service,
+        what: "the address of the service, such as https://talent.example",
+        note: "There is no default.",
+    },
+    Setting {
+        name: "client_id",
+        kind: Text,
+        scope: Scope::Service,
+        what: "the client ID",
+        note: "",
+    },
+    Setting {
+        name: "client_secret",
+        kind: Secret,
+        scope: Scope::Service,
+        what: "the client secret, at least 8 characters",
+        note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
+    },
+    Setting {
+        name: PROFILE,
+        kind: Text,
+        scope: Scope::Service,
+        what: "the section of the profile file to read, which must exist",
+        note: "If none is selected, the section \"default\" applies, where there is one.",
+    },
+    Setting {
+        name: "timeout",
+        kind: Duration(bounds(0.001, DAY, 300.0)),
+        scope: Scope::Calls,
+        what: "the time limit for a whole call, including retries and waiting for the request budget",
+        note: "The time that a page of a scan waits for the pages before it does not count.",
+    },
+    Setting {
+        name: "attempt_timeout",
+        kind: Duration(bounds(0.001, DAY, 60.0)),
+        scope: Scope::Calls,
+        what: "the time limit for one attempt, from sending the request to the last byte of the response",
+        note: "",
+    },
+    Setting {
+        name: "connect_timeout",
+        kind: Duration(bounds(0.001, DAY, 5.0)),
+        scope: Scope::Calls,
+        what: "the time limit for connecting",
+        note: "",
+    },
+    Setting {
+        name: "idle_timeout",
+        kind: Duration(bounds(0.001, DAY, 20.0)),
+        scope: Scope::Calls,
+        what: "the time limit for a pause within a response",
+        note: "",
+    },
+    Setting {
+        name: "max_attempts",
+        kind: Integer(bounds(1.0, 20.0, 4.0)),
+        scope: Scope::Calls,
+        what: "the maximum number of times that a request is sent",
+        note: "",
+    },
+    Setting {
+        name: "max_wait",
+        kind: Duration(bounds(0.0, DAY, 60.0)),
+        scope: Scope::Calls,
+        what: "the longest wait that the service may request",
+        note: "If it requests a longer one, the call fails with the error kind RateLimited.",
+    },
+    Setting {
+        name: "share",
+        kind: Number(bounds(0.025, 1.0, 1.0)),
+        scope: Scope::Calls,
+        what: "the share of the company's 40 requests per second that the client may use",
+        note: "",
+    },
+    Setting {
+        name: "paced",
+        kind: Boolean(true),
+        scope: Scope::Calls,
+        what: "whether to keep to 40 requests per second",
+        note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
+    },
+    Setting {
+        name: "proxy",
+        kind: Proxy,
+        scope: Scope::Calls,
+        what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
+        note: "Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
+    },
+];
+
+impl Setting {
+    /// Its variable in the environment.
+    pub fn variable(&self) -> String {
+        format!("TALENTDATA_{}", self.name.to_uppercase())
+    }
+
+    /// Its flag on the command line, without dashes in front. Other users can read arguments, so a secret
+    /// comes from a file.
+    pub fn flag(&self) -> String {
+        let flag = self.name.replace('_', "-");
+        match self.kind {
+            Secret => flag + "-file",
+            _ => flag,
+        }
+    }
+
+    /// The bounds of a number.
+    pub fn bounds(&self) -> Option<Bounds> {
+        match self.kind {
+            Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
+            BaseUrl | Text | Secret | Proxy | Boolean(_) => None,
+        }
+    }
+
+    /// The values it takes, as a reader is told.
+    pub fn values(&self) -> String {
+        match (self.kind, self.range()) {
+            (Duration(_), Some(range)) => format!("a time {range}"),
+            (Integer(_), Some(range)) => format!("a whole number {range}"),
+            (_, Some(range)) => format!("a number {range}"),
+            (Boolean(_), None) => "true or false".into(),
+            (_, None) => "a string".into(),
+        }
+    }
+
+    /// What applies where it is not set; none where nothing does.
+    pub fn default(&self) -> Option<String> {
+        match (self.kind, self.bounds()) {
+            (Duration(_), Some(bounds)) => Some(format!("{} s", number(bounds.default))),
+            (_, Some(bounds)) => Some(number(bounds.default)),
+            (Boolean(default), None) => Some(default.to_string()),
+            (_, None) => None,
+        }
+    }
+
+    /// Refuses what is not of its kind: a type, or a quoted text.
+    pub fn wrong_type(&self, got: &str) -> String {
+        format!("{} must be {} (got {got})", self.name, self.values())
+    }
+
+    /// Refuses a number beyond its bounds.
+    pub fn out_of_range(&self, got: f64) -> String {
+        let range = self.range().unwrap_or_default();
+        // Beyond this, digits are noise.
+        let got = match got.abs() < 1e21 {
+            true => got.to_string(),
+            false => format!("{got:e}"),
+        };
+        format!("{} must be {range} (got {got})", self.name)
+    }
+
+    fn range(&self) -> Option<String> {
+        let Bounds { min, max, .. } = self.bounds()?;
+        let unit = match self.kind {
+            Duration(_) => " s",
+            _ => "",
+        };
+        Some(format!("between {} and {}{unit}", number(min), number(max)))
+    }
+}
+
+/// A number as people read it: 86,400.
+fn number(value: f64) -> String {
+    let text = value.to_string();
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut out = String::new();
+    for (index, digit) in whole.char_indices() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + fraction
+}
