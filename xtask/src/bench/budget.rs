@@ -118,7 +118,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     );
     let _ = write!(
         out,
-        "\n### While the list changes: after every fifth page two records come and two go ({setting})\n\n{}",
+        "\n### While the list changes: after every fifth page two records come and one goes ({setting})\n\n{}",
         complete(&changing)
     );
     Ok(out)
