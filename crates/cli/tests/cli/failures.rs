@@ -220,7 +220,7 @@ fn settings_are_checked_before_anything_is_sent() {
     );
     usage(
         &["check", "--sandbox", "--client-version", ""],
-        &["client_version"],
+        &["--client-version", "a value is required"],
     );
 }
 
