@@ -462,6 +462,60 @@ typedef uint32_t talentdata_consistency;
 #endif // __cplusplus
 
 /**
+ * Which types the columns of an Arrow stream have.
+ */
+enum talentdata_columns
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
+   */
+  TALENTDATA_COLUMNS_TYPED = 1,
+  /**
+   * Nested values as JSON text, timestamps and dates as strings.
+   */
+  TALENTDATA_COLUMNS_JSON = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_columns talentdata_columns;
+#else
+typedef uint32_t talentdata_columns;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What to do with fields that a given schema does not have.
+ */
+enum talentdata_on_new
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * They stay in the column _extra, and the receipt's JSON reports them.
+   */
+  TALENTDATA_ON_NEW_KEEP = 1,
+  /**
+   * They stay in the column _extra, and nothing is reported.
+   */
+  TALENTDATA_ON_NEW_FREEZE = 2,
+  /**
+   * The first one is a SCHEMA error that names record and field.
+   */
+  TALENTDATA_ON_NEW_FAIL = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_on_new talentdata_on_new;
+#else
+typedef uint32_t talentdata_on_new;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_category_entry talentdata_category_entry;
@@ -581,7 +635,8 @@ extern "C" {
  * copying. Waits for the first pages, which determine the columns.
  *
  * Documented fields come first, other fields follow in the order they first appear, and the last
- * column, _extra, holds as JSON what has no column. An error of the stream carries the message of the
+ * column, _extra, holds as JSON what has no column. Nested values are lists and structs, and date-times
+ * are timestamps, unless the options of the scan say otherwise. An error of the stream carries the message of the
  * scan's error. After it every get_next fails: an incomplete stream never looks like one that ended.
  *
  * @param scan a scan from which no record was taken yet. Afterwards only talentdata_scan_cancel,
@@ -918,6 +973,47 @@ talentdata_error *talentdata_scan_options_set_consistency(talentdata_scan_option
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_set_page_size(talentdata_scan_options *options,
                                                         uint64_t records);
+
+/**
+ * Sets how many records to deliver at most; by default all. The scan ends behind them, and its receipt
+ * says that it is unfinished.
+ *
+ * @param options the options to change
+ * @param records the number of records
+ * Threads: one at a time per options.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_options_set_limit(talentdata_scan_options *options,
+                                                    uint64_t records);
+
+/**
+ * Sets which types the columns of an Arrow stream have, where no schema is given.
+ *
+ * @param options the options to change
+ * @param columns a talentdata_columns
+ * Threads: one at a time per options.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown choice.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_options_set_columns(talentdata_scan_options *options,
+                                                      uint32_t columns);
+
+/**
+ * Sets the columns of an Arrow stream, so that they are the same in every run. How the records differ
+ * from the schema is in the receipt's JSON.
+ *
+ * @param options the options to change
+ * @param schema NUL-terminated UTF-8 text: the contents of a file that `talentdata schema` has printed
+ * @param on_new a talentdata_on_new
+ * Ownership: the text is copied.
+ * Threads: one at a time per options.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 1 MiB, or an unknown choice.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_options_set_schema(talentdata_scan_options *options,
+                                                     const char *schema,
+                                                     uint32_t on_new);
 
 /**
  * The number of records on the page.

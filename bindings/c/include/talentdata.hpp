@@ -94,6 +94,14 @@ class client : public detail::calls<client> {
     if (options.page_size) {
       if (talentdata_error *cause = talentdata_scan_options_set_page_size(raw, *options.page_size)) return error(cause);
     }
+    if (options.limit) {
+      if (talentdata_error *cause = talentdata_scan_options_set_limit(raw, *options.limit)) return error(cause);
+    }
+    if (talentdata_error *cause = talentdata_scan_options_set_columns(raw, options.columns)) return error(cause);
+    if (options.schema) {
+      talentdata_error *cause = talentdata_scan_options_set_schema(raw, options.schema->c_str(), options.on_new);
+      if (cause) return error(cause);
+    }
     talentdata_scan *made = nullptr;
     if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, raw, &made)) return error(cause);
     return scan<Record>(made, log_);

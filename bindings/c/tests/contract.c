@@ -27,6 +27,16 @@ static void wrong_numbers_and_texts(talentdata_client *client) {
                 "consistency: ", "a number that is no consistency");
   fixture_fails(talentdata_scan_options_set_page_size(options, 0), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
                 "records: ", "a page of no records");
+  OK(talentdata_scan_options_set_limit(options, 5));
+  fixture_fails(talentdata_scan_options_set_columns(options, 3), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "columns: ", "a number that is no choice of columns");
+  fixture_fails(talentdata_scan_options_set_schema(options, "[]", TALENTDATA_ON_NEW_KEEP),
+                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "schema: ", "text that is no schema");
+  const char *schema = "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
+                       "\"fields\":[{\"name\":\"id\",\"type\":\"string\"}]}";
+  fixture_fails(talentdata_scan_options_set_schema(options, schema, 4), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "on_new: ", "a number that is no choice for new fields");
+  OK(talentdata_scan_options_set_schema(options, schema, TALENTDATA_ON_NEW_FAIL));
   talentdata_scan_options_free(options);
   talentdata_config *config;
   OK(talentdata_config_new(&config));

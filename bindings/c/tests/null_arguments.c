@@ -65,6 +65,14 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_scan_options_set_page_size(NULL, 1), "talentdata_scan_options_set_page_size", "options");
   fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_limit(NULL, 1), "talentdata_scan_options_set_limit", "options");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_columns(NULL, 1), "talentdata_scan_options_set_columns", "options");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_schema(NULL, "1", 1), "talentdata_scan_options_set_schema", "options");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_schema(all->scan_options, NULL, 1), "talentdata_scan_options_set_schema", "schema");
+  fixture_poison();
   fixture_is_null(talentdata_page_count(NULL, (size_t *)fixture_slot(1)), "talentdata_page_count", "page");
   fixture_poison();
   fixture_is_null(talentdata_page_count(all->page, NULL), "talentdata_page_count", "count_out");

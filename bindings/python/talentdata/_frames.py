@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ._errors import InvalidArgumentError
 from ._needs import need
 from ._talentdata import Table
 
@@ -27,7 +28,7 @@ def to_polars() -> Callable[[Table], polars.DataFrame]:
     return lambda table: polars.DataFrame(table)
 
 
-def to_pandas() -> Callable[[Table], pandas.DataFrame]:
+def to_pandas(dtype_backend: str | None) -> Callable[[Table], pandas.DataFrame]:
     """What turns rows into a data frame of pandas; whole numbers and booleans stay exact beside empty cells."""
     pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {
@@ -35,4 +36,10 @@ def to_pandas() -> Callable[[Table], pandas.DataFrame]:
         pyarrow.uint64(): pandas.UInt64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),
     }
+    if dtype_backend == "pyarrow":
+        return lambda table: pyarrow.table(table).to_pandas(types_mapper=pandas.ArrowDtype)
+    if dtype_backend == "numpy_nullable":
+        exact |= {pyarrow.float64(): pandas.Float64Dtype(), pyarrow.string(): pandas.StringDtype()}
+    elif dtype_backend is not None:
+        raise InvalidArgumentError("dtype_backend: it is not one of: pyarrow, numpy_nullable, None")
     return lambda table: pyarrow.table(table).to_pandas(types_mapper=exact.get)

@@ -83,6 +83,7 @@ class Receipt(Record):
         "total_last",
         "unknown_fields",
         "unknown_values",
+        "schema",
     )
 
     resource: Field[str] = Field("resource", "text", required=True)
@@ -128,6 +129,9 @@ class Receipt(Record):
     """How often each field came that the document does not show."""
     unknown_values: Field[dict[str, Any]] = Field("unknown_values", "object", required=True)
     """How often each enum value came that the document does not show, by field."""
+    schema: Field[dict[str, Any] | None] = Field("schema", "object")
+    """How the records differed from the schema that was given: `new_fields`, `missing_fields` and
+    `other_types`, each with a count and an example by JSON pointer; `None` where none was given."""
 
     def _repr_html_(self) -> str:
         return table(f"Receipt of {self.resource}", self.to_dict())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from ._page import Page, made, next_offset
 from ._plan import Plan
 from ._scan import AsyncScan, Scan
 from ._talentdata import BaseClient, RawScan, Record
+
+if TYPE_CHECKING:
+    import pyarrow
 
 R = TypeVar("R", bound=Record)
 
@@ -35,18 +39,30 @@ class Resource(Generic[R]):
     def list(
         self,
         *,
+        limit: int | None = None,
         page_size: int | None = None,
         consistency: Literal["complete", "fast", "snapshot"] = "complete",
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
 
         Args:
+            limit: Records to deliver at most; by default all.
             page_size: Records per request; the list's maximum by default (section 8: 100).
             consistency: `"complete"` delivers every record that is in the list all the time exactly once,
                 even while the list changes; `"fast"` follows the offsets and checks nothing; `"snapshot"` delivers
                 the list as it was at one instant: it reads it two to five times, until two passes in a row agree,
                 and keeps the records in a temporary file until then.
+            columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
+                dates for the texts of RFC 3339; `"json"` has JSON text and strings.
+            schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
+                printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
+                first 1,000 records. How the records differ from it stands in `receipt.schema`.
+            on_new: What to do with fields that the schema does not have: `"keep"` has them in `_extra` and in the
+                receipt, `"freeze"` in `_extra` only, and for `"fail"` the first one is a `SchemaError`.
             progress: A progress bar by tqdm; by default on a terminal and in a notebook, if tqdm is installed.
 
         >>> import talentdata
@@ -55,7 +71,7 @@ class Resource(Generic[R]):
         ...     len({pool["id"] for pool in scan}), scan.receipt.completeness
         (150, Completeness('proven'))
         """
-        scan = RawScan(self._client, self._name, page_size, consistency)
+        scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
         return Scan(scan, self._name, self._model, progress)
 
     def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
@@ -109,6 +125,21 @@ class Resource(Generic[R]):
         """
         return Plan(self._client._plan(False, self._name))
 
+    def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
+        """The columns that a table of the list has: names, types, nullability, and how they were found.
+
+        It is decided from the first 1,000 records. Its `json` is what `talentdata schema` prints: write it to a
+        file, and give that to `list(schema=...)` in every later run.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"pools": 50}) as sandbox, sandbox.client() as client:
+        ...     schema = client.pools.schema()
+        ...     table = client.pools.list(schema=schema).to_arrow()
+        >>> [field["name"] for field in schema["fields"]] == table.column_names[:-1]
+        True
+        """
+        return Record(self._client._schema(False, self._name, columns))
+
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"
 
@@ -136,12 +167,16 @@ class AsyncResource(Generic[R]):
     def list(
         self,
         *,
+        limit: int | None = None,
         page_size: int | None = None,
         consistency: Literal["complete", "fast", "snapshot"] = "complete",
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """See `Resource.list`; there is nothing to await before the first record."""
-        scan = RawScan(self._client, self._name, page_size, consistency)
+        scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
         return AsyncScan(scan, self._name, self._model, progress)
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
@@ -159,6 +194,10 @@ class AsyncResource(Generic[R]):
     async def plan(self) -> Plan:
         """See `Resource.plan`."""
         return Plan(await self._client._plan(True, self._name))
+
+    async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
+        """See `Resource.schema`."""
+        return Record(await self._client._schema(True, self._name, columns))
 
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from . import _frames
 from ._progress import Bar, follow, start, told
@@ -60,7 +60,8 @@ class Scan(Generic[R]):
         """All rows as a table of pyarrow; needs the package pyarrow.
 
         A column per field, by its name on the wire: the documented ones first, then those of the first
-        1,000 records. Values that fit no column are in `_extra`, as JSON, so that nothing is lost.
+        1,000 records. Nested values are lists and structs, date-times and dates have types of their own.
+        Values that fit no column are in `_extra`, as JSON, so that nothing is lost.
 
         After Ctrl-C, this method, `to_polars` and `to_pandas` go on where the scan stopped: the frame has all rows.
 
@@ -79,13 +80,23 @@ class Scan(Generic[R]):
         """All rows as a data frame of polars; needs the package polars. For the columns see `to_arrow`."""
         return self._collect(_frames.to_polars())
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
         """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
 
         For the columns see `to_arrow`. Whole numbers and booleans have the types that allow empty cells
-        (`Int64`, `boolean`), so that they stay exact.
+        (`Int64`, `boolean`), so that they stay exact. Lists are arrays of numpy and structs are dicts.
+
+        Args:
+            dtype_backend: `"pyarrow"` keeps all columns as Arrow has them, with the accessors `.list` and
+                `.struct`; `"numpy_nullable"` has the nullable types for strings and doubles too.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 50}) as sandbox, sandbox.client() as client:
+        ...     contacts = client.contacts.list().to_pandas(dtype_backend="pyarrow")
+        >>> len(contacts["location"].struct.field("city")), int(contacts["createdAt"].dt.year.min()) > 2000
+        (50, True)
         """
-        return self._collect(_frames.to_pandas())
+        return self._collect(_frames.to_pandas(dtype_backend))
 
     def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """Writes all rows into a Parquet file, which appears under its name when it is complete.
@@ -193,9 +204,11 @@ class AsyncScan(Generic[R]):
         """See `Scan.to_polars`."""
         return await self._collect(_frames.to_polars())
 
-    async def to_pandas(self) -> pandas.DataFrame:
+    async def to_pandas(
+        self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None
+    ) -> pandas.DataFrame:
         """See `Scan.to_pandas`."""
-        return await self._collect(_frames.to_pandas())
+        return await self._collect(_frames.to_pandas(dtype_backend))
 
     async def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
         """See `Scan.to_parquet`."""

@@ -47,6 +47,9 @@ def test_first_steps(executed):
     assert shown(cells, "vacancies = scan.to_pandas()")["text/plain"].startswith("(900, ")
     assert "proven" in shown(cells, "scan.receipt")["text/html"]
     assert len(shown(cells, "axes.barh")["image/png"]) > 5_000
+    assert "soft" in shown(cells, "crosstab")["text/html"]
+    assert len(shown(cells, "resample")["image/png"]) > 5_000
+    assert "fr" in shown(cells, 'contacts["languages"].explode()')["text/plain"]
     assert "limit: 1000 is not possible" in shown(cells, "limit=1000")["stdout"]
 
 
@@ -60,4 +63,7 @@ def test_bulk_scan(executed):
     assert "12000 records in" in shown(cells, "budget_used")["stdout"]
     assert shown(cells, "slow.receipt.records")["text/plain"] == "(4000, Completeness('proven'))"
     assert len(shown(cells, "axes.bar(")["image/png"]) > 5_000
+    assert "native" in shown(cells, 'unnest("languages")')["text/html"]
+    assert len(shown(cells, "axes.step(")["image/png"]) > 5_000
+    assert "soft" in shown(cells, "required.join(")["text/html"]
     assert shown(cells, "read_parquet")["text/plain"] == "True"

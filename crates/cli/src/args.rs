@@ -1,7 +1,7 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
 use crate::settings::Flags;
-use crate::{completions, export, help, operation, page, plan, sandbox};
+use crate::{completions, export, help, operation, page, plan, sandbox, schema};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Tell records, pages and seconds of an export, before running it
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
+    /// Print the columns of a list as JSON, to pin them with export --schema
+    #[command(after_help = schema::EXAMPLE)]
+    Schema(schema::Verb),
     /// Run the embedded sample service until stopped
     #[command(after_help = sandbox::EXAMPLES)]
     Sandbox(sandbox::Verb),

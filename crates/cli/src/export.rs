@@ -4,7 +4,7 @@ use crate::args::Common;
 use crate::connect::{Connection, connect};
 use crate::continuation::Continuation;
 use crate::ending::Ending;
-use crate::outcomes::{say_doubts, say_failures};
+use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
@@ -14,7 +14,9 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_core::export::{Export, Format, Target};
 use talentdata_core::scan::{self, Receipt};
 use talentdata_core::types::Resource;
@@ -60,6 +62,18 @@ pub(crate) struct Verb {
     /// Records per page to ask for; the list's maximum by default
     #[arg(long, value_name = "N")]
     page_size: Option<u64>,
+    /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings.
+    /// CSV has the text of the service in any case
+    #[arg(long, value_name = "TYPES", value_parser = names::one_of(Columns::ALL), conflicts_with = "schema")]
+    columns: Option<Columns>,
+    /// The columns: a file that `talentdata schema` has printed; for one list. How the records differ
+    /// from it stands in the receipt
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// What to do with fields that the schema does not have: keep them in the column _extra and report them,
+    /// keep them there silently, or fail
+    #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
+    on_new: Option<OnNew>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -110,6 +124,7 @@ pub(crate) async fn run(
         return Err(Ending::ReaderGone);
     }
     let doubted = say_doubts(&exports, &outcomes);
+    say_differences(&exports, &outcomes);
     let hint = outcomes
         .iter()
         .any(Result::is_err)
@@ -161,10 +176,18 @@ impl Verb {
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; give a directory".into());
         }
-        Ok(self
-            .resources
-            .iter()
-            .map(|name| self.export(*name, one))
+        if self.schema.is_some() && !one {
+            return refuse("--schema: a schema is of one list; export the lists one by one".into());
+        }
+        let schema = self.schema.as_deref().map(TableSchema::from_file);
+        let table = TableOptions {
+            columns: self.columns.unwrap_or_default(),
+            schema: schema.transpose()?.map(Arc::new),
+            on_new: self.on_new.unwrap_or_default(),
+        };
+        let exports = self.resources.iter();
+        Ok(exports
+            .map(|name| self.export(*name, one, table.clone()))
             .collect())
     }
 
@@ -191,7 +214,7 @@ impl Verb {
         self.format.or_else(named).unwrap_or(Format::Jsonl)
     }
 
-    fn export(&self, resource: Resource, one: bool) -> Export {
+    fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Export {
         let format = self.format(one);
         let file = format!("{resource}.{}", format.extension());
         Export {
@@ -209,7 +232,8 @@ impl Verb {
                     Consistency::Snapshot => scan::Consistency::Snapshot,
                 },
                 page_size: self.page_size,
-                resume: None,
+                table,
+                ..ScanOptions::default()
             },
             resume: self.resume,
         }

@@ -20,6 +20,7 @@ mod progress;
 mod receipts;
 mod resources;
 mod sandbox;
+mod schema;
 mod settings;
 mod signals;
 
@@ -70,6 +71,7 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
         Command::Plan(verb) => plan::run(verb, common).await,
+        Command::Schema(verb) => schema::run(verb, common).await,
         Command::Sandbox(verb) => sandbox::run(verb).await,
         Command::Completions(verb) => completions::run(verb),
     }

@@ -7,6 +7,9 @@ use talentdata_core::export::{Export, Target};
 use talentdata_core::scan::{Completeness, Doubt, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
+/// So many fields are named in a line.
+const SHOWN: usize = 5;
+
 /// A line for each failure, with the lists it concerns where there are several, and `hint` at the end of the
 /// last; returns the kind of the first.
 pub(crate) fn say_failures(
@@ -62,4 +65,38 @@ pub(crate) fn say_doubts(exports: &[Export], outcomes: &[Result<Receipt, Error>]
         ));
     }
     doubted
+}
+
+/// A line for each list whose records differ from the schema that was given.
+pub(crate) fn say_differences(exports: &[Export], outcomes: &[Result<Receipt, Error>]) {
+    for (export, outcome) in exports.iter().zip(outcomes) {
+        let differences = outcome
+            .as_ref()
+            .ok()
+            .and_then(|receipt| receipt.schema.as_ref());
+        let Some(differences) = differences else {
+            continue;
+        };
+        let kinds = [
+            ("not in the schema", &differences.new_fields),
+            ("missing", &differences.missing_fields),
+            ("of another type", &differences.other_types),
+        ];
+        let found = kinds.iter().filter(|(_, fields)| !fields.is_empty());
+        let found = found.map(|(what, fields)| {
+            let mut names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
+            if fields.len() > SHOWN {
+                names.push("...");
+            }
+            format!("{what}: {}", names.join(", "))
+        });
+        let found: Vec<String> = found.collect();
+        if !found.is_empty() {
+            remark(&format!(
+                "warning: {}: the records differ from the schema ({}); the receipt has counts and examples",
+                names::dashed(export.resource),
+                found.join("; ")
+            ));
+        }
+    }
 }

@@ -95,6 +95,19 @@ impl Client {
         self.run(move |client| async move { client.resource(resource).page(limit, offset).await })
     }
 
+    /// The columns that an export of a list would have; see [`List::schema`](crate::List::schema).
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "arrow")]
+    pub fn schema(
+        &self,
+        resource: Resource,
+        columns: crate::arrow::Columns,
+    ) -> Result<crate::arrow::TableSchema> {
+        self.run(move |client| async move { client.resource(resource).schema(columns).await })
+    }
+
     /// Every record of a list, as the service sent it.
     ///
     /// # Errors

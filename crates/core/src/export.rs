@@ -128,6 +128,10 @@ impl Export {
         let mut output = Output::open(self, client.config())?;
         let options = ScanOptions {
             resume: output.position(),
+            limit: self
+                .scan
+                .limit
+                .map(|most| most.saturating_sub(output.earlier())),
             ..self.scan.clone()
         };
         let mut scan = client.resource(self.resource).scan(options);

@@ -1,5 +1,7 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones.
 
+#[cfg(feature = "arrow")]
+use crate::arrow::{Columns, TableSchema};
 use crate::client::{Call, Client};
 use crate::error::{Error, ErrorKind, Result};
 use crate::meter::Meter;
@@ -43,6 +45,23 @@ impl<T> List<T> {
     /// Every record, in order, read in this way. Must be called within a tokio runtime.
     pub fn scan(&self, options: ScanOptions) -> Scan<T> {
         Scan::start(&self.client, self.resource, options, self.read)
+    }
+
+    /// The columns that an export would have, decided from the first records as it would decide them.
+    ///
+    /// # Errors
+    /// Those of the call.
+    #[cfg(feature = "arrow")]
+    pub async fn schema(&self, columns: Columns) -> Result<TableSchema> {
+        let mut scan = self.raw().scan(ScanOptions {
+            limit: Some(TableSchema::SAMPLE as u64),
+            ..ScanOptions::default()
+        });
+        let mut sample = Vec::with_capacity(TableSchema::SAMPLE);
+        while let Some(batch) = scan.next_batch().await {
+            sample.extend(batch?.records);
+        }
+        Ok(TableSchema::infer(self.resource, &sample, columns))
     }
 
     /// One page: at most `limit` records (the service's default where none) after `offset` records.

@@ -5,6 +5,7 @@ mod evidence;
 mod identity;
 mod join;
 mod memory;
+mod options;
 mod position;
 mod progress;
 mod receipt;
@@ -17,9 +18,11 @@ mod snapshot;
 mod spool;
 mod tally;
 
+pub(crate) use driver::AbortOnDrop;
 pub(crate) use identity::{Identity, IdentityKey};
+pub use options::{Consistency, ScanOptions};
 pub use position::{Batch, Position};
-pub use receipt::{Basis, Completeness, Doubt, Receipt};
+pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
 pub(crate) use tally::Unknown;
 
 use crate::client::Client;
@@ -27,41 +30,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use talentdata_types::Resource;
 use tokio::sync::mpsc;
-
-/// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Consistency {
-    /// Pages overlap, and the scan steps back where they do not join: every record present throughout
-    /// the scan is delivered exactly once, given a stable order. [`Receipt`] says whether that is proven.
-    #[default]
-    Complete,
-    /// Pages follow each other without overlap; nothing is checked.
-    Fast,
-    /// The list as it was at one instant: it is read completely, at least twice and at most five times, until
-    /// two passes in a row read the same records with the same contents; only then are they delivered.
-    ///
-    /// Until then the records are in a temporary file. Such a scan cannot be resumed.
-    Snapshot,
-}
-
-/// What a scan is asked to do.
-#[derive(Clone, Debug, Default)]
-pub struct ScanOptions {
-    /// How it deals with a changing list.
-    pub consistency: Consistency,
-    /// Records per page to ask for; the list's maximum by default.
-    pub page_size: Option<u64>,
-    /// Where to go on; from the beginning by default.
-    pub resume: Option<Position>,
-}
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
@@ -74,8 +48,12 @@ pub struct Scan<T = RawRecord> {
     receipt: Arc<Mutex<Receipt>>,
     /// Records received so far, those in `current` included.
     received: u64,
+    /// Records still to be delivered.
+    wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
+    #[cfg(feature = "arrow")]
+    table: crate::arrow::TableOptions,
     read: fn(RawRecord) -> Result<T>,
     _driver: AbortOnDrop<()>,
 }
@@ -84,9 +62,16 @@ impl<T> Scan<T> {
     pub(crate) fn start(
         client: &Client,
         resource: Resource,
-        options: ScanOptions,
+        mut options: ScanOptions,
         read: fn(RawRecord) -> Result<T>,
     ) -> Self {
+        let wanted = options.limit.unwrap_or(u64::MAX);
+        let most = resource.shape().max_limit.unwrap_or(u64::MAX);
+        if options.page_size.is_none() && (1..most).contains(&wanted) {
+            options.page_size = Some(wanted);
+        }
+        #[cfg(feature = "arrow")]
+        let table = options.table.clone();
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
         let receipt = Arc::new(Mutex::new(Receipt {
@@ -101,7 +86,10 @@ impl<T> Scan<T> {
             current: VecDeque::new(),
             receipt,
             received: 0,
+            wanted,
             over: false,
+            #[cfg(feature = "arrow")]
+            table,
             read,
             _driver: AbortOnDrop(task),
         }
@@ -125,6 +113,10 @@ impl<T> Scan<T> {
     }
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
+        if self.wanted == 0 {
+            self.over = true;
+            return Poll::Ready(None);
+        }
         let mut batch = ready!(self.batches.poll_recv(context));
         let unfinished = || self.progress().completeness == Completeness::Unfinished;
         if batch.is_none() && !self.over && unfinished() {
@@ -134,8 +126,14 @@ impl<T> Scan<T> {
                 "the scan broke off before the end of the list",
             )));
         }
-        match &batch {
-            Some(Ok(batch)) => self.received += batch.records.len() as u64,
+        match &mut batch {
+            Some(Ok(batch)) => {
+                let most = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+                batch.split_off(most, self.resource.shape());
+                let records = batch.records.len() as u64;
+                self.received += records;
+                self.wanted -= records;
+            }
             _ => self.over = true,
         }
         Poll::Ready(batch)
@@ -150,7 +148,9 @@ impl<T> Scan<T> {
             current: self.current,
             receipt: self.receipt,
             received: self.received,
+            wanted: self.wanted,
             over: self.over,
+            table: self.table,
             read: Ok,
             _driver: self._driver,
         };
@@ -163,7 +163,7 @@ impl<T> Scan<T> {
     pub fn receipt(&self) -> Receipt {
         let mut receipt = self.progress();
         receipt.records = self.received;
-        if !self.over {
+        if !self.over || self.wanted == 0 {
             receipt.set_unfinished();
         }
         receipt.without(self.current.len())
@@ -177,6 +177,12 @@ impl<T> Scan<T> {
 }
 
 impl Scan {
+    /// How its records become columns.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn table(&self) -> &crate::arrow::TableOptions {
+        &self.table
+    }
+
     /// Takes back records that were received and not yet given to the caller; they come next.
     pub(crate) fn take_back(&mut self, records: VecDeque<RawRecord>) {
         let behind = std::mem::replace(&mut self.current, records);
@@ -207,7 +213,9 @@ impl Scan {
             current: VecDeque::new(),
             receipt: Arc::default(),
             received: 0,
+            wanted: u64::MAX,
             over: true,
+            table: Default::default(),
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
         }
@@ -260,15 +268,6 @@ impl Receipt {
     }
 }
 
-/// A task that ends with its owner.
-pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,7 +281,10 @@ mod tests {
             current: VecDeque::new(),
             receipt: Arc::default(),
             received: 0,
+            wanted: u64::MAX,
             over: false,
+            #[cfg(feature = "arrow")]
+            table: Default::default(),
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
         };

@@ -21,7 +21,8 @@ const ROWS: usize = 8192;
 /// copying. Waits for the first pages, which determine the columns.
 ///
 /// Documented fields come first, other fields follow in the order they first appear, and the last
-/// column, _extra, holds as JSON what has no column. An error of the stream carries the message of the
+/// column, _extra, holds as JSON what has no column. Nested values are lists and structs, and date-times
+/// are timestamps, unless the options of the scan say otherwise. An error of the stream carries the message of the
 /// scan's error. After it every get_next fails: an incomplete stream never looks like one that ended.
 ///
 /// @param scan a scan from which no record was taken yet. Afterwards only talentdata_scan_cancel,

@@ -1,9 +1,12 @@
 //! Options of a scan, as a builder that can grow.
 
-use crate::boundary::{guard, guard_or, invalid, lent, slot};
+use crate::boundary::{guard, guard_or, invalid, lent, slot, terminated};
 use crate::error::Error;
+use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use talentdata_core::ScanOptions as CoreOptions;
+use talentdata_core::arrow::{Columns as CoreColumns, OnNew as CoreOnNew, TableSchema};
 use talentdata_core::scan::Consistency as CoreConsistency;
 
 /// How a scan handles a list that changes while it is read.
@@ -19,6 +22,28 @@ pub enum Consistency {
     /// until two passes in a row agree. Only then are the records delivered; until then they are in a
     /// temporary file.
     Snapshot = 3,
+}
+
+/// Which types the columns of an Arrow stream have.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Columns {
+    /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
+    Typed = 1,
+    /// Nested values as JSON text, timestamps and dates as strings.
+    Json = 2,
+}
+
+/// What to do with fields that a given schema does not have.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum OnNew {
+    /// They stay in the column _extra, and the receipt's JSON reports them.
+    Keep = 1,
+    /// They stay in the column _extra, and nothing is reported.
+    Freeze = 2,
+    /// The first one is a SCHEMA error that names record and field.
+    Fail = 3,
 }
 
 /// Options of a scan. Freed with talentdata_scan_options_free.
@@ -101,6 +126,88 @@ pub extern "C" fn talentdata_scan_options_set_page_size(
             return Err(invalid("records", "must be at least 1 (got 0)"));
         }
         options.inner.page_size = Some(records);
+        Ok(())
+    })
+}
+
+/// Sets how many records to deliver at most; by default all. The scan ends behind them, and its receipt
+/// says that it is unfinished.
+///
+/// @param options the options to change
+/// @param records the number of records
+/// Threads: one at a time per options.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_scan_options_set_limit(
+    options: Option<&mut ScanOptions>,
+    records: u64,
+) -> Option<Box<Error>> {
+    guard(|| {
+        lent(options, "options")?.inner.limit = Some(records);
+        Ok(())
+    })
+}
+
+/// Sets which types the columns of an Arrow stream have, where no schema is given.
+///
+/// @param options the options to change
+/// @param columns a talentdata_columns
+/// Threads: one at a time per options.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown choice.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_scan_options_set_columns(
+    options: Option<&mut ScanOptions>,
+    columns: u32,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let options = lent(options, "options")?;
+        options.inner.table.columns = match columns {
+            number if number == Columns::Typed as u32 => CoreColumns::Typed,
+            number if number == Columns::Json as u32 => CoreColumns::Json,
+            other => {
+                return Err(invalid(
+                    "columns",
+                    format_args!("{other} is not a known choice"),
+                ));
+            }
+        };
+        Ok(())
+    })
+}
+
+/// Sets the columns of an Arrow stream, so that they are the same in every run. How the records differ
+/// from the schema is in the receipt's JSON.
+///
+/// @param options the options to change
+/// @param schema NUL-terminated UTF-8 text: the contents of a file that `talentdata schema` has printed
+/// @param on_new a talentdata_on_new
+/// Ownership: the text is copied.
+/// Threads: one at a time per options.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 1 MiB, or an unknown choice.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_scan_options_set_schema(
+    options: Option<&mut ScanOptions>,
+    schema: *const c_char,
+    on_new: u32,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let options = lent(options, "options")?;
+        let schema = TableSchema::from_json(terminated(&schema, "schema")?)?;
+        options.inner.table.on_new = match on_new {
+            number if number == OnNew::Keep as u32 => CoreOnNew::Keep,
+            number if number == OnNew::Freeze as u32 => CoreOnNew::Freeze,
+            number if number == OnNew::Fail as u32 => CoreOnNew::Fail,
+            other => {
+                return Err(invalid(
+                    "on_new",
+                    format_args!("{other} is not a known choice"),
+                ));
+            }
+        };
+        options.inner.table.schema = Some(Arc::new(schema));
         Ok(())
     })
 }

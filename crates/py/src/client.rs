@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use talentdata_core::arrow::Columns;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
 use talentdata_core::{
     Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result,
@@ -200,6 +201,21 @@ impl BaseClient {
             awaited,
             async move { json(&client.plan(resource).await?) },
         )
+    }
+
+    fn _schema(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        resource: &str,
+        columns: &str,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.core(py)?;
+        let resource = parse(py, resource)?;
+        let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
+        run(py, awaited, async move {
+            json(&client.resource(resource).schema(columns).await?)
+        })
     }
 
     fn _last_response(&self, py: Python<'_>) -> PyResult<Option<RawRecord>> {

@@ -18,6 +18,7 @@ mod runtime;
 mod sandbox;
 mod scan;
 mod settings;
+mod table;
 mod verb;
 
 use pyo3::prelude::*;

@@ -59,6 +59,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// The text of the record.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.json
+    }
+
     /// The raw value of a member; none where there is no such member.
     pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
         match self.distinct {

@@ -9,6 +9,7 @@ use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::records::Records;
 use crate::runtime::{block, block_telling};
+use crate::table;
 use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
@@ -37,11 +38,16 @@ impl RawScan {
 #[pymethods]
 impl RawScan {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "the options of list()")]
     fn new(
         client: &Bound<'_, BaseClient>,
         resource: &str,
         page_size: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
         consistency: &str,
+        columns: &str,
+        schema: Option<&Bound<'_, PyAny>>,
+        on_new: &str,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let client = client.get().shared();
@@ -59,6 +65,8 @@ impl RawScan {
         let options = ScanOptions {
             consistency,
             page_size: page_size.map(|size| count("page_size", size)).transpose()?,
+            limit: limit.map(|limit| count("limit", limit)).transpose()?,
+            table: table::options(py, columns, schema, on_new)?,
             ..ScanOptions::default()
         };
         let reading = Arc::new(Reading::new(resource, options));

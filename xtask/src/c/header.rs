@@ -133,7 +133,7 @@ fn config(names: &[String]) -> Config {
         "struct ArrowArrayStream".into(),
     );
     // Enums that only numbers refer to.
-    let include = ["Resource", "LogLevel", "Consistency"]
+    let include = ["Resource", "LogLevel", "Consistency", "Columns", "OnNew"]
         .map(str::to_owned)
         .to_vec();
     Config {

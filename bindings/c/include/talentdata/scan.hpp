@@ -44,6 +44,14 @@ struct scan_options {
   talentdata_consistency consistency = TALENTDATA_CONSISTENCY_COMPLETE;
   /// Records per page; by default as many as the service allows.
   std::optional<std::uint64_t> page_size{};
+  /// Records to deliver at most; by default all.
+  std::optional<std::uint64_t> limit{};
+  /// The types of the columns of an Arrow stream, where no schema is given.
+  talentdata_columns columns = TALENTDATA_COLUMNS_TYPED;
+  /// The columns of an Arrow stream: the contents of a file that `talentdata schema` has printed.
+  std::optional<std::string> schema{};
+  /// What to do with fields that the schema does not have.
+  talentdata_on_new on_new = TALENTDATA_ON_NEW_KEEP;
 };
 
 /// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,

@@ -7,7 +7,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::settings::SETTINGS;
 use talentdata_core::types::Resource;
 
-const VERBS: [&str; 9] = [
+const VERBS: [&str; 10] = [
     "resources",
     "version",
     "check",
@@ -15,6 +15,7 @@ const VERBS: [&str; 9] = [
     "page",
     "export",
     "plan",
+    "schema",
     "sandbox",
     "completions",
 ];

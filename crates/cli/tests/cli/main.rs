@@ -13,6 +13,7 @@ mod receipts;
 #[cfg(unix)]
 mod resume;
 mod sandbox;
+mod schemas;
 mod secrets;
 mod settings;
 #[cfg(unix)]

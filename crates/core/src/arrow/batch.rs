@@ -1,50 +1,55 @@
 //! Builds record batches, record by record.
 
-use super::columns::{Columns, Kind};
-use super::row::{Cell, Decimals, Splitter};
+use super::builder::{Builder, finish_text};
+use super::row::{Cell, Form, Splitter};
+use super::schema::{Kind, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
-use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, PrimitiveBuilder, StringBuilder,
-    UInt64Builder,
-};
-use arrow_array::{ArrayRef, ArrowPrimitiveType, RecordBatch, StringArray};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
+use memchr::memchr_iter;
 use std::sync::Arc;
 
 /// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
 /// Arrow string column end at 2 GiB.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
+/// A cell takes about so many bytes, even where it is empty.
+const CELL: usize = 8;
+
+/// Nested values whose cells might take so many bytes, and more than eight times their text, are not
+/// taken apart: they stay in `_extra`. Else objects that lack most fields of a wide struct would fill the memory.
+const MOST_CELLS: usize = 1024 * 1024;
+
 /// A record batch that grows.
 pub struct BatchBuilder {
     schema: SchemaRef,
     splitter: Splitter,
     builders: Vec<Builder>,
+    /// For each column, the cells that an object within it makes.
+    widths: Vec<usize>,
+    /// The cells of a row, without those of further items.
+    width: usize,
     extra: StringBuilder,
     most_rows: usize,
     rows: usize,
     bytes: usize,
 }
 
-enum Builder {
-    Text(StringBuilder),
-    Integer(Int64Builder),
-    Unsigned(UInt64Builder),
-    Number(Float64Builder),
-    Boolean(BooleanBuilder),
-}
-
 impl BatchBuilder {
     /// An empty batch that is full with `rows` rows.
-    pub fn new(columns: &Columns, rows: usize) -> Self {
+    pub fn new(schema: &TableSchema, rows: usize) -> Self {
+        let sizes = schema.iter().map(|column| column.kind.size());
         BatchBuilder {
-            schema: columns.schema(),
-            splitter: Splitter::new(columns, Decimals::Doubles),
-            builders: columns
+            schema: schema.to_arrow(),
+            splitter: Splitter::new(schema, Form::Cells),
+            builders: schema
                 .iter()
-                .map(|column| Builder::new(column.kind, 0, 0))
+                .map(|column| Builder::new(&column.kind))
                 .collect(),
+            widths: schema.iter().map(|column| width(&column.kind)).collect(),
+            width: sizes.sum(),
             extra: StringBuilder::new(),
             most_rows: rows,
             rows: 0,
@@ -59,12 +64,24 @@ impl BatchBuilder {
 
     /// Adds a row.
     pub fn append(&mut self, record: &RawRecord) {
-        let builders = &mut self.builders;
-        let take = |column: usize, cell: Cell<'_>| builders[column].append(&cell);
+        let (builders, widths) = (&mut self.builders, &self.widths);
+        let mut bytes = self.width * CELL + record.as_bytes().len();
+        let take = |column: usize, cell: Cell<'_>| match cell {
+            Cell::Raw(text) if widths[column] > 1 => {
+                let cells = memchr_iter(b'{', text.as_bytes()).count() * widths[column] * CELL;
+                if cells > MOST_CELLS && cells / 8 > text.len() {
+                    builders[column].append(&Cell::Empty);
+                    return false;
+                }
+                bytes += cells;
+                builders[column].append(&Cell::Raw(text))
+            }
+            cell => builders[column].append(&cell),
+        };
         let extra = self.splitter.split(record, take);
         self.extra.append_option(extra);
         self.rows += 1;
-        self.bytes += record.as_bytes().len() + extra.map_or(0, str::len);
+        self.bytes += bytes + extra.map_or(0, str::len);
     }
 
     /// Rows added since the last batch.
@@ -95,58 +112,11 @@ impl BatchBuilder {
     }
 }
 
-impl Builder {
-    /// A builder with room for `rows` cells, and for `bytes` bytes of text in all of them.
-    fn new(kind: Kind, rows: usize, bytes: usize) -> Self {
-        match kind {
-            Kind::Text | Kind::Json => Builder::Text(StringBuilder::with_capacity(rows, bytes)),
-            Kind::Integer => Builder::Integer(Int64Builder::with_capacity(rows)),
-            Kind::Unsigned => Builder::Unsigned(UInt64Builder::with_capacity(rows)),
-            Kind::Number => Builder::Number(Float64Builder::with_capacity(rows)),
-            Kind::Boolean => Builder::Boolean(BooleanBuilder::with_capacity(rows)),
-        }
+/// How many cells an object within such a column makes at most; 0 where there are none.
+fn width(kind: &Kind) -> usize {
+    match kind {
+        Kind::List { items } => width(items),
+        Kind::Struct { .. } => kind.size(),
+        _ => 0,
     }
-
-    /// A cell of the column's own kind, else nothing.
-    fn append(&mut self, cell: &Cell<'_>) {
-        match (self, cell) {
-            (Builder::Text(builder), Cell::Text(text)) => builder.append_value(text),
-            (Builder::Text(builder), Cell::Raw(text)) => builder.append_value(text),
-            (Builder::Text(builder), _) => builder.append_null(),
-            (Builder::Integer(builder), Cell::Integer(value)) => builder.append_value(*value),
-            (Builder::Integer(builder), _) => builder.append_null(),
-            (Builder::Unsigned(builder), Cell::Unsigned(value)) => builder.append_value(*value),
-            (Builder::Unsigned(builder), _) => builder.append_null(),
-            (Builder::Number(builder), Cell::Number(value)) => builder.append_value(*value),
-            (Builder::Number(builder), _) => builder.append_null(),
-            (Builder::Boolean(builder), Cell::Boolean(value)) => builder.append_value(*value),
-            (Builder::Boolean(builder), _) => builder.append_null(),
-        }
-    }
-
-    /// The column; the builder then has room for another one like it.
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Builder::Text(builder) => Arc::new(finish_text(builder)),
-            Builder::Integer(builder) => finish_primitive(builder),
-            Builder::Unsigned(builder) => finish_primitive(builder),
-            Builder::Number(builder) => finish_primitive(builder),
-            Builder::Boolean(builder) => {
-                let next = BooleanBuilder::with_capacity(builder.len());
-                Arc::new(std::mem::replace(builder, next).finish())
-            }
-        }
-    }
-}
-
-fn finish_text(builder: &mut StringBuilder) -> StringArray {
-    let bytes = builder.values_slice().len();
-    // Without some more, every other batch would have to move its text.
-    let next = StringBuilder::with_capacity(builder.len(), bytes + bytes / 8);
-    std::mem::replace(builder, next).finish()
-}
-
-fn finish_primitive<T: ArrowPrimitiveType>(builder: &mut PrimitiveBuilder<T>) -> ArrayRef {
-    let next = PrimitiveBuilder::with_capacity(builder.len());
-    Arc::new(std::mem::replace(builder, next).finish())
 }

@@ -1,6 +1,6 @@
 //! Writes the JSON object of `_extra`.
 
-use super::columns::ABSENT;
+use super::schema::ABSENT;
 use crate::json;
 
 /// The `_extra` of one record at a time.

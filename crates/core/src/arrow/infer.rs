@@ -1,57 +1,70 @@
 //! Decides the columns from the spec and from the first records.
 
-use super::columns::{Column, Columns, EXTRA, Empty, Kind};
+mod traits;
+
+use super::options::Columns;
+use super::schema::{Column, EXTRA, Empty, Kind, Source, TableSchema};
 use crate::json;
 use crate::record::RawRecord;
 use std::collections::HashMap;
-use talentdata_types::{FieldKind, ListShape};
+use talentdata_types::{FieldKind, Resource};
+use traits::Traits;
 
 /// Fields beyond so many stay in `_extra`: records whose field names are data would make a table of
 /// columns without end.
-const MOST_COLUMNS: usize = 512;
+pub(super) const MOST_COLUMNS: usize = 512;
 
-impl Columns {
+/// Columns of a table, nested ones included: each takes memory of its own. What is beyond stays JSON text.
+pub(super) const MOST_NODES: usize = 2 * MOST_COLUMNS;
+
+/// Values nested deeper than this are JSON text.
+pub(super) const DEEPEST: usize = 32;
+
+/// An object with more different names than this is a map, whose names are data, and stays JSON text.
+const MOST_NAMES: usize = 200;
+
+/// So is one whose names occur in fewer than one of so many objects, on average.
+const RAREST: usize = 10;
+
+impl TableSchema {
     /// How many records to look at before deciding: the first pages of a list.
     pub const SAMPLE: usize = 1000;
 
     /// The documented fields, then those of `sample` as they were first met.
-    pub fn infer(shape: &ListShape, sample: &[RawRecord]) -> Columns {
+    pub fn infer(resource: Resource, sample: &[RawRecord], columns: Columns) -> TableSchema {
+        let shape = resource.shape();
+        let mut budget = Budget {
+            columns,
+            nested: MOST_NODES - MOST_COLUMNS,
+        };
         let mut found = Found::default();
         for field in shape.fields {
-            found.place(field.name);
+            found.place(field.name, MOST_COLUMNS);
         }
         for record in sample {
             for (name, value) in record.members() {
-                if let Some(at) = json::text(name).and_then(|name| found.place(&name)) {
-                    found.traits[at].note(value);
+                let name = json::text(name).filter(|name| name != EXTRA);
+                if let Some(at) = name.and_then(|name| found.place(&name, MOST_COLUMNS)) {
+                    found.traits[at].note(value, 1, &mut budget);
                 }
             }
         }
         let documented = shape.fields.iter().map(|field| Some(field.kind));
-        let kinds = documented.chain(std::iter::repeat(None));
-        let columns = found.names.into_iter().zip(found.traits).zip(kinds);
-        let column = |((name, traits), kind): ((String, Traits), Option<FieldKind>)| Column {
-            name,
-            kind: kind.map_or_else(|| traits.kind(), Kind::from),
-            empty: traits.empty(sample.len()),
-        };
-        Columns(columns.map(column).collect())
+        let fields = found.columns(sample.len(), documented);
+        let mut schema = TableSchema::new(Some(resource.name().to_owned()), columns, fields);
+        schema.sampled_records = sample.len() as u64;
+        schema
     }
 }
 
-impl From<FieldKind> for Kind {
-    fn from(kind: FieldKind) -> Self {
-        match kind {
-            FieldKind::Text => Kind::Text,
-            FieldKind::Integer => Kind::Integer,
-            FieldKind::Number => Kind::Number,
-            FieldKind::Boolean => Kind::Boolean,
-            FieldKind::Json => Kind::Json,
-        }
-    }
+/// What nested values may still become.
+struct Budget {
+    columns: Columns,
+    /// How many columns.
+    nested: usize,
 }
 
-/// The fields met, in order.
+/// The fields met in objects of one kind, in order.
 #[derive(Default)]
 struct Found {
     names: Vec<String>,
@@ -60,14 +73,14 @@ struct Found {
 }
 
 impl Found {
-    /// Where the field has its column; none where it has to stay in `_extra`. Arrow's C interface
-    /// cannot carry a name with a NUL.
-    fn place(&mut self, name: &str) -> Option<usize> {
+    /// Where the field has its column; none where it has to stay JSON. Arrow's C interface cannot carry
+    /// a name with a NUL.
+    fn place(&mut self, name: &str, most: usize) -> Option<usize> {
         if let Some(at) = self.places.get(name) {
             return Some(*at);
         }
         let at = self.names.len();
-        if name == EXTRA || name.contains('\0') || at == MOST_COLUMNS {
+        if name.contains('\0') || at == most {
             return None;
         }
         self.places.insert(name.to_owned(), at);
@@ -75,71 +88,47 @@ impl Found {
         self.traits.push(Traits::default());
         Some(at)
     }
-}
 
-/// What the values of a field were like.
-#[derive(Default)]
-struct Traits {
-    values: usize,
-    nulls: usize,
-    text: bool,
-    boolean: bool,
-    /// Arrays, objects, and numbers beyond all.
-    other: bool,
-    /// A number with a fraction or an exponent.
-    fraction: bool,
-    /// An integer that fits 64 bits with a sign, below 0 or not.
-    integer: bool,
-    negative: bool,
-    /// An integer that fits only without a sign.
-    large: bool,
-    /// An integer that fits no 64 bits.
-    huge: bool,
+    /// How many columns were set aside for its fields and what is nested in them.
+    fn size(&self) -> usize {
+        let nested = self.traits.iter().map(Traits::nested);
+        self.names.len() + nested.sum::<usize>()
+    }
+
+    /// Whether the names of `objects` objects are data.
+    fn is_map(&self, objects: usize) -> bool {
+        let values: usize = self.traits.iter().map(|traits| traits.values).sum();
+        values * RAREST < self.names.len() * objects
+    }
+
+    /// The columns of `objects` objects.
+    fn columns(
+        self,
+        objects: usize,
+        documented: impl Iterator<Item = Option<FieldKind>>,
+    ) -> Vec<Column> {
+        let kinds = documented.chain(std::iter::repeat(None));
+        let columns = self.names.into_iter().zip(self.traits).zip(kinds);
+        let column = |((name, traits), kind): ((String, Traits), Option<FieldKind>)| Column {
+            name,
+            nullable: traits.values < objects || traits.nulls > 0,
+            empty: traits.empty(objects),
+            source: kind.map_or(Source::Sampled, |_| Source::Documented),
+            kind: match kind {
+                None | Some(FieldKind::Json) => traits.kind(),
+                Some(FieldKind::Text) => Kind::Text,
+                Some(FieldKind::Integer) => Kind::Integer,
+                Some(FieldKind::Number) => Kind::Number,
+                Some(FieldKind::Boolean) => Kind::Boolean,
+            },
+        };
+        columns.map(column).collect()
+    }
 }
 
 impl Traits {
-    fn note(&mut self, value: &[u8]) {
-        self.values += 1;
-        match value.first() {
-            Some(b'n') => self.nulls += 1,
-            Some(b'"') => self.text = true,
-            Some(b't' | b'f') => self.boolean = true,
-            Some(b'-' | b'0'..=b'9') => self.note_number(value),
-            _ => self.other = true,
-        }
-    }
-
-    fn note_number(&mut self, value: &[u8]) {
-        let text = std::str::from_utf8(value).unwrap_or_default();
-        if text.parse::<i64>().is_ok() {
-            self.integer = true;
-            self.negative |= value.starts_with(b"-");
-        } else if text.parse::<u64>().is_ok() {
-            self.large = true;
-        } else if !text.parse::<f64>().is_ok_and(f64::is_finite) {
-            self.other = true;
-        } else if value.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
-            self.fraction = true;
-        } else {
-            self.huge = true;
-        }
-    }
-
-    /// The narrowest kind that holds all of them.
-    fn kind(&self) -> Kind {
-        let whole = self.integer || self.large || self.huge;
-        match (self.text, self.boolean, self.fraction || whole, self.other) {
-            (true, false, false, false) => Kind::Text,
-            (false, true, false, false) => Kind::Boolean,
-            (false, false, true, false) if self.fraction => Kind::Number,
-            (false, false, true, false) if !self.huge && !self.large => Kind::Integer,
-            (false, false, true, false) if !self.huge && !self.negative => Kind::Unsigned,
-            _ => Kind::Json,
-        }
-    }
-
-    fn empty(&self, records: usize) -> Empty {
-        match self.nulls > records.saturating_sub(self.values) {
+    fn empty(&self, objects: usize) -> Empty {
+        match self.nulls > objects.saturating_sub(self.values) {
             true => Empty::Null,
             false => Empty::Absent,
         }

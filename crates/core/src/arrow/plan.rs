@@ -1,6 +1,6 @@
 //! Decides, once for all records of a page with the same fields, where the cells of a row come from.
 
-use super::columns::{Column, Empty};
+use super::schema::{Column, Empty};
 use crate::json;
 use crate::page::PageText;
 use crate::record::RawRecord;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// What to do with records of one layout.
 pub(super) struct Plan {
     /// For each column, where its value comes from.
-    pub(super) sources: Vec<Source>,
+    pub(super) origins: Vec<Origin>,
     /// Fields without a column, and those that occur more than once.
     pub(super) extra: Vec<usize>,
     /// Columns without a field whose empty cells would mean null.
@@ -19,7 +19,7 @@ pub(super) struct Plan {
 
 /// Where the value of a column comes from: from a field, told by its place in the layout.
 #[derive(Clone, Copy)]
-pub(super) enum Source {
+pub(super) enum Origin {
     Absent,
     Only(usize),
     /// The last of several of that name, all of which are in `_extra`.
@@ -65,27 +65,27 @@ impl Plan {
     fn new(record: &RawRecord, columns: &[Column], places: &HashMap<String, usize>) -> Self {
         let place = |name| json::text(name).and_then(|name| places.get(&*name).copied());
         let fields: Vec<Option<usize>> = record.names().map(place).collect();
-        let mut sources = vec![Source::Absent; columns.len()];
+        let mut origins = vec![Origin::Absent; columns.len()];
         for (field, column) in fields.iter().enumerate() {
-            if let Some(source) = column.and_then(|column| sources.get_mut(column)) {
-                *source = match source {
-                    Source::Absent => Source::Only(field),
-                    Source::Only(_) | Source::Last(_) => Source::Last(field),
+            if let Some(origin) = column.and_then(|column| origins.get_mut(column)) {
+                *origin = match origin {
+                    Origin::Absent => Origin::Only(field),
+                    Origin::Only(_) | Origin::Last(_) => Origin::Last(field),
                 };
             }
         }
-        let only = |column: &usize| matches!(sources.get(*column), Some(Source::Only(_)));
+        let only = |column: &usize| matches!(origins.get(*column), Some(Origin::Only(_)));
         let extra = fields.iter().enumerate();
         let extra = extra.filter(|(_, column)| !column.as_ref().is_some_and(only));
         let extra = extra.map(|(field, _)| field).collect();
-        let absent = |(column, source): (&Column, &Source)| {
-            column.empty == Empty::Null && matches!(source, Source::Absent)
+        let absent = |(column, origin): (&Column, &Origin)| {
+            column.empty == Empty::Null && matches!(origin, Origin::Absent)
         };
-        let absent = (0..columns.len()).filter(|at| absent((&columns[*at], &sources[*at])));
+        let absent = (0..columns.len()).filter(|at| absent((&columns[*at], &origins[*at])));
         Plan {
             extra,
             absent: absent.collect(),
-            sources,
+            origins,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Cuts a record into the cells of its row and what goes to `_extra`.
 
-use super::columns::{Column, Columns, Empty, Kind};
 use super::extra::Extra;
-use super::plan::{Plans, Source};
+use super::plan::{Origin, Plans};
+use super::schema::{Column, Empty, Kind, TableSchema, Timestamp, Unit};
+use super::time::{DateTime, full_date};
 use crate::fields::decoded;
 use crate::record::RawRecord;
 use std::borrow::Cow;
@@ -19,43 +20,47 @@ pub(crate) enum Cell<'a> {
     Unsigned(u64),
     Number(f64),
     Boolean(bool),
-    /// Its own text: JSON of any type, or a number where decimals are kept as text.
+    /// Since 1970, in the unit of the column.
+    Instant(i64),
+    /// Days since 1970.
+    Day(i32),
+    /// Its own text: JSON of any type, or a number where cells are texts.
     Raw(&'a str),
 }
 
-/// How a column of numbers holds them.
+/// What the cells of a table are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decimals {
-    /// As doubles: one that is not exactly the number's text is noted in `_extra`.
-    Doubles,
-    /// As the text that the service sent.
-    Text,
+pub(crate) enum Form {
+    /// Values of their columns' types. What such a value does not say of the original is in `_extra`.
+    Cells,
+    /// The texts that the service sent.
+    Texts,
 }
 
 /// Cuts records.
 pub(crate) struct Splitter {
     columns: Vec<Column>,
-    decimals: Decimals,
+    form: Form,
     plans: Plans,
     extra: Extra,
 }
 
 impl Splitter {
-    pub(crate) fn new(columns: &Columns, decimals: Decimals) -> Self {
+    pub(crate) fn new(schema: &TableSchema, form: Form) -> Self {
         Splitter {
-            columns: columns.0.clone(),
-            decimals,
-            plans: Plans::new(&columns.0),
+            columns: schema.fields.clone(),
+            form,
+            plans: Plans::new(&schema.fields),
             extra: Extra::default(),
         }
     }
 
-    /// Cuts a record: hands on the cell of each column, in their order, and returns the text of
-    /// `_extra`; none where the columns say it all.
+    /// Cuts a record: hands on the cell of each column, in their order, to who says whether it is held
+    /// exactly, and returns the text of `_extra`; none where the columns say it all.
     pub(crate) fn split(
         &mut self,
         record: &RawRecord,
-        mut take: impl FnMut(usize, Cell<'_>),
+        mut take: impl FnMut(usize, Cell<'_>) -> bool,
     ) -> Option<&str> {
         let (columns, extra) = (&self.columns, &mut self.extra);
         let plan = self.plans.of(record, columns);
@@ -64,20 +69,20 @@ impl Splitter {
         for field in &plan.extra {
             extra.note(record.name(*field), texts.value(*field));
         }
-        for (at, (column, source)) in columns.iter().zip(&plan.sources).enumerate() {
-            let (Source::Only(field) | Source::Last(field)) = *source else {
+        for (at, (column, origin)) in columns.iter().zip(&plan.origins).enumerate() {
+            let (Origin::Only(field) | Origin::Last(field)) = *origin else {
                 take(at, Cell::Empty);
                 continue;
             };
             let value = texts.value(field);
             let (cell, exact) = match value {
                 "null" => (Cell::Empty, column.empty == Empty::Null),
-                _ => read(column.kind, self.decimals, value, texts.plain),
+                _ => read(&column.kind, self.form, value, texts.plain),
             };
-            if !exact && matches!(source, Source::Only(_)) {
+            let held = take(at, cell) && exact;
+            if !held && matches!(origin, Origin::Only(_)) {
                 extra.note(record.name(field), value);
             }
-            take(at, cell);
         }
         for column in &plan.absent {
             extra.note_absent(&columns[*column].name);
@@ -86,8 +91,10 @@ impl Splitter {
     }
 }
 
-/// The value as a column of this kind holds it, and whether that is all of it. `plain`: it has no escapes.
-fn read(kind: Kind, decimals: Decimals, value: &str, plain: bool) -> (Cell<'_>, bool) {
+/// The value as a column of this kind holds it, and whether that is all of it; of arrays and objects
+/// the column itself says so. `plain`: the value has no escapes.
+#[inline]
+pub(super) fn read<'a>(kind: &Kind, form: Form, value: &'a str, plain: bool) -> (Cell<'a>, bool) {
     let is_number = matches!(value.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
     let exactly = |cell: Option<Cell<'static>>| (cell.is_some(), cell.unwrap_or_default());
     let (exact, cell) = match kind {
@@ -95,7 +102,7 @@ fn read(kind: Kind, decimals: Decimals, value: &str, plain: bool) -> (Cell<'_>, 
             Some(text) => (true, Cell::Text(text)),
             None => (false, Cell::Empty),
         },
-        Kind::Json => (true, Cell::Raw(value)),
+        Kind::Json | Kind::List { .. } | Kind::Struct { .. } => (true, Cell::Raw(value)),
         Kind::Boolean => exactly(match value {
             "true" => Some(Cell::Boolean(true)),
             "false" => Some(Cell::Boolean(false)),
@@ -105,13 +112,47 @@ fn read(kind: Kind, decimals: Decimals, value: &str, plain: bool) -> (Cell<'_>, 
         Kind::Integer => exactly(value.parse().ok().map(Cell::Integer)),
         Kind::Unsigned => exactly(value.parse().ok().map(Cell::Unsigned)),
         Kind::Number if !is_number => (false, Cell::Empty),
-        Kind::Number if decimals == Decimals::Text => (true, Cell::Raw(value)),
+        Kind::Number if form == Form::Texts => (true, Cell::Raw(value)),
         Kind::Number => match value.parse().ok().filter(|number: &f64| number.is_finite()) {
             Some(number) => (displays_as(number, value.as_bytes()), Cell::Number(number)),
             None => (false, Cell::Empty),
         },
+        Kind::Timestamp(timestamp) => match text(value, plain) {
+            Some(text) => read_instant(timestamp, form, text),
+            None => (false, Cell::Empty),
+        },
+        Kind::Date => match text(value, plain) {
+            Some(text) => match (full_date(&text), form) {
+                (Some(day), Form::Cells) => (true, Cell::Day(day)),
+                (Some(_), Form::Texts) => (true, Cell::Text(text)),
+                (None, _) => (false, Cell::Empty),
+            },
+            None => (false, Cell::Empty),
+        },
     };
     (cell, exact)
+}
+
+/// The text as a column of timestamps holds it. What microseconds cannot hold is cut off; a leap second
+/// is the second after it, as in POSIX.
+fn read_instant<'a>(column: &Timestamp, form: Form, text: Cow<'a, str>) -> (bool, Cell<'a>) {
+    let Some(found) = DateTime::read(&text) else {
+        return (false, Cell::Empty);
+    };
+    if form == Form::Texts {
+        return (true, Cell::Text(text));
+    }
+    let exact = found.plain
+        && found.digits == usize::from(column.fraction)
+        && found.offset == column.offset;
+    let instant = match column.unit {
+        Unit::Micros => Some(found.micros()),
+        Unit::Nanos => found.nanos(),
+    };
+    match instant {
+        Some(instant) => (exact, Cell::Instant(instant)),
+        None => (false, Cell::Empty),
+    }
 }
 
 /// The text of a string value; none for what is no string, and for a lone surrogate.

@@ -1,7 +1,8 @@
 //! A scan whose records come as Arrow record batches.
 
 use super::batch::BatchBuilder;
-use super::columns::Columns;
+use super::check::Checker;
+use super::schema::TableSchema;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use crate::scan::{Receipt, Scan};
@@ -14,13 +15,16 @@ use std::task::{Context, Poll, ready};
 
 /// The record batches of a list, in order; a `Stream` of `Result<RecordBatch>`.
 ///
-/// All batches have the same schema, decided from the first [`Columns::SAMPLE`] records. What was
+/// All batches have the same schema: the one that was given, else one decided from the first
+/// [`TableSchema::SAMPLE`] records. What was
 /// received before an error comes before it, in a batch that may be small.
 pub struct BatchScan {
     scan: Scan,
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
+    /// Compares the records with the schema that was given.
+    checker: Option<Checker>,
     waiting: VecDeque<RawRecord>,
     sample: Vec<RawRecord>,
     error: Option<Error>,
@@ -29,10 +33,12 @@ pub struct BatchScan {
 
 impl BatchScan {
     pub(crate) fn new(scan: Scan, rows: usize) -> Self {
+        let checker = Checker::new(scan.table());
         BatchScan {
             scan,
             rows,
             builder: None,
+            checker,
             waiting: VecDeque::new(),
             sample: Vec::new(),
             error: None,
@@ -59,12 +65,22 @@ impl BatchScan {
     pub fn receipt(&self) -> Receipt {
         let rows = self.builder.as_ref().map_or(0, BatchBuilder::len);
         let held = self.sample.len() + self.waiting.len() + rows;
-        self.scan.receipt().without(held)
+        let mut receipt = self.scan.receipt().without(held);
+        receipt.schema = self.checker.as_ref().map(Checker::differences);
+        receipt
+    }
+
+    /// How many records are needed to decide the columns.
+    fn sample(&self) -> usize {
+        match self.scan.table().schema {
+            Some(_) => 0,
+            None => TableSchema::SAMPLE,
+        }
     }
 
     /// The builder, made as soon as there are enough records to decide the columns.
     fn poll_builder(&mut self, context: &mut Context<'_>) -> Poll<Result<&mut BatchBuilder>> {
-        while self.builder.is_none() && self.sample.len() < Columns::SAMPLE && !self.ended {
+        while self.builder.is_none() && self.sample.len() < self.sample() && !self.ended {
             match ready!(self.poll_page(context)) {
                 Some(page) => self.sample.extend(page),
                 None if self.sample.is_empty() => {
@@ -76,15 +92,18 @@ impl BatchScan {
             }
         }
         let (sample, rows) = (&mut self.sample, self.rows);
-        let resource = self.scan.resource();
+        let (resource, table) = (self.scan.resource(), self.scan.table());
         let waiting = &mut self.waiting;
-        let decide = || {
-            let sample = std::mem::take(sample);
-            let columns = Columns::infer(resource.shape(), &sample);
-            *waiting = sample.into();
-            BatchBuilder::new(&columns, rows)
+        let builder = match &mut self.builder {
+            Some(builder) => builder,
+            none => {
+                let sample = std::mem::take(sample);
+                let schema = table.schema_of(resource, &sample)?;
+                *waiting = sample.into();
+                none.insert(BatchBuilder::new(&schema, rows))
+            }
         };
-        Poll::Ready(Ok(self.builder.get_or_insert_with(decide)))
+        Poll::Ready(Ok(builder))
     }
 
     /// The next records; none once the scan has ended, for which an error is kept.
@@ -113,6 +132,12 @@ impl Stream for BatchScan {
         loop {
             if let Some(builder) = &mut this.builder {
                 while let Some(record) = this.waiting.pop_front() {
+                    let checked = this.checker.as_mut().map(|checker| checker.check(&record));
+                    if let Some(Err(error)) = checked {
+                        (this.error, this.ended) = (Some(error), true);
+                        this.waiting.clear();
+                        break;
+                    }
                     builder.append(&record);
                     if builder.is_full() {
                         return Poll::Ready(Some(builder.finish()));

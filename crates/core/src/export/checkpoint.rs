@@ -1,6 +1,6 @@
 //! The checkpoint of an unfinished export: which files belong to it, and how far it has come.
 
-use super::encoder::Columns;
+use super::encoder::Table;
 use super::files::FileIdentity;
 use super::fingerprint::FileFingerprint;
 use super::format::Layout;
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 
 /// Changes whenever older checkpoints can no longer be resumed from.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -43,8 +43,8 @@ pub(super) struct WorkFile {
 /// How far an export has come.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The columns, in formats that have them.
-    pub(super) columns: Option<Columns>,
+    /// The columns, in formats that have them, and how records differed from those that were given.
+    pub(super) table: Table,
     /// Where the scan stands.
     pub(super) position: Position,
     /// What has been done up to there.

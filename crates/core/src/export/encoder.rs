@@ -1,63 +1,151 @@
 //! Encodes records in a format, with columns that are inferred from the first records.
 
-use super::Format;
+use super::{Export, Format};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{JsonlSink, Sink};
 use crate::record::RawRecord;
+use crate::scan::SchemaDifferences;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
-use talentdata_types::ListShape;
+#[cfg(feature = "arrow")]
+use talentdata_types::Resource;
 
 #[cfg(feature = "arrow")]
-pub(super) use crate::arrow::Columns;
+use crate::arrow::{Checker, Counts, TableOptions, TableSchema};
+#[cfg(feature = "arrow")]
+use std::sync::Arc;
 
 /// Without Arrow no table has columns.
 #[cfg(not(feature = "arrow"))]
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) enum Columns {}
+mod without {
+    #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    pub(in crate::export) enum TableSchema {}
+    #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    pub(in crate::export) enum Counts {}
+}
+#[cfg(not(feature = "arrow"))]
+use without::{Counts, TableSchema};
+
+/// What a resumed export needs to know of the columns.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Table {
+    /// None in formats without columns, and until they are decided.
+    schema: Option<TableSchema>,
+    /// How the records differed so far from the schema that was given.
+    counts: Option<Counts>,
+}
 
 /// Encodes the records of one export.
 pub(super) struct Encoder {
     format: Format,
-    shape: &'static ListShape,
+    #[cfg(feature = "arrow")]
+    resource: Resource,
+    #[cfg(feature = "arrow")]
+    options: TableOptions,
     /// None in formats without columns, and until they are decided.
-    pub(super) columns: Option<Columns>,
+    #[cfg(feature = "arrow")]
+    schema: Option<Arc<TableSchema>>,
+    /// Compares the records with the schema that was given.
+    #[cfg(feature = "arrow")]
+    checker: Option<Checker>,
     sink: Option<Box<dyn Sink>>,
 }
 
 impl Encoder {
     /// # Errors
-    /// `Config`, when this build cannot write the format.
-    pub(super) fn new(format: Format, shape: &'static ListShape) -> Result<Self> {
+    /// `Config`, when this build cannot write the format; `InvalidArgument`, when the schema is of another list.
+    pub(super) fn new(export: &Export) -> Result<Self> {
+        let format = export.format;
         if format != Format::Jsonl && !cfg!(feature = "arrow") {
             let message = format!("format: this build cannot write {format}; it has no Arrow");
             return Err(Error::new(ErrorKind::Config, message));
         }
+        #[cfg(feature = "arrow")]
+        let options = export.scan.table.clone();
+        #[cfg(feature = "arrow")]
+        if let Some(schema) = &options.schema {
+            schema.check_resource(export.resource)?;
+        }
         Ok(Encoder {
             format,
-            shape,
-            columns: None,
+            #[cfg(feature = "arrow")]
+            resource: export.resource,
+            #[cfg(feature = "arrow")]
+            checker: Checker::new(&options),
+            #[cfg(feature = "arrow")]
+            schema: options.schema.clone().filter(|_| format != Format::Jsonl),
+            #[cfg(feature = "arrow")]
+            options,
             sink: None,
         })
     }
 
     /// How many records are needed to decide the columns; none when that is done.
     pub(super) fn sample(&self) -> Option<usize> {
-        if self.format == Format::Jsonl || self.columns.is_some() {
-            return None;
-        }
         #[cfg(feature = "arrow")]
-        return Some(Columns::SAMPLE);
-        #[cfg(not(feature = "arrow"))]
+        if self.format != Format::Jsonl && self.schema.is_none() {
+            return Some(TableSchema::SAMPLE);
+        }
         None
     }
 
     /// Decides the columns.
-    pub(super) fn decide(&mut self, sample: &[RawRecord]) {
+    pub(super) fn decide(&mut self, sample: &[RawRecord]) -> Result<()> {
         #[cfg(feature = "arrow")]
-        self.columns
-            .get_or_insert_with(|| Columns::infer(self.shape, sample));
+        if self.schema.is_none() {
+            self.schema = Some(self.options.schema_of(self.resource, sample)?);
+        }
         #[cfg(not(feature = "arrow"))]
-        let _ = (self.shape, sample);
+        let _ = sample;
+        Ok(())
+    }
+
+    /// Compares records that were written with the schema that was given.
+    ///
+    /// # Errors
+    /// `Schema`, for a new field where that is to fail.
+    pub(super) fn check(&mut self, records: &[RawRecord]) -> Result<()> {
+        #[cfg(feature = "arrow")]
+        if let Some(checker) = &mut self.checker {
+            return records.iter().try_for_each(|record| checker.check(record));
+        }
+        let _ = records;
+        Ok(())
+    }
+
+    /// How the records differed so far from the schema that was given.
+    pub(super) fn differences(&self) -> Option<SchemaDifferences> {
+        #[cfg(feature = "arrow")]
+        return self.checker.as_ref().map(Checker::differences);
+        #[cfg(not(feature = "arrow"))]
+        None
+    }
+
+    /// What a resumed export needs to know.
+    pub(super) fn table(&self) -> Table {
+        #[cfg(feature = "arrow")]
+        return Table {
+            schema: self.schema.as_deref().cloned(),
+            counts: self
+                .checker
+                .as_ref()
+                .map(|checker| checker.counts().clone()),
+        };
+        #[cfg(not(feature = "arrow"))]
+        Table::default()
+    }
+
+    /// Goes on with the columns of an earlier run.
+    pub(super) fn go_on(&mut self, table: Table) {
+        #[cfg(feature = "arrow")]
+        {
+            self.schema = table.schema.map(Arc::new);
+            if let (Some(checker), Some(counts)) = (&mut self.checker, table.counts) {
+                checker.go_on(counts);
+            }
+        }
+        #[cfg(not(feature = "arrow"))]
+        let _ = (table.schema, table.counts);
     }
 
     /// Whether there is somewhere to write to.
@@ -67,24 +155,24 @@ impl Encoder {
 
     /// Writes to `writer` from here on, which holds `bytes` bytes of this format already.
     pub(super) fn open(&mut self, writer: impl Write + Send + 'static, bytes: u64) -> Result<()> {
-        let sink: Box<dyn Sink> = match (self.format, &self.columns) {
-            (Format::Jsonl, _) => Box::new(JsonlSink::new(writer, bytes)),
+        let sink: Box<dyn Sink> = match self.format {
+            Format::Jsonl => Box::new(JsonlSink::new(writer, bytes)),
             #[cfg(feature = "arrow")]
-            (Format::Csv, Some(columns)) => {
-                Box::new(crate::format::CsvSink::new(writer, columns, bytes)?)
-            }
+            Format::Csv => Box::new(crate::format::CsvSink::new(writer, self.columns()?, bytes)?),
             #[cfg(feature = "arrow")]
-            (Format::Parquet, Some(columns)) => {
-                Box::new(crate::format::ParquetSink::new(writer, columns)?)
-            }
+            Format::Parquet => Box::new(crate::format::ParquetSink::new(writer, self.columns()?)?),
             #[cfg(feature = "arrow")]
-            (Format::Arrow, Some(columns)) => {
-                Box::new(crate::format::IpcSink::new(writer, columns)?)
-            }
+            Format::Arrow => Box::new(crate::format::IpcSink::new(writer, self.columns()?)?),
+            #[cfg(not(feature = "arrow"))]
             _ => return Err(out_of_order()),
         };
         self.sink = Some(sink);
         Ok(())
+    }
+
+    #[cfg(feature = "arrow")]
+    fn columns(&self) -> Result<&TableSchema> {
+        self.schema.as_deref().ok_or_else(out_of_order)
     }
 
     /// Where the records go.

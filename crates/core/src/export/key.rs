@@ -16,6 +16,12 @@ pub(super) struct ExportKey {
     pub(super) format: Format,
     page_size: Option<u64>,
     consistency: Consistency,
+    limit: Option<u64>,
+    /// The types of the columns, in formats that have them.
+    columns: Option<String>,
+    /// A hash of the schema that is given.
+    schema: Option<String>,
+    on_new: Option<String>,
 }
 
 /// A setting in which two exports differ.
@@ -35,6 +41,24 @@ impl ExportKey {
             format: export.format,
             page_size: export.scan.page_size.or(most),
             consistency: export.scan.consistency,
+            limit: export.scan.limit,
+            #[cfg(feature = "arrow")]
+            columns: (export.format != Format::Jsonl)
+                .then(|| export.scan.table.columns.to_string()),
+            #[cfg(feature = "arrow")]
+            schema: export.scan.table.schema.as_ref().map(|schema| {
+                let hash = xxhash_rust::xxh3::xxh3_64(schema.to_json().as_bytes());
+                format!("{hash:016x}")
+            }),
+            #[cfg(feature = "arrow")]
+            on_new: (export.scan.table.schema.as_ref())
+                .map(|_| export.scan.table.on_new.to_string()),
+            #[cfg(not(feature = "arrow"))]
+            columns: None,
+            #[cfg(not(feature = "arrow"))]
+            schema: None,
+            #[cfg(not(feature = "arrow"))]
+            on_new: None,
         }
     }
 
@@ -58,17 +82,23 @@ impl ExportKey {
         })
     }
 
-    fn settings(&self) -> [(&'static str, String); 6] {
+    fn settings(&self) -> [(&'static str, String); 10] {
         let page_size = self.page_size.map(|size| size.to_string());
         let client_id = self.client_id.clone();
+        let limit = self.limit.map(|limit| limit.to_string());
+        let none = || "none".to_owned();
         let consistency = format!("{:?}", self.consistency).to_lowercase();
         [
             ("resource", self.resource.clone()),
             ("base_url", self.base_url.clone()),
-            ("client_id", client_id.unwrap_or_else(|| "none".into())),
+            ("client_id", client_id.unwrap_or_else(none)),
             ("format", self.format.to_string()),
             ("page_size", page_size.unwrap_or_else(|| "default".into())),
             ("consistency", consistency),
+            ("limit", limit.unwrap_or_else(none)),
+            ("columns", self.columns.clone().unwrap_or_else(none)),
+            ("schema", self.schema.clone().unwrap_or_else(none)),
+            ("on_new", self.on_new.clone().unwrap_or_else(none)),
         ]
     }
 }

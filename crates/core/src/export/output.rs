@@ -36,7 +36,7 @@ impl Output {
     /// there is something to write.
     pub(super) fn open(export: &Export, config: &Config) -> Result<Self> {
         let shape = export.resource.shape();
-        let mut encoder = Encoder::new(export.format, shape)?;
+        let mut encoder = Encoder::new(export)?;
         let to = match &export.target {
             Target::Stdout => {
                 let stream = Box::new(std::io::stdout());
@@ -70,6 +70,14 @@ impl Output {
         match &self.to {
             To::File(unfinished) => unfinished.position(),
             To::Stream(..) => None,
+        }
+    }
+
+    /// How many records the runs before have written.
+    pub(super) fn earlier(&self) -> u64 {
+        match &self.to {
+            To::File(unfinished) => unfinished.earlier(),
+            To::Stream(..) => 0,
         }
     }
 
@@ -121,16 +129,18 @@ impl Output {
     }
 
     fn with_earlier(&self, receipt: Receipt) -> Receipt {
-        match &self.to {
+        let mut receipt = match &self.to {
             To::File(unfinished) => unfinished.with_earlier(receipt),
             To::Stream(..) => receipt,
-        }
+        };
+        receipt.schema = self.encoder.differences();
+        receipt
     }
 
     fn write_waiting(&mut self) -> Result<()> {
         if self.encoder.sample().is_some() {
             let records = self.waiting.iter().flat_map(|batch| &batch.records);
-            self.encoder.decide(&records.cloned().collect::<Vec<_>>());
+            self.encoder.decide(&records.cloned().collect::<Vec<_>>())?;
         }
         for batch in std::mem::take(&mut self.waiting) {
             self.encode(batch)?;
@@ -143,6 +153,7 @@ impl Output {
             self.open_encoder()?;
             let taken = self.encoder.sink()?.write(&batch.records);
             let rest = batch.split_off(taken.map_err(|error| self.named(error))?, self.shape);
+            self.encoder.check(&batch.records)?;
             match &mut self.to {
                 To::File(unfinished) => unfinished.note(batch, &mut self.encoder)?,
                 // Whoever reads it need not wait.

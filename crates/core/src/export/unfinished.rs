@@ -221,7 +221,7 @@ impl Unfinished {
         let receipt = self.receipt();
         let records = receipt.records;
         self.checkpoint.progress = Some(Progress {
-            columns: encoder.columns.clone(),
+            table: encoder.table(),
             position: self.position.clone(),
             receipt,
         });
@@ -236,6 +236,11 @@ impl Unfinished {
     /// Where the scan goes on; none at the beginning.
     pub(super) fn position(&self) -> Option<Position> {
         self.earlier.as_ref().map(|_| self.position.clone())
+    }
+
+    /// How many records the runs before have written.
+    pub(super) fn earlier(&self) -> u64 {
+        self.earlier.as_ref().map_or(0, |earlier| earlier.records)
     }
 
     /// What all runs have done, up to where the encoder has come.

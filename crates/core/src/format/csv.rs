@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::output::{Output, refused};
-use crate::arrow::{Cell, Columns, Decimals, EXTRA, Splitter};
+use crate::arrow::{Cell, EXTRA, Form, Splitter, TableSchema};
 use crate::error::Result;
 use crate::record::RawRecord;
 use csv_core::Writer;
@@ -11,7 +11,8 @@ use std::io::Write;
 /// Writes CSV with a header, lines ending in a line feed.
 ///
 /// An empty cell has no quotes and an empty text has, as PostgreSQL, DuckDB, Polars and PyArrow tell
-/// them apart. Numbers are the service's own text, so that none of them needs to be in `_extra`.
+/// them apart. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
+/// that none of them needs to be in `_extra`.
 pub struct CsvSink<W: Write> {
     output: Output<W>,
     splitter: Splitter,
@@ -23,14 +24,14 @@ impl<W: Write> CsvSink<W> {
     ///
     /// # Errors
     /// `Io`, when the output does not take the header.
-    pub fn new(writer: W, columns: &Columns, position: u64) -> Result<Self> {
+    pub fn new(writer: W, schema: &TableSchema, position: u64) -> Result<Self> {
         let mut sink = CsvSink {
             output: Output::new(writer, position),
-            splitter: Splitter::new(columns, Decimals::Text),
+            splitter: Splitter::new(schema, Form::Texts),
             rows: Rows::default(),
         };
         if position == 0 {
-            for column in columns {
+            for column in schema {
                 sink.rows.text(&column.name);
                 sink.rows.text_end();
             }
@@ -48,6 +49,7 @@ impl<W: Write + Send> Sink for CsvSink<W> {
             let extra = self.splitter.split(record, |_, cell| {
                 rows.cell(&cell);
                 rows.text_end();
+                true
             });
             if let Some(extra) = extra {
                 rows.text(extra);
@@ -88,7 +90,8 @@ impl Rows {
             Cell::Empty => Ok(()),
             Cell::Text(text) => return self.text(text),
             Cell::Raw(text) => return self.text(text),
-            Cell::Integer(value) => write!(self.row, "{value}"),
+            Cell::Integer(value) | Cell::Instant(value) => write!(self.row, "{value}"),
+            Cell::Day(value) => write!(self.row, "{value}"),
             Cell::Unsigned(value) => write!(self.row, "{value}"),
             Cell::Number(value) => write!(self.row, "{value}"),
             Cell::Boolean(value) => write!(self.row, "{value}"),

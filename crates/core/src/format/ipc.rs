@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::output::{Output, refused};
-use crate::arrow::{BatchBuilder, Columns};
+use crate::arrow::{BatchBuilder, TableSchema};
 use crate::error::Result;
 use crate::record::RawRecord;
 use arrow_ipc::writer::FileWriter;
@@ -22,11 +22,11 @@ impl<W: Write> IpcSink<W> {
     ///
     /// # Errors
     /// `Io`, when the output does not take the schema.
-    pub fn new(writer: W, columns: &Columns) -> Result<Self> {
+    pub fn new(writer: W, schema: &TableSchema) -> Result<Self> {
         let output = Output::new(writer, 0);
         Ok(IpcSink {
-            writer: FileWriter::try_new(output, &columns.schema()).map_err(refused)?,
-            builder: BatchBuilder::new(columns, ROWS),
+            writer: FileWriter::try_new(output, &schema.to_arrow()).map_err(refused)?,
+            builder: BatchBuilder::new(schema, ROWS),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::output::{Output, refused};
-use crate::arrow::{BatchBuilder, Columns};
+use crate::arrow::{BatchBuilder, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use parquet::arrow::ArrowWriter;
@@ -49,21 +49,21 @@ impl<W: Write + Send> ParquetSink<W> {
     ///
     /// # Errors
     /// `Io`, when the output does not take the beginning.
-    pub fn new(writer: W, columns: &Columns) -> Result<Self> {
-        Self::with_groups(writer, columns, GROUP, ROWS)
+    pub fn new(writer: W, schema: &TableSchema) -> Result<Self> {
+        Self::with_groups(writer, schema, GROUP, ROWS)
     }
 
     pub(super) fn with_groups(
         writer: W,
-        columns: &Columns,
+        schema: &TableSchema,
         group: usize,
         rows: usize,
     ) -> Result<Self> {
         let output = Output::new(writer, 0);
-        let writer = ArrowWriter::try_new(output, columns.schema(), Some(properties()));
+        let writer = ArrowWriter::try_new(output, schema.to_arrow(), Some(properties()));
         Ok(ParquetSink {
             writer: writer.map_err(refused)?,
-            builder: BatchBuilder::new(columns, rows),
+            builder: BatchBuilder::new(schema, rows),
             held: 0,
             bytes: 0,
             group,
@@ -214,6 +214,7 @@ fn copy_groups<W: Write + Send>(
 fn as_written(column: &ColumnChunkMetaData) -> parquet::errors::Result<ColumnChunkMetaData> {
     let signed = column.column_descr().sort_order().is_signed();
     let statistics = match column.statistics().cloned() {
+        Some(Statistics::Int32(range)) => range.with_backwards_compatible_min_max(signed).into(),
         Some(Statistics::Int64(range)) => range.with_backwards_compatible_min_max(signed).into(),
         Some(Statistics::Double(range)) => range.with_backwards_compatible_min_max(signed).into(),
         Some(Statistics::Boolean(range)) => range.with_backwards_compatible_min_max(signed).into(),

@@ -4,7 +4,7 @@ mod formats;
 mod resume;
 
 use super::{CsvSink, IpcSink, JsonlSink, ParquetSink, Sink};
-use crate::arrow::Columns;
+use crate::arrow::TableSchema;
 use crate::record::RawRecord;
 
 /// Small row groups, so that small tables have several.
@@ -17,20 +17,20 @@ fn jsonl(records: &[RawRecord]) -> Vec<u8> {
     bytes
 }
 
-fn csv(columns: &Columns, records: &[RawRecord]) -> Vec<u8> {
+fn csv(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
     let mut bytes = Vec::new();
     whole(&mut CsvSink::new(&mut bytes, columns, 0).unwrap(), records);
     bytes
 }
 
-fn parquet(columns: &Columns, records: &[RawRecord]) -> Vec<u8> {
+fn parquet(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let sink = ParquetSink::with_groups(&mut bytes, columns, GROUP, ROWS);
     whole(&mut sink.unwrap(), records);
     bytes
 }
 
-fn ipc(columns: &Columns, records: &[RawRecord]) -> Vec<u8> {
+fn ipc(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
     let mut bytes = Vec::new();
     whole(&mut IpcSink::new(&mut bytes, columns).unwrap(), records);
     bytes

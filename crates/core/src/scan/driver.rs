@@ -266,3 +266,12 @@ fn slice(page: &Page, offset: u64, key: &IdentityKey) -> Slice {
         arrived: 0,
     }
 }
+
+/// A task that ends with its owner.
+pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

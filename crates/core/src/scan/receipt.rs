@@ -54,6 +54,40 @@ pub struct Receipt {
     pub unknown_fields: BTreeMap<String, u64>,
     /// How often each enum value came that the spec does not know, by field.
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
+    /// How the records differed from the schema that was given; null where none was.
+    #[serde(default)]
+    pub schema: Option<SchemaDifferences>,
+}
+
+/// How records differed from a schema. Fields are named by JSON pointers, with `*` in the place of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaDifferences {
+    /// Fields that the schema does not have, unless the caller asked not to be told.
+    pub new_fields: BTreeMap<String, Difference>,
+    /// Fields that are absent or null, although they are not nullable in the schema, or in every record.
+    pub missing_fields: BTreeMap<String, Difference>,
+    /// Fields with values that their type cannot hold.
+    pub other_types: BTreeMap<String, Difference>,
+}
+
+/// How often a field differed from the schema, and an example.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// How often.
+    pub count: u64,
+    /// The first time.
+    pub example: Example,
+}
+
+/// Where a field differed from the schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Example {
+    /// Where the record stood in the list.
+    pub offset: u64,
+    /// The JSON pointer of the value within the record.
+    pub pointer: String,
+    /// What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
+    pub found: String,
 }
 
 /// Whether every record present throughout a scan was delivered exactly once.
@@ -181,6 +215,7 @@ impl Receipt {
             self.completeness = Completeness::NotProven;
             self.basis = None;
         }
+        self.schema = self.schema.or_else(|| first.schema.clone());
         add(&mut self.unknown_fields, &first.unknown_fields);
         for (field, values) in &first.unknown_values {
             add(

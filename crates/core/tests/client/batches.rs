@@ -4,7 +4,7 @@ use crate::start;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use talentdata_core::arrow::{BatchScan, Columns, Kind, RecordBatch};
+use talentdata_core::arrow::{BatchScan, Columns, Kind, RecordBatch, TableSchema, Unit};
 use talentdata_core::blocking;
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::Resource;
@@ -47,18 +47,20 @@ async fn contacts_have_their_columns_in_order_and_of_their_kinds() {
     });
     let mut scan = client.resource(Resource::Contacts).list();
     let mut sample = Vec::new();
-    while sample.len() < Columns::SAMPLE {
+    while sample.len() < TableSchema::SAMPLE {
         sample.extend(scan.next_batch().await.unwrap().unwrap().records);
     }
-    let columns = Columns::infer(Resource::Contacts.shape(), &sample);
+    let columns = TableSchema::infer(Resource::Contacts, &sample, Columns::Typed);
     let kinds: Vec<(&str, Kind)> = columns
         .iter()
-        .map(|column| (column.name.as_str(), column.kind))
+        .map(|column| (column.name.as_str(), column.kind.clone()))
         .collect();
     let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, Kind::Text));
     assert_eq!(kinds[..4], documented);
     let kinds: BTreeMap<&str, Kind> = kinds.into_iter().collect();
-    assert_eq!(kinds["location"], Kind::Json);
+    assert!(matches!(&kinds["location"], Kind::Struct { fields } if fields.len() == 3));
+    assert!(matches!(&kinds["tags"], Kind::List { items } if **items == Kind::Text));
+    assert!(matches!(&kinds["createdAt"], Kind::Timestamp(at) if at.unit == Unit::Micros));
     assert_eq!(kinds["matchScore"], Kind::Number);
     assert_eq!(kinds["externalRef"], Kind::Unsigned);
     assert!(!kinds.contains_key("mergedFrom"), "it only appears late");

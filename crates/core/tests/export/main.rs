@@ -18,6 +18,8 @@ mod places;
 #[cfg(unix)]
 mod planted;
 mod refusals;
+#[cfg(feature = "arrow")]
+mod schemas;
 mod service;
 mod snapshots;
 mod successors;

@@ -4,7 +4,9 @@
 
 use super::Record;
 use super::json::{Object, integer, padded, string};
+use super::moment::Moment;
 use super::names::Person;
+use super::related::{self, Related};
 
 const TITLES: &[&str] = &[
     "Data Engineer",
@@ -37,19 +39,10 @@ const NOTES: &[&str] = &[
     "",
 ];
 
-const SKILLS: &[&str] = &[
-    "Rust",
-    "Python",
-    "SQL",
-    "Statistik",
-    "Nursing",
-    "交渉",
-    "Soudure",
-    "R&D",
-];
-
 pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        number, late, dice, ..
+    } = record;
     let person = Person::random(dice);
     object.text("firstName", person.first_name());
     object.text("lastName", person.last_name());
@@ -83,11 +76,13 @@ pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
         language.text("level", if native { "native" } else { "B2" });
         language.end();
     });
-    object.time("createdAt", dice);
+    let created = Moment::random(dice);
+    object.value("createdAt", |out| created.write(out));
     if dice.one_in(3) {
         object.literal("updatedAt", "null");
     } else {
-        object.time("updatedAt", dice);
+        let updated = created.later(360, dice);
+        object.value("updatedAt", |out| updated.write(out));
     }
     object.fraction("matchScore", dice);
     if dice.one_in(8) {
@@ -105,7 +100,13 @@ pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
 }
 
 pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        seed,
+        number,
+        late,
+        dice,
+        ..
+    } = record;
     let contact = Person::random(dice);
     object.text("title", dice.pick(TITLES));
     object.text("status", dice.pick(&["open", "closed", "on hold"]));
@@ -123,10 +124,15 @@ pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
             salary.text("currency", dice.pick(&["EUR", "USD", "JPY", "PLN"]));
         });
     }
+    let role = Related::random("ja_roles", *seed, dice);
+    if let Some(role) = role {
+        object.value("roleId", |out| role.write_id(out));
+    }
     let count = 1 + dice.below(4);
-    object.array("requiredSkills", count, |out, _| {
+    let skills = related::several("ja_skills", *seed, count, dice);
+    object.array("requiredSkills", skills.len() as u64, |out, at| {
         let mut skill = Object::new(out);
-        skill.text("name", dice.pick(SKILLS));
+        skills[at as usize].write_members(&mut skill);
         skill.fraction("weight", dice);
         skill.end();
     });
@@ -135,17 +141,23 @@ pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
         object.value("email", |out| contact.write_email(*number, out));
     });
     object.text("description", dice.pick(NOTES));
-    object.time("publishedAt", dice);
+    let published = Moment::random(dice);
+    object.value("publishedAt", |out| published.write(out));
+    let closes = published.later(90, dice);
     if dice.one_in(2) {
-        object.time("closesAt", dice);
+        object.value("closesAt", |out| closes.write(out));
     }
+    let starts = closes.later(180, dice);
+    object.value("startDate", |out| starts.write_date(out));
     if *late {
         object.literal("internal", "true");
     }
 }
 
 pub(super) fn pool(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        number, late, dice, ..
+    } = record;
     let owner = Person::random(dice);
     object.value("name", |out| {
         string(out, dice.pick(TAGS));

@@ -4,7 +4,9 @@ use super::Record;
 use super::json::{Object, integer, string};
 
 pub(super) fn record(object: &mut Object<'_>, record: &mut Record, noun: &str) {
-    let Record { number, late, dice } = record;
+    let Record {
+        number, late, dice, ..
+    } = record;
     object.value("name", |out| {
         string(out, noun);
         out.pop();

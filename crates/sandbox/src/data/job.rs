@@ -2,6 +2,7 @@
 
 use super::Record;
 use super::json::{Object, integer, string};
+use super::related::{self, Related};
 
 const SKILLS: &[&str] = &[
     "Negotiation",
@@ -36,8 +37,20 @@ const DEPARTMENTS: &[&str] = &[
     "Λογιστήριο",
 ];
 
+/// What the names of this list begin with.
+pub(super) fn texts(list: &str) -> &'static [&'static str] {
+    match list {
+        "ja_skills" => SKILLS,
+        "ja_roles" => ROLES,
+        "ja_tasks" => TASKS,
+        _ => DEPARTMENTS,
+    }
+}
+
 pub(super) fn skill(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        number, late, dice, ..
+    } = record;
     numbered(object, "name", dice.pick(SKILLS), *number);
     object.text("kind", dice.pick(&["hard", "soft", "language"]));
     object.fraction("importance", dice);
@@ -53,16 +66,29 @@ pub(super) fn skill(object: &mut Object<'_>, record: &mut Record) {
 }
 
 pub(super) fn role(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        seed,
+        number,
+        late,
+        dice,
+        ..
+    } = record;
     numbered(object, "title", dice.pick(ROLES), *number);
-    object.text("family", dice.pick(DEPARTMENTS));
+    let department = Related::random("ja_departments", *seed, dice);
+    if let Some(department) = department {
+        object.object("department", |object| department.write_members(object));
+    }
     if dice.one_in(3) {
         object.literal("grade", "null");
     } else {
         object.number("grade", 1 + dice.below(15));
     }
-    object.array("skills", dice.below(5), |out, _| {
-        string(out, dice.pick(SKILLS))
+    let count = dice.below(5);
+    let skills = related::several("ja_skills", *seed, count, dice);
+    object.array("skills", skills.len() as u64, |out, at| {
+        let mut skill = Object::new(out);
+        skills[at as usize].write_members(&mut skill);
+        skill.end();
     });
     object.object("demand", |demand| {
         demand.fraction("score", dice);
@@ -74,13 +100,26 @@ pub(super) fn role(object: &mut Object<'_>, record: &mut Record) {
 }
 
 pub(super) fn task(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        seed,
+        number,
+        late,
+        dice,
+        ..
+    } = record;
     numbered(object, "name", dice.pick(TASKS), *number);
     object.text("frequency", dice.pick(&["daily", "weekly", "yearly"]));
     object.fraction("automatable", dice);
     object.number("minutes", dice.below(480));
-    if dice.one_in(2) {
-        object.number("precededBy", (1 << 53) + 1 + dice.below(*number + 1));
+    let role = Related::random("ja_roles", *seed, dice);
+    if let Some(role) = role {
+        object.value("roleId", |out| role.write_id(out));
+    }
+    if *number > 0 && dice.one_in(2) {
+        let before = Related::at("ja_tasks", *seed, dice.below(*number));
+        if let Some(before) = before {
+            object.value("precededBy", |out| before.write_id(out));
+        }
     }
     if *late {
         object.array("shifts", 2, integer);
@@ -88,14 +127,25 @@ pub(super) fn task(object: &mut Object<'_>, record: &mut Record) {
 }
 
 pub(super) fn department(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        seed,
+        number,
+        late,
+        dice,
+        ..
+    } = record;
     numbered(object, "name", dice.pick(DEPARTMENTS), *number);
     if *number == 0 {
         object.literal("parent", "null");
     } else {
-        object.object("parent", |parent| {
-            numbered(parent, "name", dice.pick(DEPARTMENTS), dice.below(*number));
-        });
+        let parent = Related::at("ja_departments", *seed, dice.below(*number));
+        if let Some(parent) = parent {
+            object.object("parent", |object| parent.write_members(object));
+        }
+    }
+    let head = Related::random("ja_roles", *seed, dice);
+    if let Some(head) = head {
+        object.value("headRoleId", |out| head.write_id(out));
     }
     object.number("headcount", dice.below(900));
     object.literal(

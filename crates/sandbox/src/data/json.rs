@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Dice;
+use super::moment::Moment;
 
 /// An object that is being written.
 pub(crate) struct Object<'a> {
@@ -66,23 +67,10 @@ impl<'a> Object<'a> {
         });
     }
 
-    /// A time between 2019 and 2026, in UTC.
+    /// A time between 2019 and 2025, in UTC.
     pub(crate) fn time(&mut self, key: &str, dice: &mut Dice) {
-        self.value(key, |out| {
-            out.extend_from_slice(b"\"20");
-            padded(out, 19 + dice.below(7), 2);
-            for (mark, from, count) in [
-                (b'-', 1, 12),
-                (b'-', 1, 28),
-                (b'T', 0, 24),
-                (b':', 0, 60),
-                (b':', 0, 60),
-            ] {
-                out.push(mark);
-                padded(out, from + dice.below(count), 2);
-            }
-            out.extend_from_slice(b"Z\"");
-        });
+        let moment = Moment::random(dice);
+        self.value(key, |out| moment.write(out));
     }
 
     pub(crate) fn object(&mut self, key: &str, write: impl FnOnce(&mut Object<'_>)) {

@@ -6,7 +6,9 @@ mod generic;
 mod id;
 mod job;
 pub(crate) mod json;
+mod moment;
 mod names;
+mod related;
 mod taxonomy;
 
 pub(crate) use dice::{Dice, hash, scramble, unscramble};
@@ -20,11 +22,12 @@ impl List {
     /// Writes the members of record `number`, all but its identity; the same ones for the same seed, whatever the size
     /// of the list.
     pub(crate) fn write_members(&self, seed: u64, number: u64, object: &mut Object<'_>) {
-        let key = self.key(seed);
         let mut record = Record {
+            list: self.name,
+            seed,
             number,
             late: number >= self.default_size() / 10 * 9,
-            dice: Dice::new(key ^ scramble(number)),
+            dice: self.dice(seed, number),
         };
         match self.writer() {
             Some(write) => write(object, &mut record),
@@ -61,6 +64,11 @@ impl List {
         }
     }
 
+    /// The dice of a record.
+    fn dice(&self, seed: u64, number: u64) -> Dice {
+        Dice::new(self.key(seed) ^ scramble(number))
+    }
+
     /// What makes the records of one list differ from those of another, and of another seed.
     pub(crate) fn key(&self, seed: u64) -> u64 {
         seed ^ hash(self.name)
@@ -69,6 +77,8 @@ impl List {
 
 /// What the writers of the single lists need to know about the record at hand.
 struct Record {
+    list: &'static str,
+    seed: u64,
     number: u64,
     /// Whether the record belongs to the last tenth of a list of default size: some members appear only there.
     late: bool,

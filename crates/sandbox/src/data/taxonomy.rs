@@ -2,7 +2,8 @@
 
 use super::Record;
 use super::crm::TAGS;
-use super::json::{Object, hexadecimal, padded, string};
+use super::json::{Object, padded, string};
+use super::related::Related;
 
 const LABELS: &[(&str, &str)] = &[
     ("en", "welding"),
@@ -17,7 +18,13 @@ const LABELS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn item(object: &mut Object<'_>, record: &mut Record) {
-    let Record { number, late, dice } = record;
+    let Record {
+        list,
+        seed,
+        number,
+        late,
+        dice,
+    } = record;
     object.value("code", |out| {
         out.extend_from_slice(b"\"S-");
         padded(out, *number, 8);
@@ -33,14 +40,13 @@ pub(super) fn item(object: &mut Object<'_>, record: &mut Record) {
     object.array("synonyms", dice.below(4), |out, _| {
         string(out, dice.pick(TAGS))
     });
-    if dice.one_in(4) {
+    if *number == 0 || dice.one_in(4) {
         object.literal("broader", "null");
     } else {
-        object.value("broader", |out| {
-            out.push(b'"');
-            hexadecimal(out, dice.next());
-            out.push(b'"');
-        });
+        let broader = Related::at(list, *seed, dice.below(*number));
+        if let Some(broader) = broader {
+            object.value("broader", |out| broader.write_id(out));
+        }
     }
     object.fraction("frequency", dice);
     if *late {

@@ -103,3 +103,87 @@ fn contacts_hold_what_breaks_careless_clients() {
         );
     }
 }
+
+/// The records of a list, read.
+fn parsed(name: &str) -> Vec<Value> {
+    let list = lists().iter().find(|list| list.name == name).unwrap();
+    let text = |number| record(list, 7, number);
+    (0..list.default_size())
+        .map(|number| serde_json::from_str(&text(number)).unwrap())
+        .collect()
+}
+
+#[test]
+fn what_refers_to_other_lists_is_found_there() {
+    let known = |name: &str, label: &str| -> HashSet<(String, String)> {
+        let pair = |record: &Value| (record["id"].to_string(), record[label].to_string());
+        parsed(name).iter().map(pair).collect()
+    };
+    let skills = known("ja_skills", "name");
+    let departments = known("ja_departments", "name");
+    let roles = known("ja_roles", "title");
+    let pair = |record: &Value| (record["id"].to_string(), record["name"].to_string());
+    let roles: HashSet<String> = roles.into_iter().map(|(id, _)| id).collect();
+    let role = |id: &Value| roles.contains(&id.to_string());
+    for (list, member) in [("vacancies", "requiredSkills"), ("ja_roles", "skills")] {
+        let mut found = 0;
+        for record in parsed(list) {
+            for skill in record[member].as_array().unwrap() {
+                assert!(skills.contains(&pair(skill)), "{skill}");
+                found += 1;
+            }
+        }
+        assert!(found > 40, "{list}");
+    }
+    for record in parsed("ja_roles") {
+        assert!(
+            departments.contains(&pair(&record["department"])),
+            "{record}"
+        );
+    }
+    for record in parsed("ja_departments") {
+        let parent = &record["parent"];
+        assert!(
+            parent.is_null() || departments.contains(&pair(parent)),
+            "{record}"
+        );
+        assert!(role(&record["headRoleId"]), "{record}");
+    }
+    for list in ["vacancies", "ja_tasks"] {
+        assert!(
+            parsed(list).iter().all(|record| role(&record["roleId"])),
+            "{list}"
+        );
+    }
+    for (list, member) in [("ja_tasks", "precededBy"), ("taxonomy_skills", "broader")] {
+        let records = parsed(list);
+        let ids: HashSet<String> = records
+            .iter()
+            .map(|record| record["id"].to_string())
+            .collect();
+        let named = records.iter().filter_map(|record| record.get(member));
+        assert!(
+            named
+                .filter(|id| !id.is_null())
+                .all(|id| ids.contains(&id.to_string())),
+            "{list}"
+        );
+    }
+}
+
+#[test]
+fn times_are_in_an_order_that_can_be() {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    for contact in parsed("contacts") {
+        let (created, updated) = (text(&contact["createdAt"]), text(&contact["updatedAt"]));
+        assert!(updated.is_none() || updated > created, "{contact}");
+    }
+    for vacancy in parsed("vacancies") {
+        let (published, starts) = (text(&vacancy["publishedAt"]), text(&vacancy["startDate"]));
+        let closes = text(&vacancy["closesAt"]).or_else(|| published.clone());
+        assert!(
+            published <= closes && closes <= starts.map(|day| day + "T24"),
+            "{vacancy}"
+        );
+    }
+}

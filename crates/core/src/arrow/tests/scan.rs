@@ -1,7 +1,7 @@
 //! Pages become batches, whatever their sizes and however they end.
 
 use super::record;
-use crate::arrow::Columns;
+use crate::arrow::TableSchema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use crate::scan::Scan;
@@ -34,7 +34,7 @@ async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Op
 
 #[tokio::test]
 async fn pages_are_regrouped() {
-    let most = Columns::SAMPLE;
+    let most = TableSchema::SAMPLE;
     let pages = || vec![page(0, 3), page(3, most + 3), page(most + 3, most + 7)];
     assert_eq!(run(pages(), 500).await, (vec![500, 500, 7], None));
     assert_eq!(run(pages(), 2000).await, (vec![1007], None));

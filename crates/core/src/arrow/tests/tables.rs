@@ -39,7 +39,7 @@ const NAMES: &[&str] = &[
 ];
 
 pub(crate) fn table() -> impl Strategy<Value = Table> {
-    vec((select(NAMES), 0..8_usize), 0..8).prop_flat_map(|fields| {
+    vec((select(NAMES), 0..14_usize), 0..8).prop_flat_map(|fields| {
         let field = |(name, habit): (&'static str, usize)| {
             let value = prop_oneof![12 => habitual(habit), 1 => Just("null".to_owned()).boxed(), 1 => any_value()];
             prop::option::weighted(0.8, value.prop_map(move |value| (name, value)))
@@ -81,8 +81,69 @@ fn habitual(habit: usize) -> BoxedStrategy<String> {
             .boxed(),
         5 => Just("null".to_owned()).boxed(),
         6 => any::<u64>().prop_map(|number| number.to_string()).boxed(),
+        7 => date_time(0).boxed(),
+        8 => date_time(1).boxed(),
+        9 => date().prop_map(|date| format!("\"{date}\"")).boxed(),
+        10 | 11 => nested(habit % 5, 3),
+        12 => nested(habit % 5, 1),
         _ => any_value(),
     }
+}
+
+/// Arrays and objects that agree on most of what is in them.
+fn nested(habit: usize, depth: usize) -> BoxedStrategy<String> {
+    let leaf = match depth {
+        0 => habitual(habit),
+        _ => nested((habit + depth) % 5, depth - 1),
+    };
+    let item = prop_oneof![30 => leaf, 2 => Just("null".to_owned()).boxed(), 1 => any_value()];
+    let item = item.boxed();
+    let space = || prop_oneof![30 => Just(""), 1 => Just(" ")];
+    if (habit + depth).is_multiple_of(2) {
+        let items = (vec(item, 0..4), space());
+        return items
+            .prop_map(|(items, space)| format!("[{}]", items.join(&format!("{space},"))))
+            .boxed();
+    }
+    let member = |name: &'static str| {
+        let present = prop::option::weighted(0.9, item.clone());
+        present.prop_map(move |value| value.map(|value| (name, value)))
+    };
+    let names = [NAMES[habit % NAMES.len()], "b", r"b\\n", r"b\n"];
+    let late = prop::option::weighted(0.05, (select(NAMES), item.clone()));
+    let members = (names.map(member), late, prop::bool::weighted(0.05), space());
+    members
+        .prop_map(|(members, late, reverse, space)| {
+            let mut members: Vec<_> = members.into_iter().flatten().chain(late).collect();
+            if reverse {
+                members.reverse();
+            }
+            let member = |(name, value)| format!("\"{name}\":{space}{value}");
+            let members: Vec<String> = members.into_iter().map(member).collect();
+            format!("{{{}}}", members.join(","))
+        })
+        .boxed()
+}
+
+fn date() -> impl Strategy<Value = String> {
+    prop_oneof![
+        20 => "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])",
+        1 => "0000-02-29|2000-02-29|9999-12-31",
+        1 => "[0-9]{4}-[01][0-9]-[0-3][0-9]",
+    ]
+}
+
+fn date_time(habit: usize) -> impl Strategy<Value = String> {
+    let usual = [
+        "T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z",
+        "T[01][0-9]:[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}(\\+00:00|-05:30)",
+    ];
+    let time = prop_oneof![
+        20 => usual[habit],
+        2 => "[Tt][0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,12})?([Zz]|[+-][0-2][0-9]:[0-5][0-9])",
+        1 => "T23:59:60(\\.5)?Z",
+    ];
+    (date(), time).prop_map(|(date, time)| format!("\"{date}{time}\""))
 }
 
 fn any_value() -> BoxedStrategy<String> {

@@ -87,7 +87,7 @@ impl Unfinished {
     fn resume_from(&mut self, found: Checkpoint, file: File, encoder: &mut Encoder) -> Result<()> {
         let path = self.paths.part();
         if let Some(progress) = found.progress.clone() {
-            encoder.columns = progress.columns;
+            encoder.go_on(progress.table);
             self.position = progress.position;
             self.saved = Some(Saved {
                 records: progress.receipt.records,

@@ -4,7 +4,7 @@ use super::{csv, ipc, jsonl, parquet};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{infer, record};
-use crate::arrow::{Columns, EXTRA, Kind};
+use crate::arrow::{Columns, EXTRA, Kind, TableSchema};
 use arrow_ipc::reader::FileReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ proptest! {
         let columns = infer(&records[..sample]);
         let bytes = bytes::Bytes::from(parquet(&columns, &records));
         let file = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
-        prop_assert_eq!(file.schema(), &columns.schema());
+        prop_assert_eq!(file.schema(), &columns.to_arrow());
         prop_assert_eq!(file.metadata().num_row_groups(), records.len().div_ceil(super::GROUP));
         let back: Vec<Fields> = file.build().unwrap().flat_map(|batch| batch_rows(&batch.unwrap())).collect();
         let sent: Vec<Fields> = records.iter().map(fields).collect();
@@ -60,7 +60,7 @@ proptest! {
         let columns = infer(&records[..sample]);
         let bytes = ipc(&columns, &records);
         let file = FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
-        prop_assert_eq!(file.schema(), columns.schema());
+        prop_assert_eq!(file.schema(), columns.to_arrow());
         let back: Vec<Fields> = file.flat_map(|batch| batch_rows(&batch.unwrap())).collect();
         let sent: Vec<Fields> = records.iter().map(fields).collect();
         prop_assert_eq!(back, sent);
@@ -84,7 +84,7 @@ fn csv_tells_an_empty_text_from_an_empty_cell_and_keeps_the_digits() {
 
 #[test]
 fn a_csv_row_without_any_cell_is_still_a_row() {
-    let columns = Columns::infer(Resource::Pools.shape(), &[]);
+    let columns = TableSchema::infer(Resource::Pools, &[], Columns::Typed);
     let text = String::from_utf8(csv(&columns, &[record("{}"), record("{\"a\":1}")])).unwrap();
     assert_eq!(text, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
 }
@@ -125,12 +125,12 @@ impl<'de> serde::Deserialize<'de> for Spelt {
     }
 }
 
-fn csv_row(columns: &Columns, cells: &[Option<String>]) -> Fields {
+fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {
     let (extra, cells) = cells.split_last().unwrap();
     assert_eq!(cells.len(), columns.iter().count());
     let cells = columns.iter().zip(cells).map(|(column, cell)| {
         let value = cell.as_deref().map(|cell| match column.kind {
-            Kind::Text => spelt(cell),
+            Kind::Text | Kind::Timestamp(_) | Kind::Date => spelt(cell),
             _ => spelt_json(cell),
         });
         (column.name.clone(), column.empty, value)

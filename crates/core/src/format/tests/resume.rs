@@ -1,7 +1,7 @@
 //! An interrupted output, continued, has the bytes of an uninterrupted one.
 
 use super::{GROUP, ROWS, csv, jsonl, parquet};
-use crate::arrow::Columns;
+use crate::arrow::TableSchema;
 use crate::arrow::tests::infer;
 use crate::arrow::tests::tables::{Table, table};
 use crate::error::ErrorKind;
@@ -30,7 +30,7 @@ proptest! {
         let position = checkpoint(&mut CsvSink::new(&mut bytes, &columns, 0).unwrap(), before);
         let kept = serde_json::to_string(&columns).unwrap();
         crash(&mut bytes, position, lost);
-        let kept: Columns = serde_json::from_str(&kept).unwrap();
+        let kept: TableSchema = serde_json::from_str(&kept).unwrap();
         super::whole(&mut CsvSink::new(&mut bytes, &kept, position).unwrap(), after);
         prop_assert_eq!(bytes, csv(&columns, &records));
     }
@@ -75,7 +75,7 @@ fn crash(bytes: &mut Vec<u8>, position: u64, lost: usize) {
 }
 
 /// Writes part files, ending one at the n-th end of a row group if `ends` says so.
-fn parts(columns: &Columns, records: &[RawRecord], ends: &[bool], slices: usize) -> Vec<File> {
+fn parts(columns: &TableSchema, records: &[RawRecord], ends: &[bool], slices: usize) -> Vec<File> {
     let mut parts = Vec::new();
     let mut begin = || {
         let file = tempfile::tempfile().unwrap();

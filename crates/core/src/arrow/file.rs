@@ -1,0 +1,125 @@
+//! Schema files: what `talentdata schema` prints, read back and checked.
+
+use super::infer::{DEEPEST, MOST_COLUMNS, MOST_NODES};
+use super::schema::{Column, EXTRA, Kind, TableSchema};
+use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashSet;
+use std::path::Path;
+use talentdata_types::Resource;
+
+/// A larger file is no schema, and must not fill the memory.
+const MOST_BYTES: u64 = 8 << 20;
+
+impl TableSchema {
+    /// The schema in its JSON form.
+    pub fn to_json(&self) -> String {
+        // Text goes to memory: nothing can fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, when it is not a schema, or one that no table can have.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let refuse = |error| invalid(format!("schema: it is not a schema of talentdata: {error}"));
+        let schema: Self = serde_json::from_str(text).map_err(refuse)?;
+        match schema.version {
+            Self::VERSION => schema.checked(),
+            other => Err(invalid(format!(
+                "schema: it has version {other}, but this library reads version {}",
+                Self::VERSION
+            ))),
+        }
+    }
+
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
+    pub fn from_file(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Io, format!("cannot read {shown}: {error}"))
+        };
+        let length = std::fs::metadata(path).map_err(failed)?.len();
+        if length > MOST_BYTES {
+            return Err(invalid(format!(
+                "{shown}: the file is too large for a schema"
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        Self::from_json(&text).map_err(|error| invalid(format!("{shown}: {}", error.message())))
+    }
+
+    /// Reads an Arrow schema as the IPC format has it: a message of its own.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, when it is not a schema, or one that no table can have.
+    pub fn from_ipc(message: &[u8]) -> Result<Self> {
+        let schema = arrow_ipc::convert::try_schema_from_ipc_buffer(message);
+        let refuse = |error| invalid(format!("schema: it is not an Arrow schema: {error}"));
+        Self::from_arrow(&schema.map_err(refuse)?)
+    }
+
+    /// Refuses a schema that was made for another list.
+    pub(crate) fn check_resource(&self, resource: Resource) -> Result<()> {
+        match &self.resource {
+            Some(name) if name != resource.name() => Err(invalid(format!(
+                "schema: it was made for {name}, and the list is {resource}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what no table can have.
+    pub(super) fn checked(self) -> Result<Self> {
+        let depth = self.iter().map(|column| column.kind.depth()).max();
+        let nodes: usize = self.iter().map(|column| column.kind.size()).sum();
+        for (what, count, most) in [
+            ("columns", self.fields.len(), MOST_COLUMNS),
+            ("levels of nesting", depth.unwrap_or_default(), DEEPEST),
+            ("columns, nested ones included,", nodes, MOST_NODES),
+        ] {
+            if count > most {
+                let message = format!("schema: it has {count} {what}, and {most} are the most");
+                return Err(invalid(message));
+            }
+        }
+        check_fields(&self.fields, "")?;
+        Ok(self)
+    }
+}
+
+fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
+    let mut names = HashSet::new();
+    for field in fields {
+        let name = &field.name;
+        let refuse = |why: &str| Err(invalid(format!("schema: {parent}{name:?} {why}")));
+        if !names.insert(name) {
+            return refuse("occurs twice");
+        }
+        if name.contains('\0') || parent.is_empty() && name == EXTRA {
+            return refuse("cannot be the name of a column");
+        }
+        check_kind(&field.kind, &format!("{parent}{name:?} "))?;
+    }
+    Ok(())
+}
+
+fn check_kind(kind: &Kind, parent: &str) -> Result<()> {
+    match kind {
+        Kind::List { items } => check_kind(items, parent),
+        Kind::Struct { fields } if fields.is_empty() => {
+            Err(invalid(format!("schema: {parent}has no fields")))
+        }
+        Kind::Struct { fields } => check_fields(fields, parent),
+        _ => Ok(()),
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}

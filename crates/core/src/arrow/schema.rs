@@ -1,0 +1,192 @@
+//! The schema of a table: its columns, decided once, kept for a resumed export, the same for every format.
+
+use super::options::Columns;
+use serde::{Deserialize, Serialize};
+
+/// The name of the last column, which holds what has no other place.
+pub const EXTRA: &str = "_extra";
+
+/// The member of `_extra` that lists fields which are absent although an empty cell would mean null.
+pub(super) const ABSENT: &str = "_absent";
+
+/// The columns of a table, without `_extra`, which always comes last.
+///
+/// Its JSON form is what `talentdata schema` prints: the contents of a schema file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableSchema {
+    /// The version of the JSON form.
+    #[serde(rename = "talentdata_schema")]
+    pub(super) version: u32,
+    /// The list that it was made for; none where it fits any.
+    pub resource: Option<String>,
+    /// Whether nested values and timestamps have types of their own.
+    pub columns: Columns,
+    /// How many records were looked at.
+    pub sampled_records: u64,
+    /// The columns in their order.
+    pub fields: Vec<Column>,
+}
+
+/// A column of a table, or a field of a struct.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// The field's name on the wire, its escapes resolved.
+    pub name: String,
+    /// What the column holds.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// Whether a record may lack the field, or have null there. Cells can be empty anyway; what is
+    /// missing is reported.
+    #[serde(default = "yes")]
+    pub nullable: bool,
+    /// What an empty cell means.
+    #[serde(default)]
+    pub empty: Empty,
+    /// How the column was found.
+    #[serde(default)]
+    pub source: Source,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Kind {
+    /// Strings.
+    #[serde(rename = "string")]
+    Text,
+    /// Whole numbers of 64 bits.
+    #[serde(rename = "int64")]
+    Integer,
+    /// Whole numbers from 0, of 64 bits; some were beyond what `Integer` holds.
+    #[serde(rename = "uint64")]
+    Unsigned,
+    /// Numbers, as doubles.
+    #[serde(rename = "double")]
+    Number,
+    /// True or false.
+    Boolean,
+    /// Date-times of RFC 3339, as instants in UTC.
+    Timestamp(Timestamp),
+    /// Full-dates of RFC 3339.
+    Date,
+    /// Arrays.
+    List {
+        /// What the items are.
+        items: Box<Kind>,
+    },
+    /// Objects whose members have names of their own.
+    Struct {
+        /// The members in their order.
+        fields: Vec<Column>,
+    },
+    /// The JSON text of values of any type.
+    Json,
+}
+
+/// How a column holds date-times, and how the service writes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timestamp {
+    /// The unit of the instants.
+    pub unit: Unit,
+    /// Digits of the fraction of a second, from 0 to 9, with which an instant is written.
+    #[serde(default)]
+    pub fraction: u8,
+    /// The offset with which an instant is written: `Z`, or such as `+02:00`.
+    #[serde(default = "zulu")]
+    pub offset: String,
+}
+
+fn zulu() -> String {
+    "Z".to_owned()
+}
+
+/// The unit of a timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Micros,
+    /// Nanoseconds: some date-times had digits for them.
+    #[serde(rename = "ns")]
+    Nanos,
+}
+
+/// What an empty cell means: what most records of the sample without a value had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Empty {
+    /// The record has no such field.
+    #[default]
+    Absent,
+    /// The field is null.
+    Null,
+}
+
+/// How a column was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The service's document shows the field.
+    Documented,
+    /// The sampled records have it.
+    Sampled,
+    /// The caller said so.
+    #[default]
+    Given,
+}
+
+impl TableSchema {
+    /// The version of the JSON form that this library writes and reads.
+    pub(super) const VERSION: u32 = 1;
+
+    pub(super) fn new(resource: Option<String>, columns: Columns, fields: Vec<Column>) -> Self {
+        TableSchema {
+            version: Self::VERSION,
+            resource,
+            columns,
+            sampled_records: 0,
+            fields,
+        }
+    }
+
+    /// The columns in their order, without `_extra`.
+    pub fn iter(&self) -> std::slice::Iter<'_, Column> {
+        self.fields.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a TableSchema {
+    type Item = &'a Column;
+    type IntoIter = std::slice::Iter<'a, Column>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Kind {
+    /// How many columns of values it makes, itself included.
+    pub(super) fn size(&self) -> usize {
+        1 + match self {
+            Kind::List { items } => items.size(),
+            Kind::Struct { fields } => fields.iter().map(|field| field.kind.size()).sum(),
+            _ => 0,
+        }
+    }
+
+    /// How deep it is nested.
+    pub(super) fn depth(&self) -> usize {
+        1 + match self {
+            Kind::List { items } => items.depth(),
+            Kind::Struct { fields } => {
+                let depths = fields.iter().map(|field| field.kind.depth());
+                depths.max().unwrap_or_default()
+            }
+            _ => 0,
+        }
+    }
+}
