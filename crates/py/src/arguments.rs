@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use talentdata_core::ErrorKind;
+use talentdata_core::types::Resource;
 
 /// The keyword arguments of a class of the package.
 ///
@@ -106,6 +107,12 @@ impl<'py> Arguments<'py> {
         };
         Err(PyTypeError::new_err(message))
     }
+}
+
+/// The list of this name.
+pub(crate) fn parse(py: Python<'_>, resource: &str) -> PyResult<Resource> {
+    let parsed = resource.parse::<Resource>();
+    parsed.map_err(|unknown| error(py, ErrorKind::InvalidArgument, unknown.to_string()))
 }
 
 /// What a count has to be.

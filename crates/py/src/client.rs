@@ -1,6 +1,6 @@
 //! The client: its settings, its life, and its verbs, each written once.
 
-use crate::arguments::{Arguments, count};
+use crate::arguments::{Arguments, count, parse};
 use crate::errors::{error, raise};
 use crate::process::Owned;
 use crate::record::RawRecord;
@@ -196,11 +196,8 @@ impl BaseClient {
     fn _plan(&self, py: Python<'_>, awaited: bool, resource: &str) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
         let resource = parse(py, resource)?;
-        run(
-            py,
-            awaited,
-            async move { json(&client.plan(resource).await?) },
-        )
+        let plan = async move { json(&client.plan(resource).await?) };
+        run(py, awaited, plan)
     }
 
     fn _schema(
@@ -292,12 +289,6 @@ fn call(
     let parameters = serde_json::from_str(parameters.unwrap_or("{}"));
     let parameters = parameters.map_err(|_| wrong("parameters: not a JSON object"))?;
     Ok((found, CallArguments::new(parameters, body)))
-}
-
-/// The list of this name.
-pub(crate) fn parse(py: Python<'_>, resource: &str) -> PyResult<Resource> {
-    let parsed = resource.parse::<Resource>();
-    parsed.map_err(|unknown| error(py, ErrorKind::InvalidArgument, unknown.to_string()))
 }
 
 /// What the core read, as the record that a model of the package is made from.

@@ -1,8 +1,8 @@
 //! A scan as Python holds it.
 
-use crate::arguments::count;
+use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
-use crate::client::{BaseClient, Shared, json, parse};
+use crate::client::{BaseClient, Shared, json};
 use crate::errors::{error, raise};
 use crate::inbox::Use;
 use crate::reading::Reading;
