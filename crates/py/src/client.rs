@@ -1,7 +1,7 @@
 //! The client: its settings, its life, and its verbs, each written once.
 
 use crate::arguments::{Arguments, count, parse};
-use crate::errors::{error, raise};
+use crate::errors::raise;
 use crate::process::Owned;
 use crate::record::RawRecord;
 use crate::settings;
