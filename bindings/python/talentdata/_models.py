@@ -167,6 +167,11 @@ class VersionResponse(Record):
 class CompatibilityEntry(Record):
     """Compatibility of one category (section 2).
 
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     compatibility_entry = next(iter(client.check_version("1.0", ["authentication"]).endpoint_compatibility.values()))
+    >>> compatibility_entry.compatible == compatibility_entry["compatible"], compatibility_entry.version == compatibility_entry["version"]
+    (True, True)
     """
 
     __slots__ = ()
@@ -185,6 +190,11 @@ class CompatibilityEntry(Record):
 class VersionCheckResponse(Record):
     """Whether a client version is compatible and supported (section 2).
 
+    >>> import talentdata
+    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
+    ...     version_check_response = client.check_version("1.0", ["authentication"])
+    >>> version_check_response.compatible == version_check_response["compatible"], version_check_response.supported == version_check_response["supported"]
+    (True, True)
     """
 
     __slots__ = ()

@@ -236,7 +236,7 @@ impl<'a> Call<'a> {
 }
 
 /// Whether an operation reads, and can be called without arguments.
-pub(super) fn is_plain(operation: &Operation) -> bool {
+fn is_plain(operation: &Operation) -> bool {
     operation.is_call()
         && operation.method == "get"
         && operation.required().next().is_none()

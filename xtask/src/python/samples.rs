@@ -1,8 +1,8 @@
 //! Examples in the docstrings of models: how one is had from the sandbox, and its fields read.
 
-use super::calls;
 use super::shape::{Shape, shape};
 use crate::names;
+use crate::rust_operations::body_model;
 use crate::spec::api::{Field, Model, Operation, Type};
 use crate::spec::{List, Spec};
 
@@ -56,12 +56,11 @@ pub(super) fn of_enum(name: &str, values: &[String]) -> String {
 
 /// The expression that has a model: an answer, a record of a list, or a field of another model.
 fn had(spec: &Spec, name: &str) -> Option<String> {
-    let called = |one: &&Operation| {
-        calls::is_plain(one) && one.response == Some(Type::Model(name.to_owned()))
-    };
-    if let Some(call) = spec.api.operations.iter().find(called) {
-        let method = names::python_call(call, &spec.taken);
-        return Some(format!("client.{method}()"));
+    let response = Some(Type::Model(name.to_owned()));
+    let mut calls = spec.api.operations.iter();
+    if let Some(call) = calls.find_map(|one| called(spec, one).filter(|_| one.response == response))
+    {
+        return Some(call);
     }
     let property = |list: &List| names::python_list(&list.name, &spec.taken);
     if name == "Pagination" {
@@ -85,6 +84,40 @@ fn had(spec: &Spec, name: &str) -> Option<String> {
                 _ => field,
             })
         })
+    })
+}
+
+/// A call that the sandbox answers whatever it is given: it changes nothing, and asks for nothing by its id.
+fn called(spec: &Spec, operation: &Operation) -> Option<String> {
+    let asks = operation.idempotent && ["get", "post"].contains(&operation.method.as_str());
+    if !asks || !operation.is_call() || operation.path.contains('{') {
+        return None;
+    }
+    let mut arguments: Vec<String> = operation
+        .required()
+        .map(|one| value(spec, one.kind.present()))
+        .collect::<Option<_>>()?;
+    if let Some(body) = operation.body.as_ref().filter(|body| body.required) {
+        let fields = body_model(&spec.api, operation, body)?.fields.iter();
+        let values = fields.filter(|one| one.required);
+        let values: Option<Vec<String>> =
+            values.map(|one| value(spec, one.kind.present())).collect();
+        arguments.extend(values?);
+    }
+    let method = names::python_call(operation, &spec.taken);
+    Some(format!("client.{method}({})", arguments.join(", ")))
+}
+
+/// A value of a type, as Python writes it; none where any would be a guess.
+fn value(spec: &Spec, kind: &Type) -> Option<String> {
+    Some(match kind {
+        Type::Text => "\"1.0\"".to_owned(),
+        Type::Enum(name) => format!("\"{}\"", spec.api.enumeration(name)?.values.first()?),
+        Type::Integer | Type::Unsigned => "1".to_owned(),
+        Type::Number => "1.0".to_owned(),
+        Type::Boolean => "True".to_owned(),
+        Type::Array(held) => format!("[{}]", value(spec, held.present())?),
+        _ => return None,
     })
 }
 
