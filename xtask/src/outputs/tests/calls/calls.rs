@@ -34,7 +34,7 @@ async fn main() -> Result<()> {
     assert_eq!(over.kind(), ErrorKind::InvalidArgument);
     assert_eq!(client.contacts().page(Some(250), 0).await?.pagination.limit, 250);
     let waits = std::thread::spawn(move || {
-        let client = blocking::Client::new(blocking::Client::builder())?;
+        let client = blocking::Client::new(&blocking::Client::builder())?;
         let found = client.search_contacts(&search)?;
         client.delete_pool("one")?;
         Ok(found.contacts.len())
