@@ -149,7 +149,7 @@ fn argument(one: &'static Parameter, required: bool) -> Arg {
 
 fn read(operation: &'static Operation, given: &ArgMatches) -> Result<Verb, clap::Error> {
     let wrong = |error: Error| {
-        let mut command = grammar(operation);
+        let mut command = grammar(operation).bin_name(format!("talentdata {}", operation.command));
         command.error(clap::error::ErrorKind::InvalidValue, error.message())
     };
     let texts = |one: &Parameter| -> Vec<String> {

@@ -21,6 +21,7 @@ fn what_a_spec_gains_is_called_from_every_language() {
     std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
     write(&copy).unwrap();
     check(&copy).unwrap();
+    rename(&copy);
     std::fs::write(
         copy.join("crates/core/examples/calls.rs"),
         include_str!("calls/calls.rs"),
@@ -36,6 +37,23 @@ fn what_a_spec_gains_is_called_from_every_language() {
     service.c_and_cpp(&copy);
     service.python(&copy);
     service.command_line(&copy);
+}
+
+/// Gives the programs and libraries of the copy names of their own, since they are built where those of the workspace are,
+/// and cargo takes one that is there for the one that it has built.
+fn rename(copy: &Path) {
+    for (package, target, name) in [
+        ("cli", "[[bin]]", "talentdata"),
+        ("ffi-c", "[lib]", "talentdata"),
+        ("py", "[lib]", "_talentdata"),
+    ] {
+        let manifest = copy.join("crates").join(package).join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let present = format!("{target}\nname = \"{name}\"");
+        assert!(text.contains(&present), "{package}");
+        let own = format!("{target}\nname = \"{name}_trial\"");
+        std::fs::write(&manifest, text.replace(&present, &own)).unwrap();
+    }
 }
 
 fn changed(document: &mut Value) {
@@ -69,7 +87,7 @@ impl Drop for Service {
 
 impl Service {
     fn start(copy: &Path) -> Self {
-        let mut process = Command::new(built(copy, "talentdata"))
+        let mut process = Command::new(built(copy, "talentdata_trial"))
             .args(["sandbox", "--records", "contacts=600"])
             .stdout(Stdio::piped())
             .spawn()
@@ -101,7 +119,7 @@ impl Service {
             "libtalentdata.so",
             concat!("libtalentdata.so.0.", env!("CARGO_PKG_VERSION_MINOR")),
         ] {
-            std::fs::copy(built(copy, "libtalentdata.so"), library.join(name)).unwrap();
+            std::fs::copy(built(copy, "libtalentdata_trial.so"), library.join(name)).unwrap();
         }
         for (compiler, standard, name, text) in [
             ("cc", "-std=c11", "calls.c", include_str!("calls/calls.c")),
@@ -127,7 +145,7 @@ impl Service {
     fn python(&self, copy: &Path) {
         let folder = copy.join("bindings/python");
         let module = folder.join("talentdata/_talentdata.abi3.so");
-        std::fs::copy(built(copy, "lib_talentdata.so"), module).unwrap();
+        std::fs::copy(built(copy, "lib_talentdata_trial.so"), module).unwrap();
         let script = copy.join("calls.py");
         std::fs::write(&script, include_str!("calls/calls.py")).unwrap();
         let mut command = Command::new("python3");
@@ -199,7 +217,7 @@ impl Service {
     }
 
     fn ended(&self, copy: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String) {
-        let mut process = Command::new(built(copy, "talentdata"))
+        let mut process = Command::new(built(copy, "talentdata_trial"))
             .args(arguments)
             .envs(self.settings.clone())
             .stdin(Stdio::piped())
