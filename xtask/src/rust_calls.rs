@@ -141,6 +141,14 @@ impl<'a> Call<'a> {
         self.takes.iter().map(|(name, kind)| quote!(#name: #kind))
     }
 
+    /// The function of the async client that makes the call.
+    fn verb(&self) -> Ident {
+        match self.operation.response {
+            Some(_) => format_ident!("invoke_as"),
+            None => format_ident!("invoke_without"),
+        }
+    }
+
     fn deprecated(&self) -> Option<TokenStream> {
         let deprecated = self.operation.deprecated;
         deprecated.then(|| quote!(#[deprecated = "the service document advises against it"]))
@@ -169,10 +177,7 @@ impl<'a> Call<'a> {
             " such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.".to_owned(),
         ];
         let (takes, names, deprecated) = (self.takes(), self.names(), self.deprecated());
-        let verb = match operation.response {
-            Some(_) => quote!(invoke_as),
-            None => quote!(invoke_without),
-        };
+        let verb = self.verb();
         quote! {
             #(#[doc = #doc])*
             #deprecated
@@ -188,7 +193,6 @@ impl<'a> Call<'a> {
             constant,
             made_by,
             gives,
-            operation,
             ..
         } = self;
         let doc = [
@@ -198,10 +202,7 @@ impl<'a> Call<'a> {
             " As there.".to_owned(),
         ];
         let (takes, names, deprecated) = (self.takes(), self.names(), self.deprecated());
-        let verb = match operation.response {
-            Some(_) => quote!(invoke_as),
-            None => quote!(invoke_without),
-        };
+        let verb = self.verb();
         quote! {
             #(#[doc = #doc])*
             #deprecated

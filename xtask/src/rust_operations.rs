@@ -64,7 +64,7 @@ pub(crate) fn constant(api: &Api, operation: &Operation) -> TokenStream {
         TokenUse::Always => quote!(TokenUse::Always),
         TokenUse::WhenThereIsOne => quote!(TokenUse::WhenThereIsOne),
     };
-    let (answers, callable) = (operation.response.is_some(), operation.obstacle.is_none());
+    let (answers, callable) = (operation.response.is_some(), operation.is_call());
     let parameters = match operation.is_call() {
         true => operation
             .taken()
@@ -176,6 +176,7 @@ impl Told<'_> {
         let repeated = held.is_some();
         let flag = names::flag(wire);
         let positional = operation.positional.as_deref() == Some(wire);
+        let nonblank = operation.nonblank.iter().any(|one| one == wire);
         let (kind, known) = kind_of(api, held.unwrap_or(self.kind));
         quote! {
             Parameter {
@@ -186,6 +187,7 @@ impl Told<'_> {
                 required: #required,
                 repeated: #repeated,
                 positional: #positional,
+                nonblank: #nonblank,
                 kind: FieldKind::#kind,
                 known_values: &[#(#known),*],
                 description: #description,

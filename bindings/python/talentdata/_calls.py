@@ -15,9 +15,7 @@ class Calls(BaseClient):
 
     __slots__ = ()
 
-    def permissions(
-        self,
-    ) -> TokenPermissions:
+    def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
 
         Answers 200 when the token is valid (sections 4 and 5).
@@ -32,9 +30,7 @@ class Calls(BaseClient):
         """
         return TokenPermissions(self._call(False, "getTokenPermissions", None, None))
 
-    def version(
-        self,
-    ) -> VersionResponse:
+    def version(self) -> VersionResponse:
         """API version, overall status and status per category (`GET /v1/version`).
 
         Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
@@ -49,11 +45,7 @@ class Calls(BaseClient):
         """
         return VersionResponse(self._call(False, "getVersion", None, None))
 
-    def check_version(
-        self,
-        client_version: str,
-        endpoints: Sequence[str],
-    ) -> VersionCheckResponse:
+    def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
         """Whether a client version is compatible and supported (`POST /v1/version/check`).
 
         Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
@@ -73,22 +65,14 @@ class AsyncCalls(BaseClient):
 
     __slots__ = ()
 
-    async def permissions(
-        self,
-    ) -> TokenPermissions:
+    async def permissions(self) -> TokenPermissions:
         """See `Client.permissions`."""
         return TokenPermissions(await self._call(True, "getTokenPermissions", None, None))
 
-    async def version(
-        self,
-    ) -> VersionResponse:
+    async def version(self) -> VersionResponse:
         """See `Client.version`."""
         return VersionResponse(await self._call(True, "getVersion", None, None))
 
-    async def check_version(
-        self,
-        client_version: str,
-        endpoints: Sequence[str],
-    ) -> VersionCheckResponse:
+    async def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
         """See `Client.check_version`."""
         return VersionCheckResponse(await self._call(True, "checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})))

@@ -38,6 +38,8 @@ def test_version_check_has_an_entry_per_category(client):
     ]:
         with pytest.raises(talentdata.InvalidArgumentError, match=message):
             client.check_version(version, categories)
+    with pytest.raises(talentdata.InvalidArgumentError, match="client_version"):
+        client.check_version(" ", [])
     with pytest.raises(TypeError, match="a set cannot be sent as JSON"):
         client.check_version("1.8.2", {"taxonomy"})
 

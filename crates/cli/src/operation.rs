@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand, valu
 use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use talentdata_core::types::{CREATE_TOKEN, FieldKind, OPERATIONS, Operation, Parameter};
+use talentdata_core::types::{FieldKind, OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error, ErrorKind};
 
 /// The flag that gives the whole body.
@@ -23,10 +23,9 @@ pub(crate) struct Verb {
     body: Option<PathBuf>,
 }
 
-/// The operations that are commands: lists are read as lists, and the client gets its token by itself.
+/// The operations that are commands.
 fn commands() -> impl Iterator<Item = &'static Operation> {
-    let calls = OPERATIONS.iter().copied();
-    calls.filter(|one| one.resource().is_none() && one.id != CREATE_TOKEN.id && one.callable)
+    OPERATIONS.iter().copied().filter(|one| one.callable)
 }
 
 impl Subcommand for Verb {

@@ -1,7 +1,10 @@
 //! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
 
+mod path;
+
 use crate::error::{Error, ErrorKind, Result};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use path::filled;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use std::fmt::Display;
@@ -10,7 +13,7 @@ use talentdata_types::{FieldKind, Location, Operation, Parameter};
 /// What an operation is called with: a value per parameter, by its name, and the JSON body.
 ///
 /// Nothing is checked before the call is made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Arguments {
     values: Map<String, Value>,
     body: Option<String>,
@@ -71,8 +74,7 @@ impl Arguments {
     /// that takes one value has one already.
     pub fn add_text(&mut self, operation: &Operation, parameter: &str, text: &str) -> Result<()> {
         let mut parameters = operation.parameters.iter();
-        let Some(found) = parameters.find(|one| one.name == parameter || one.argument == parameter)
-        else {
+        let Some(found) = parameters.find(|one| one.name == parameter) else {
             return Err(unknown(operation, parameter));
         };
         let value = found
@@ -107,7 +109,6 @@ impl Arguments {
         if let Some(name) = self.values.keys().find(|name| !known(name)) {
             return Err(unknown(operation, name));
         }
-        let mut path = operation.path.to_owned();
         let mut parts = Parts {
             path: Vec::new(),
             query: Vec::new(),
@@ -130,7 +131,8 @@ impl Arguments {
                 Location::Header | Location::Body => {}
             }
         }
-        parts.path = std::mem::take(&mut path)
+        parts.path = operation
+            .path
             .trim_start_matches('/')
             .split('/')
             .map(|segment| filled(segment, &in_path))
@@ -141,33 +143,55 @@ impl Arguments {
                 let message = format_args!("{} takes no body", operation.name);
                 return Err(wrong("body", message));
             }
-            (_, body) => body.map(String::into_bytes),
+            (Some(_), Some(json)) => {
+                refuse_blanks(operation, &json)?;
+                Some(json.into_bytes())
+            }
+            (_, None) => None,
         };
         Ok(parts)
     }
 }
 
-/// A segment of the path with the values of the parameters that it names.
-fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
-    let mut out = segment.to_owned();
-    for (parameter, value) in values {
-        let place = format!("{{{}}}", parameter.name);
-        if !out.contains(&place) {
-            continue;
-        }
-        if value.is_empty() {
-            return Err(wrong(parameter.argument, "must not be empty"));
-        }
-        out = out.replace(&place, value);
-        // These are steps within a path, also where they are escaped: another address would be called.
-        if out == "." || out == ".." {
-            return Err(wrong(
-                parameter.argument,
-                format_args!("must not be {out:?}, which leads to another address"),
-            ));
+/// Without the values, which may be secret.
+impl std::fmt::Debug for Arguments {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&String> = self.values.keys().collect();
+        formatter
+            .debug_struct("Arguments")
+            .field("values", &names)
+            .field("body", &self.body.is_some())
+            .finish()
+    }
+}
+
+/// Refuses texts of white space in fields of the body that must say something.
+fn refuse_blanks(operation: &Operation, json: &str) -> Result<()> {
+    let fields = operation.body.iter().flat_map(|body| body.fields);
+    let needed: Vec<&Parameter> = fields.filter(|one| one.nonblank).collect();
+    if needed.is_empty() {
+        return Ok(());
+    }
+    let value: Value = serde_json::from_str(json)
+        .map_err(|error| wrong("body", format_args!("is not JSON: {error}")))?;
+    for field in needed {
+        if value
+            .get(field.name)
+            .and_then(Value::as_str)
+            .is_some_and(is_blank)
+        {
+            return Err(blank(field));
         }
     }
-    Ok(out)
+    Ok(())
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn blank(parameter: &Parameter) -> Error {
+    wrong(parameter.argument, "must not be empty")
 }
 
 /// The texts that a value is sent as; none where it is left out.
@@ -189,6 +213,9 @@ fn texts(parameter: &Parameter, value: Option<&Value>) -> Result<Vec<String>> {
 
 fn text(parameter: &Parameter, value: &Value) -> Result<String> {
     match (parameter.kind, value) {
+        (FieldKind::Text, Value::String(text)) if parameter.nonblank && is_blank(text) => {
+            Err(blank(parameter))
+        }
         (FieldKind::Text, Value::String(text)) => Ok(text.clone()),
         (FieldKind::Boolean, Value::Bool(value)) => Ok(value.to_string()),
         (FieldKind::Integer, Value::Number(number)) if is_integer(number) => Ok(number.to_string()),

@@ -112,13 +112,18 @@ impl Client {
     /// service sent it, or none where the document shows no body.
     ///
     /// # Errors
-    /// `InvalidArgument` for an argument, or a body, that is not as documented; nothing was sent. Those of the call;
+    /// `InvalidArgument` for an operation that is not callable, and for an argument, or a body, that is not as
+    /// documented; nothing was sent. Those of the call;
     /// `Decode` or `Schema` for a response that is not as documented.
     pub async fn invoke(
         &self,
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<Option<String>> {
+        if !operation.callable {
+            let message = format!("operation: {} cannot be called like this", operation.name);
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         if let Some(body) = arguments.body() {
             check_body(operation, body).map_err(|error| {
                 let message = format!("body: {}", error.message());

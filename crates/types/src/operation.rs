@@ -1,6 +1,6 @@
 //! What the generated table says of an operation: method, path, parameters and body.
 
-use crate::{FieldKind, Resource};
+use crate::FieldKind;
 
 /// One method of one path (section 4).
 #[derive(Debug)]
@@ -29,20 +29,13 @@ pub struct Operation {
     pub deprecated: bool,
     /// Whether a successful response has a JSON body.
     pub answers: bool,
-    /// Whether a call can be made of it: all that it requires can be sent.
+    /// Whether the clients have a call for it. Lists are read as lists, tokens are the client's own business, and of some
+    /// operations a required parameter cannot be sent.
     pub callable: bool,
     /// What it takes in path, query and headers.
     pub parameters: &'static [Parameter],
     /// The JSON body it takes.
     pub body: Option<RequestBody>,
-}
-
-impl Operation {
-    /// The list that this operation reads a page of.
-    pub fn resource(&self) -> Option<Resource> {
-        let mut all = Resource::ALL.into_iter();
-        all.find(|one| one.shape().operation.id == self.id)
-    }
 }
 
 /// The HTTP methods.
@@ -99,6 +92,8 @@ pub struct Parameter {
     pub repeated: bool,
     /// On the command line, whether its values need no flag.
     pub positional: bool,
+    /// Whether a text of white space alone is refused before anything is sent.
+    pub nonblank: bool,
     /// The JSON type of a value.
     pub kind: FieldKind,
     /// The values that the document shows; empty where it restricts none. Others are legal.

@@ -46,14 +46,15 @@ pub(super) const PYTHON_LISTS: &str = "property";
 pub(super) const C_CLIENT: &str = "close free from_environment list list_with new page";
 
 /// What a C++ client has of its own.
-pub(super) const CPP_CLIENT: &str = "client close handle_ list log_ operations page";
+pub(super) const CPP_CLIENT: &str =
+    "client close handle_ list log_ owned page raw self taken try_list try_make try_page";
 
 /// The commands that are no operation.
-pub(super) const COMMANDS: &str = "completions export help list plan resources sandbox";
+pub(super) const COMMANDS: &str = "completions export help page plan resources sandbox schema";
 
 /// Flags that every command has beside the settings, and the one for a body.
 pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
 
 /// Arguments that calls have of their own, and names that their code says.
 pub(super) const ARGUMENTS: &str =
-    "arguments body client length options parameters response_out self";
+    "arguments body call cause client json one options out parameters response_out self";

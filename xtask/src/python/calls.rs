@@ -40,6 +40,9 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
     Ok(text)
 }
 
+/// The longest line that a signature may have.
+const LINE: usize = 120;
+
 /// An argument of a method.
 struct Argument {
     name: String,
@@ -158,11 +161,15 @@ impl<'a> Call<'a> {
             true => format!("        \"\"\"See `Client.{method}`.\"\"\"\n"),
             false => self.doc(spec),
         };
-        format!(
-            "\n    {start} {method}(\n        {},\n    ) -> {gives}:\n{doc}{}",
-            takes.join(",\n        "),
-            self.statement(awaited)
-        )
+        let line = format!("    {start} {method}({}) -> {gives}:", takes.join(", "));
+        let signature = match line.len() <= LINE {
+            true => line,
+            false => format!(
+                "    {start} {method}(\n        {},\n    ) -> {gives}:",
+                takes.join(",\n        ")
+            ),
+        };
+        format!("\n{signature}\n{doc}{}", self.statement(awaited))
     }
 
     fn doc(&self, spec: &Spec) -> String {

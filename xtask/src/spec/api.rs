@@ -26,6 +26,8 @@ pub(crate) struct Operation {
     pub(crate) command: String,
     /// The argument whose values need no flag on the command line: `x-talentdata-positional`.
     pub(crate) positional: Option<String>,
+    /// The arguments that must hold more than white space: `x-talentdata-nonblank`.
+    pub(crate) nonblank: Vec<String>,
     /// Whether sending it twice does no more than sending it once.
     pub(crate) idempotent: bool,
     /// Why no language can call it.

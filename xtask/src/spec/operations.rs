@@ -133,6 +133,7 @@ pub(super) fn read(
             .unwrap_or(&id)
             .to_owned(),
         positional: text("x-talentdata-positional").map(str::to_owned),
+        nonblank: names_of(body.get("x-talentdata-nonblank")),
         idempotent: is_idempotent(written),
         obstacle: None,
         method: written.method.to_owned(),
@@ -160,6 +161,12 @@ pub(super) fn read(
     operation.obstacle = obstacle(&operation, needs_body && operation.body.is_none());
     note(types, &operation, body);
     operation
+}
+
+/// The texts of an array.
+fn names_of(written: Option<&Value>) -> Vec<String> {
+    let names = written.and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Whether HTTP says so of the method, or the spec of the operation.

@@ -222,6 +222,10 @@ fn settings_are_checked_before_anything_is_sent() {
         &["check", "--sandbox", "--client-version", ""],
         &["--client-version", "a value is required"],
     );
+    usage(
+        &["check", "--sandbox", "--client-version", " "],
+        &["client_version"],
+    );
 }
 
 #[test]

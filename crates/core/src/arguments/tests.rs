@@ -18,6 +18,7 @@ const fn parameter(
         required,
         repeated,
         positional: false,
+        nonblank: false,
         kind,
         known_values: &[],
         description: "",
@@ -106,8 +107,14 @@ fn what_cannot_be_sent_is_named() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert_eq!(error.message(), message);
     }
-    let error = Arguments::default().parts(CHECK_VERSION).err().unwrap();
-    assert_eq!(error.message(), "body: is required");
+    let refused = |body: Option<&str>| {
+        let arguments = Arguments::new(Map::new(), body.map(str::to_owned));
+        let error = arguments.parts(CHECK_VERSION).err().unwrap();
+        error.message().to_owned()
+    };
+    assert_eq!(refused(None), "body: is required");
+    let blank = r#"{"clientVersion": " ", "endpoints": []}"#;
+    assert_eq!(refused(Some(blank)), "client_version: must not be empty");
 }
 
 #[test]
@@ -142,4 +149,23 @@ fn texts_become_values_of_the_parameters_type() {
         .err()
         .unwrap();
     assert_eq!(error.message(), "depth: must be an integer (got \"deep\")");
+}
+
+#[test]
+fn a_value_with_braces_names_no_other_parameter() {
+    let values = serde_json::json!({"id": "{view}", "view": "{id}..", "depth": 1});
+    let parts = arguments(&values).parts(&OPERATION).unwrap();
+    assert_eq!(parts.path, ["v1", "pools", "{view}", "members:{id}.."]);
+}
+
+#[test]
+fn arguments_are_not_shown() {
+    let arguments = Arguments::default()
+        .with("token", "CANARY-value")
+        .with_json(r#"{"password": "CANARY-body"}"#.to_owned());
+    let shown = format!("{arguments:?}");
+    assert!(
+        shown.contains("token") && !shown.contains("CANARY"),
+        "{shown}"
+    );
 }

@@ -5,6 +5,7 @@
 #[cfg(feature = "arrow")]
 mod batches;
 mod blocking;
+mod calls;
 mod cases;
 mod completeness;
 mod cuts;

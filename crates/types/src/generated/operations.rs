@@ -167,7 +167,7 @@ pub const CREATE_TOKEN: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: Some(RequestBody {
         required: true,
@@ -180,6 +180,7 @@ pub const CREATE_TOKEN: &Operation = &Operation {
                 required: true,
                 repeated: false,
                 positional: false,
+                nonblank: false,
                 kind: FieldKind::Text,
                 known_values: &[],
                 description: "The client's identifier (section 4).",
@@ -250,6 +251,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
                 required: true,
                 repeated: false,
                 positional: false,
+                nonblank: true,
                 kind: FieldKind::Text,
                 known_values: &[],
                 description: "The API version the client uses (section 4).",
@@ -262,6 +264,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
                 required: true,
                 repeated: true,
                 positional: true,
+                nonblank: false,
                 kind: FieldKind::Text,
                 known_values: &[
                     "authentication",
@@ -290,7 +293,7 @@ pub const LIST_CONTACTS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -308,7 +311,7 @@ pub const LIST_VACANCIES: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -326,7 +329,7 @@ pub const LIST_POOLS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -344,7 +347,7 @@ pub const LIST_JA_SKILLS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -362,7 +365,7 @@ pub const LIST_JA_ROLES: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -380,7 +383,7 @@ pub const LIST_JA_TASKS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -398,7 +401,7 @@ pub const LIST_JA_DEPARTMENTS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -416,7 +419,7 @@ pub const LIST_TAXONOMY_SKILLS: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
@@ -434,7 +437,7 @@ pub const LIST_TAXONOMY_ROLES: &Operation = &Operation {
     idempotent: true,
     deprecated: false,
     answers: true,
-    callable: true,
+    callable: false,
     parameters: &[],
     body: None,
 };
