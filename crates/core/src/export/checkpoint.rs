@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Position, Receipt};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufWriter, Read, Seek, Write};
 
 /// Changes whenever older checkpoints can no longer be resumed from.
 const VERSION: u32 = 4;
@@ -121,8 +121,11 @@ impl Checkpoint {
         }
     }
 
-    pub(super) fn to_json(&self) -> io::Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(io::Error::from)
+    /// Writes it piece by piece: it has some hundred kilobytes, which need not be in memory at once.
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        let mut buffered = BufWriter::new(file);
+        serde_json::to_writer(&mut buffered, self)?;
+        buffered.flush()
     }
 
     /// Whether there is something to resume from.

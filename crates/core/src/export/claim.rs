@@ -9,7 +9,7 @@ use super::foreign_files::{refuse_foreign_files, remove_temporaries};
 use super::paths::{OutputPaths, failed};
 use crate::error::{Error, ErrorKind, Result};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use tempfile::TempPath;
 
 /// Holds the lock until it is dropped.
@@ -118,16 +118,16 @@ impl Drop for Claim {
 /// Writes a checkpoint under its temporary name, locked and synced.
 fn write_temporary(paths: &OutputPaths, checkpoint: &Checkpoint) -> Result<File> {
     let path = paths.temporary(&checkpoint.id);
-    let written = checkpoint.to_json().and_then(|text| {
+    let write = || {
         // Left by an export with this id that was killed here.
         let _ = fs::remove_file(&path);
-        let mut file = create_new(&path)?;
+        let file = create_new(&path)?;
         lock_new(&file)?;
-        file.write_all(&text)?;
+        checkpoint.write(&file)?;
         file.sync_all()?;
         Ok(file)
-    });
-    written.map_err(|error| {
+    };
+    write().map_err(|error: io::Error| {
         // It may be what fills the disk.
         let _ = fs::remove_file(&path);
         failed("write", &paths.checkpoint(), &error)

@@ -1,7 +1,7 @@
 //! What tells one record from another: a keyed hash of its `id`, or of all its bytes where it has none.
 
 use serde::{Deserialize, Serialize};
-use siphasher::sip128::{Hasher128, SipHasher13};
+use siphasher::sip128::SipHasher13;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The key with which a scan hashes identities.
@@ -25,33 +25,33 @@ impl IdentityKey {
 
     /// The identity of a record: `bytes` is its raw `id` if it has one, else its JSON text.
     pub(crate) fn identify(&self, bytes: &[u8], by_id: bool) -> Identity {
-        let mut hasher = self.hasher();
-        hasher.write(bytes);
-        Identity(hasher.finish128().as_u128() & !1 | u128::from(by_id))
+        let (low, high) = self.hasher().hash(bytes).as_u64();
+        Identity([high, low & !1 | u64::from(by_id)])
     }
 }
 
 /// A hash of 127 bits; the lowest bit says whether the record has an `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity(u128);
+pub(crate) struct Identity([u64; 2]);
 
 impl Identity {
     /// Whether it stands for an `id`. Records without one may be equal and still be two.
     pub(crate) fn by_id(self) -> bool {
-        self.0 & 1 == 1
+        self.0[1] & 1 == 1
     }
 
     /// Enough of it for a hash table.
     pub(super) fn short(self) -> u64 {
-        (self.0 >> 64) as u64
+        self.0[0]
     }
 
     /// The identity written as 32 hexadecimal digits.
     pub(super) fn to_hex(self) -> String {
-        format!("{:032x}", self.0)
+        format!("{:016x}{:016x}", self.0[0], self.0[1])
     }
 
     pub(super) fn from_hex(digits: &str) -> Option<Self> {
-        u128::from_str_radix(digits, 16).ok().map(Identity)
+        let hash = u128::from_str_radix(digits, 16).ok()?;
+        Some(Identity([(hash >> 64) as u64, hash as u64]))
     }
 }

@@ -17,8 +17,6 @@ pub(super) const CAPACITY: usize = 14_336;
 pub(super) struct Place {
     pub(super) low: u64,
     pub(super) high: u64,
-    /// Its own rank, or that of the last appended record that is known to stand before it.
-    pub(super) rank: u64,
     /// Whether a page has shown that it is no longer there.
     pub(super) gone: bool,
 }
@@ -37,7 +35,6 @@ impl Place {
         Place {
             low,
             high: next.max(low),
-            rank: low / 2,
             gone: false,
         }
     }
@@ -52,7 +49,12 @@ impl Place {
 
     /// Whether the record was appended to the frontier.
     pub(super) fn is_appended(&self) -> bool {
-        self.low == 2 * self.rank
+        self.low.is_multiple_of(2)
+    }
+
+    /// Its own rank, or that of the last appended record that is known to stand before it.
+    pub(super) fn rank(&self) -> u64 {
+        self.low / 2
     }
 }
 
@@ -85,23 +87,19 @@ impl Memory {
     /// Remembers a record at the new frontier; false when one of that identity is remembered already.
     pub(super) fn append(&mut self, id: Identity) -> bool {
         self.frontier += 1;
-        let (rank, at) = (self.frontier, 2 * self.frontier);
-        let (low, high) = (at, at);
-        self.push(
-            id,
-            Place {
-                low,
-                high,
-                rank,
-                gone: false,
-            },
-        )
+        let at = 2 * self.frontier;
+        let place = Place {
+            low: at,
+            high: at,
+            gone: false,
+        };
+        self.push(id, place)
     }
 
     /// Notes that the appended records of these ranks are gone.
     pub(super) fn note_gone(&mut self, ranks: Range<u64>) {
         for place in self.appended_from(ranks.start) {
-            place.gone |= ranks.contains(&place.rank);
+            place.gone |= ranks.contains(&place.rank());
         }
     }
 
@@ -115,7 +113,7 @@ impl Memory {
     fn appended_from(&mut self, rank: u64) -> impl Iterator<Item = &mut Place> {
         let places = self.entries.iter_mut().rev().map(|(_, place)| place);
         let appended = places.filter(|place| place.is_appended());
-        appended.take_while(move |place| place.rank >= rank)
+        appended.take_while(move |place| place.rank() >= rank)
     }
 
     /// How many appended records behind this rank are not known to be gone.
@@ -123,7 +121,7 @@ impl Memory {
         let appended = self.entries.iter().rev().map(|(_, place)| place);
         let behind = appended
             .filter(|place| place.is_appended())
-            .take_while(|place| place.rank > rank);
+            .take_while(|place| place.rank() > rank);
         let remembered = behind.clone().count() as u64;
         let gone = behind.filter(|place| place.gone).count() as u64;
         // What is forgotten may still be there.
@@ -241,6 +239,6 @@ mod tests {
         let mut memory = Memory::default();
         assert!(append(&mut memory, 1) && append(&mut memory, 2));
         assert!(!append(&mut memory, 1));
-        assert_eq!(memory.find(id(1)).unwrap().rank, 3);
+        assert_eq!(memory.find(id(1)).unwrap().rank(), 3);
     }
 }

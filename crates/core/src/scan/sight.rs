@@ -28,7 +28,7 @@ impl Sight {
         let (mut reached, mut rank) = (0, 0);
         for place in known.iter().flatten() {
             reached = reached.max(place.low);
-            rank = rank.max(place.rank);
+            rank = rank.max(place.rank());
             ordered &= reached <= place.high;
         }
         Sight {
@@ -44,7 +44,7 @@ impl Sight {
     /// Whether the record of the highest rank stands for certain where its rank says.
     pub(super) fn is_certain(&self) -> bool {
         let mut known = self.known.iter().flatten();
-        known.any(|place| place.rank == self.rank && place.low == place.high)
+        known.any(|place| place.rank() == self.rank && place.low == place.high)
     }
 
     /// The indices of the records that are not known.
@@ -61,7 +61,7 @@ impl Sight {
             .iter()
             .flatten()
             .filter(|place| place.is_appended());
-        let ranks: Vec<u64> = appended.map(|place| place.rank).collect();
+        let ranks: Vec<u64> = appended.map(|place| place.rank()).collect();
         let gap = |pair: &[u64]| (pair[0] + 1 < pair[1]).then(|| pair[0] + 1..pair[1]);
         ranks.windows(2).filter_map(gap).collect()
     }

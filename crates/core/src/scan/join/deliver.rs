@@ -101,16 +101,22 @@ impl Joiner {
 
     pub(super) fn remember(&mut self, page: &Slice, sight: &Sight, fresh: &[usize], fit: Fit) {
         let mut distinct = true;
+        let places = sight.known.iter().enumerate();
+        let mut known = places.filter_map(|(index, place)| Some((index, (*place)?)));
+        // The first known record that was not passed yet, and the farthest of those before it.
+        let (mut next, mut before) = (known.next(), None::<Place>);
         for &index in fresh {
-            let id = page.ids[index];
-            let before = sight.known[..index].iter().flatten();
-            let before = before.copied().max_by_key(|place| place.low);
-            let next = sight.known[index..].iter().flatten().next();
+            while let Some((_, place)) = next.filter(|(at, _)| *at < index) {
+                let farther = before.is_none_or(|before| before.low <= place.low);
+                before = if farther { Some(place) } else { before };
+                next = known.next();
+            }
             let high = match (next, fit) {
-                (Some(next), _) => Some(next.before()),
+                (Some((_, next)), _) => Some(next.before()),
                 (None, Fit::Unsettled) => Some(u64::MAX),
                 (None, _) => None,
             };
+            let id = page.ids[index];
             distinct &= match high {
                 Some(high) => self.memory.insert(id, Place::between(before, high)),
                 None => self.memory.append(id),

@@ -51,7 +51,7 @@ impl Joiner {
         if let Some(removed) = &self.removed
             && page.sent > removed.at
         {
-            let gone = |place: &Place| place.is_appended() && removed.ranks.contains(&place.rank);
+            let gone = |place: &Place| place.is_appended() && removed.ranks.contains(&place.rank());
             if sight.known.iter().flatten().any(gone) {
                 self.evidence.doubt(Doubt::StaleReads);
             }
