@@ -1,8 +1,9 @@
 //! Remembers the records delivered last and the order they were delivered in, in bounded memory.
 
 use super::identity::Identity;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// How many records are remembered: as many as a hash table of 16,384 slots holds, which is more than
@@ -63,10 +64,11 @@ impl Place {
 pub(crate) struct Memory {
     /// In the order of delivery, the oldest first.
     entries: VecDeque<(Identity, Place)>,
-    /// How many entries have been dropped: the serial number of the oldest one left.
-    dropped: u64,
-    /// The serial number of each entry, by the short form of its identity.
-    serials: HashMap<u64, u64, BuildHasherDefault<Unhashed>>,
+    /// How many entries have been dropped: the serial number of the oldest one left. Serial numbers begin
+    /// again when they are used up, long after what had them before was dropped.
+    dropped: u32,
+    /// The serial number of the latest entry of each identity.
+    serials: HashTable<u32>,
     /// The rank of the frontier: how many records have been appended.
     frontier: u64,
     /// Most records that a page has held; several pages are always remembered.
@@ -78,10 +80,9 @@ pub(crate) struct Memory {
 impl Memory {
     /// Where a record stands; none when it is not remembered.
     pub(super) fn find(&self, id: Identity) -> Option<Place> {
-        let serial = self.serials.get(&id.short())?;
-        let index = usize::try_from(serial.checked_sub(self.dropped)?).ok()?;
-        let (known, place) = self.entries.get(index)?;
-        (*known == id).then_some(*place)
+        let is_it = |serial: &u32| self.entry(*serial).is_some_and(|(known, _)| *known == id);
+        let serial = self.serials.find(id.short(), is_it)?;
+        self.entry(*serial).map(|(_, place)| *place)
     }
 
     /// Remembers a record at the new frontier; false when one of that identity is remembered already.
@@ -138,25 +139,43 @@ impl Memory {
     }
 
     fn push(&mut self, id: Identity, place: Place) -> bool {
-        let serial = self.dropped + self.entries.len() as u64;
-        let before = self.serials.insert(id.short(), serial);
+        let serial = self.dropped.wrapping_add(self.entries.len() as u32);
+        let entries = &self.entries;
+        let id_of = |serial: &u32| entry(entries, self.dropped, *serial).map(|(id, _)| *id);
+        let is_it = |serial: &u32| id_of(serial) == Some(id);
+        let hash = |serial: &u32| id_of(serial).map_or(0, Identity::short);
+        let new = match self.serials.entry(id.short(), is_it, hash) {
+            Entry::Occupied(mut earlier) => {
+                *earlier.get_mut() = serial;
+                false
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert(serial);
+                true
+            }
+        };
         self.entries.push_back((id, place));
         let capacity = CAPACITY.max(4 * self.largest_page);
         while self.entries.len() > capacity {
             self.drop_oldest();
         }
-        before.is_none()
+        new
     }
 
     fn drop_oldest(&mut self) {
         self.forgotten = true;
         if let Some((id, _)) = self.entries.pop_front() {
-            // A later record of the same identity has taken the slot over.
-            if self.serials.get(&id.short()) == Some(&self.dropped) {
-                self.serials.remove(&id.short());
+            // Unless a later record of the same identity has taken the slot over.
+            let is_it = |serial: &u32| *serial == self.dropped;
+            if let Ok(slot) = self.serials.find_entry(id.short(), is_it) {
+                slot.remove();
             }
         }
-        self.dropped += 1;
+        self.dropped = self.dropped.wrapping_add(1);
+    }
+
+    fn entry(&self, serial: u32) -> Option<&(Identity, Place)> {
+        entry(&self.entries, self.dropped, serial)
     }
 
     /// The rank of the record at the frontier.
@@ -183,26 +202,13 @@ impl Memory {
     }
 }
 
-/// Takes what is a hash already.
-#[derive(Default)]
-pub(super) struct Unhashed(u64);
-
-impl Hasher for Unhashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 ^= u64::from_le_bytes(word);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
+/// The entry of a serial number, when `dropped` is that of the first.
+fn entry(
+    entries: &VecDeque<(Identity, Place)>,
+    dropped: u32,
+    serial: u32,
+) -> Option<&(Identity, Place)> {
+    entries.get(serial.wrapping_sub(dropped) as usize)
 }
 
 #[cfg(test)]
@@ -231,6 +237,23 @@ mod tests {
             assert!(memory.find(id(number - CAPACITY)).is_none());
         }
         assert!(memory.has_forgotten() && memory.len() == CAPACITY);
+        assert_eq!(memory.serials.len(), CAPACITY);
+    }
+
+    #[test]
+    fn serial_numbers_begin_again() {
+        let mut memory = Memory {
+            dropped: u32::MAX - 2,
+            ..Memory::default()
+        };
+        for number in 0..2 * CAPACITY {
+            assert!(append(&mut memory, number));
+        }
+        for number in 0..CAPACITY {
+            assert!(memory.find(id(number)).is_none());
+            let rank = memory.find(id(number + CAPACITY)).unwrap().rank();
+            assert_eq!(rank, (number + CAPACITY + 1) as u64);
+        }
         assert_eq!(memory.serials.len(), CAPACITY);
     }
 
