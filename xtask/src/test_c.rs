@@ -38,10 +38,11 @@ pub(crate) fn run(root: &Path) -> Outcome {
     let bench = ready(root, &made, "c")?;
     dist::install(root, &made, &bench.prefix)?;
     println!("-- built in {} s", started.elapsed().as_secs());
-    let steps: [Step; 10] = [
+    let steps: [Step; 11] = [
         ("symbols", symbols),
         ("plain compiler and pkg-config, shared", shared),
         ("plain compiler and pkg-config, static", linked_in),
+        ("schemas as on the command line", schemas),
         ("CMake", cmake),
         ("mistakes that do not compile", misuse::refused),
         ("with and without exceptions", misuse::mixed),
@@ -150,6 +151,21 @@ fn shared(bench: &Bench) -> Outcome {
         }
         Ok(())
     })
+}
+
+/// What the library determines is what `talentdata schema` prints, byte for byte.
+fn schemas(bench: &Bench) -> Outcome {
+    let printed = bench.run(Command::new(&bench.talentdata).args(["schema", "contacts"]))?;
+    for (source, standard) in [("schema.c", "c11"), ("schema.cpp", "c++17")] {
+        let program = bench.program(source, standard, "shared");
+        let determined = bench.run(&mut bench.command(&program))?;
+        if determined != printed {
+            return Err(format!(
+                "{source} prints another schema than the command line:\n{determined}\n{printed}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// With `Libs.private` of the shared library's file, and with the file of the static one. The other

@@ -543,7 +543,7 @@ typedef struct talentdata_config talentdata_config;
 typedef struct talentdata_error talentdata_error;
 
 /**
- * A response as JSON text, exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
+ * JSON text: a schema, or a response exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
  */
 typedef struct talentdata_json_text talentdata_json_text;
 
@@ -754,6 +754,26 @@ talentdata_error *talentdata_client_page(const talentdata_client *client,
                                          uint64_t limit,
                                          uint64_t offset,
                                          talentdata_page **page_out);
+
+/**
+ * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
+ * talentdata_scan_options_set_schema_n, today or in a later run, they stay the same whatever the first records
+ * are then.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param columns which types they have, a talentdata_columns
+ * @param schema_out the schema: the JSON text that `talentdata schema` prints
+ * Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an unknown choice of columns; those of a call;
+ * PAGING when the pages contradict each other.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_schema(const talentdata_client *client,
+                                           uint32_t resource,
+                                           uint32_t columns,
+                                           talentdata_json_text **schema_out);
 
 /**
  * Creates settings in which nothing is set.
@@ -1004,7 +1024,8 @@ talentdata_error *talentdata_scan_options_set_columns(talentdata_scan_options *o
  * from the schema is in the receipt's JSON.
  *
  * @param options the options to change
- * @param schema NUL-terminated UTF-8 text: the contents of a file that `talentdata schema` has printed
+ * @param schema NUL-terminated UTF-8 text: what talentdata_client_schema has determined, or the contents of a
+ * file that `talentdata schema` has printed
  * @param on_new a talentdata_on_new
  * Ownership: the text is copied.
  * Threads: one at a time per options.
@@ -1014,6 +1035,24 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_set_schema(talentdata_scan_options *options,
                                                      const char *schema,
                                                      uint32_t on_new);
+
+/**
+ * Like talentdata_scan_options_set_schema, for text that need not be NUL-terminated.
+ *
+ * @param options the options to change
+ * @param schema UTF-8 text: what talentdata_client_schema has determined, or the contents of a file that
+ * `talentdata schema` has printed
+ * @param schema_length its length in bytes
+ * @param on_new a talentdata_on_new
+ * Ownership: the text is copied.
+ * Threads: one at a time per options.
+ * Errors: as talentdata_scan_options_set_schema.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_options_set_schema_n(talentdata_scan_options *options,
+                                                       const char *schema,
+                                                       size_t schema_length,
+                                                       uint32_t on_new);
 
 /**
  * The number of records on the page.

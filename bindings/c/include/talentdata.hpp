@@ -99,12 +99,25 @@ class client : public detail::calls<client> {
     }
     if (talentdata_error *cause = talentdata_scan_options_set_columns(raw, options.columns)) return error(cause);
     if (options.schema) {
-      talentdata_error *cause = talentdata_scan_options_set_schema(raw, options.schema->c_str(), options.on_new);
+      const std::string &schema = *options.schema;
+      talentdata_error *cause =
+          talentdata_scan_options_set_schema_n(raw, schema.data(), schema.size(), options.on_new);
       if (cause) return error(cause);
     }
     talentdata_scan *made = nullptr;
     if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, raw, &made)) return error(cause);
     return scan<Record>(made, log_);
+  }
+  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records: JSON text for
+  /// scan_options::schema.
+  template <class Record>
+  result<std::string> try_schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED) const {
+    talentdata_json_text *raw = nullptr;
+    if (talentdata_error *cause = talentdata_client_schema(handle_.get(), list.number, columns, &raw)) return error(cause);
+    const detail::handle<talentdata_json_text, talentdata_json_text_free> held(raw);
+    talentdata_text text{};
+    if (talentdata_error *cause = talentdata_json_text_get(raw, &text)) return error(cause);
+    return std::string(text.data, text.length);
   }
 
 #if defined(__cpp_exceptions)
@@ -116,6 +129,10 @@ class client : public detail::calls<client> {
   template <class Record>
   scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
     return detail::log::take(log_, try_list(list, options));
+  }
+  template <class Record>
+  std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED) const {
+    return detail::log::take(log_, try_schema(list, columns));
   }
 #endif
 

@@ -83,6 +83,7 @@ struct fixture *fixture_make(void) {
   OK(talentdata_version_check_response_endpoint_compatibility_find(all->version_check_response, "taxonomy",
                                                                    &all->compatibility_entry));
   OK(talentdata_client_permissions(all->client, &all->token_permissions));
+  OK(talentdata_client_schema(all->client, TALENTDATA_RESOURCE_POOLS, TALENTDATA_COLUMNS_TYPED, &all->json_text));
   all->error = talentdata_client_list(NULL, 1, &all->scan);
   CHECK(all->error && all->record && all->category_entry && all->compatibility_entry);
   return all;
@@ -97,6 +98,7 @@ void fixture_free(struct fixture *all) {
   talentdata_record_free(all->record);
   talentdata_receipt_free(all->receipt);
   talentdata_parameters_free(all->parameters);
+  talentdata_json_text_free(all->json_text);
   talentdata_error_free(all->error);
   talentdata_version_response_free(all->version_response);
   talentdata_version_check_response_free(all->version_check_response);

@@ -18,6 +18,7 @@ struct fixture {
   talentdata_record *record;
   talentdata_receipt *receipt;
   talentdata_parameters *parameters;
+  talentdata_json_text *json_text;
   talentdata_error *error;
   talentdata_version_response *version_response;
   talentdata_version_check_response *version_check_response;

@@ -22,6 +22,8 @@ int main() {
     if (!name) return fail(name.error());
     count += !name->empty();
   }
+  auto schema = client->try_schema(talentdata::contacts);
+  if (!schema || schema->empty()) return 1;
   auto version = client->try_version();
   if (!version || version->version().empty()) return 1;
   auto wrong = talentdata::client::try_make(talentdata::config().base_url("nowhere"));

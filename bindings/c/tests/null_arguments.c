@@ -33,6 +33,10 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_client_page(all->client, 1, 1, 1, NULL), "talentdata_client_page", "page_out");
   fixture_poison();
+  fixture_is_null(talentdata_client_schema(NULL, 1, 1, (talentdata_json_text **)fixture_slot(3)), "talentdata_client_schema", "client");
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema(all->client, 1, 1, NULL), "talentdata_client_schema", "schema_out");
+  fixture_poison();
   fixture_is_null(talentdata_config_new(NULL), "talentdata_config_new", "config_out");
   talentdata_config_free(NULL);
   (void)talentdata_error_code(NULL);
@@ -51,7 +55,7 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_json_text_get(NULL, (talentdata_text *)fixture_slot(1)), "talentdata_json_text_get", "json_text");
   fixture_poison();
-  fixture_is_null(talentdata_json_text_get((const talentdata_json_text *)fixture_slot(0), NULL), "talentdata_json_text_get", "text_out");
+  fixture_is_null(talentdata_json_text_get(all->json_text, NULL), "talentdata_json_text_get", "text_out");
   talentdata_json_text_free(NULL);
   fixture_poison();
   fixture_is_null(talentdata_config_set_log(NULL, 1, fixture_log, NULL, NULL), "talentdata_config_set_log", "config");
@@ -72,6 +76,10 @@ int main(void) {
   fixture_is_null(talentdata_scan_options_set_schema(NULL, "1", 1), "talentdata_scan_options_set_schema", "options");
   fixture_poison();
   fixture_is_null(talentdata_scan_options_set_schema(all->scan_options, NULL, 1), "talentdata_scan_options_set_schema", "schema");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_schema_n(NULL, "1", 1, 1), "talentdata_scan_options_set_schema_n", "options");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_schema_n(all->scan_options, NULL, 1, 1), "talentdata_scan_options_set_schema_n", "schema");
   fixture_poison();
   fixture_is_null(talentdata_page_count(NULL, (size_t *)fixture_slot(1)), "talentdata_page_count", "page");
   fixture_poison();

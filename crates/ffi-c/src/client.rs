@@ -6,7 +6,8 @@ use crate::boundary::{
 use crate::config::Config;
 use crate::error::Error;
 use crate::generated::models::Resource;
-use crate::options::ScanOptions;
+use crate::json_text::JsonText;
+use crate::options::{Columns, ScanOptions};
 use crate::page::Page;
 use crate::scan::Scan;
 use std::mem::MaybeUninit;
@@ -163,6 +164,33 @@ pub extern "C" fn talentdata_client_page(
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
         let page = client.inner.clone().page(resource, limit, offset)?;
         Ok(Box::new(Page::new(page, resource)?))
+    })
+}
+
+/// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
+/// talentdata_scan_options_set_schema_n, today or in a later run, they stay the same whatever the first records
+/// are then.
+///
+/// @param client the client
+/// @param resource the list, a talentdata_resource
+/// @param columns which types they have, a talentdata_columns
+/// @param schema_out the schema: the JSON text that `talentdata schema` prints
+/// Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
+/// Threads: any; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an unknown choice of columns; those of a call;
+/// PAGING when the pages contradict each other.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_schema(
+    client: Option<&Client>,
+    resource: u32,
+    columns: u32,
+    schema_out: Option<&mut MaybeUninit<Box<JsonText>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (schema_out, "schema_out"), |client| {
+        let (resource, columns) = (list(resource)?, Columns::of(columns)?);
+        let schema = client.inner.clone().schema(resource, columns)?;
+        Ok(Box::new(JsonText::new(schema.to_json())))
     })
 }
 

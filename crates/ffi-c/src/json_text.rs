@@ -1,16 +1,15 @@
-//! JSON text that a call gives where the response is no object.
+//! JSON text that a call gives: a response that is no object, or a schema.
 
 use crate::boundary::{get, guard_or};
 use crate::error::Error;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 
-/// A response as JSON text, exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
+/// JSON text: a schema, or a response exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
 pub struct JsonText {
     json: String,
 }
 
-#[allow(dead_code, reason = "whether it is needed depends on the spec")]
 impl JsonText {
     pub(crate) fn new(json: String) -> Self {
         JsonText { json }

@@ -1,13 +1,13 @@
 //! Options of a scan, as a builder that can grow.
 
-use crate::boundary::{guard, guard_or, invalid, lent, slot, terminated};
+use crate::boundary::{guard, guard_or, invalid, lent, slot, terminated, text};
 use crate::error::Error;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use talentdata_core::ScanOptions as CoreOptions;
 use talentdata_core::arrow::{Columns as CoreColumns, OnNew as CoreOnNew, TableSchema};
 use talentdata_core::scan::Consistency as CoreConsistency;
+use talentdata_core::{Result, ScanOptions as CoreOptions};
 
 /// How a scan handles a list that changes while it is read.
 #[derive(Clone, Copy)]
@@ -162,17 +162,7 @@ pub extern "C" fn talentdata_scan_options_set_columns(
     columns: u32,
 ) -> Option<Box<Error>> {
     guard(|| {
-        let options = lent(options, "options")?;
-        options.inner.table.columns = match columns {
-            number if number == Columns::Typed as u32 => CoreColumns::Typed,
-            number if number == Columns::Json as u32 => CoreColumns::Json,
-            other => {
-                return Err(invalid(
-                    "columns",
-                    format_args!("{other} is not a known choice"),
-                ));
-            }
-        };
+        lent(options, "options")?.inner.table.columns = Columns::of(columns)?;
         Ok(())
     })
 }
@@ -181,7 +171,8 @@ pub extern "C" fn talentdata_scan_options_set_columns(
 /// from the schema is in the receipt's JSON.
 ///
 /// @param options the options to change
-/// @param schema NUL-terminated UTF-8 text: the contents of a file that `talentdata schema` has printed
+/// @param schema NUL-terminated UTF-8 text: what talentdata_client_schema has determined, or the contents of a
+/// file that `talentdata schema` has printed
 /// @param on_new a talentdata_on_new
 /// Ownership: the text is copied.
 /// Threads: one at a time per options.
@@ -195,8 +186,38 @@ pub extern "C" fn talentdata_scan_options_set_schema(
 ) -> Option<Box<Error>> {
     guard(|| {
         let options = lent(options, "options")?;
-        let schema = TableSchema::from_json(terminated(&schema, "schema")?)?;
-        options.inner.table.on_new = match on_new {
+        options.pin(terminated(&schema, "schema")?, on_new)
+    })
+}
+
+/// Like talentdata_scan_options_set_schema, for text that need not be NUL-terminated.
+///
+/// @param options the options to change
+/// @param schema UTF-8 text: what talentdata_client_schema has determined, or the contents of a file that
+/// `talentdata schema` has printed
+/// @param schema_length its length in bytes
+/// @param on_new a talentdata_on_new
+/// Ownership: the text is copied.
+/// Threads: one at a time per options.
+/// Errors: as talentdata_scan_options_set_schema.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_scan_options_set_schema_n(
+    options: Option<&mut ScanOptions>,
+    schema: *const c_char,
+    schema_length: usize,
+    on_new: u32,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let options = lent(options, "options")?;
+        options.pin(text(&schema, schema_length, "schema")?, on_new)
+    })
+}
+
+impl ScanOptions {
+    fn pin(&mut self, schema: &str, on_new: u32) -> Result<()> {
+        let schema = TableSchema::from_json(schema)?;
+        self.inner.table.on_new = match on_new {
             number if number == OnNew::Keep as u32 => CoreOnNew::Keep,
             number if number == OnNew::Freeze as u32 => CoreOnNew::Freeze,
             number if number == OnNew::Fail as u32 => CoreOnNew::Fail,
@@ -207,7 +228,21 @@ pub extern "C" fn talentdata_scan_options_set_schema(
                 ));
             }
         };
-        options.inner.table.schema = Some(Arc::new(schema));
+        self.inner.table.schema = Some(Arc::new(schema));
         Ok(())
-    })
+    }
+}
+
+impl Columns {
+    /// The choice of a number.
+    pub(crate) fn of(number: u32) -> Result<CoreColumns> {
+        match number {
+            number if number == Columns::Typed as u32 => Ok(CoreColumns::Typed),
+            number if number == Columns::Json as u32 => Ok(CoreColumns::Json),
+            other => Err(invalid(
+                "columns",
+                format_args!("{other} is not a known choice"),
+            )),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The programs of the tests: examples with what they must print, and tests that judge themselves.
 
 use crate::Outcome;
+use serde_json::Value;
 
 /// Contacts that the sandbox holds, more than a scan has under way at once.
 pub(super) const CONTACTS: u64 = 3000;
@@ -23,6 +24,10 @@ pub(super) const EXAMPLES: &[Example] = &[
     Example {
         name: "columns",
         check: counts_by_domain,
+    },
+    Example {
+        name: "schema",
+        check: is_a_schema,
     },
     Example {
         name: "version",
@@ -70,6 +75,16 @@ pub(super) const TESTS: &[Test] = &[
     Test {
         sources: &["prepared.c", "service.c", "fixture.c"],
         standards: &["c11"],
+        flags: &[],
+    },
+    Test {
+        sources: &["nested.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
+        sources: &["nested.cpp"],
+        standards: &["c++17"],
         flags: &[],
     },
     Test {
@@ -121,6 +136,14 @@ fn counts_by_domain(output: &str) -> Outcome {
             "a domain that the sandbox does not make up: {line}"
         ))
     })
+}
+
+fn is_a_schema(output: &str) -> Outcome {
+    let schema: Value = serde_json::from_str(output).map_err(|error| error.to_string())?;
+    match schema["resource"] == "contacts" && schema["fields"][0]["name"] == "id" {
+        true => Ok(()),
+        false => Err(format!("not a schema of contacts: {output}")),
+    }
 }
 
 fn is_compatible(output: &str) -> Outcome {

@@ -48,7 +48,8 @@ struct scan_options {
   std::optional<std::uint64_t> limit{};
   /// The types of the columns of an Arrow stream, where no schema is given.
   talentdata_columns columns = TALENTDATA_COLUMNS_TYPED;
-  /// The columns of an Arrow stream: the contents of a file that `talentdata schema` has printed.
+  /// The columns of an Arrow stream: what client::schema has determined, or the contents of a file that
+  /// `talentdata schema` has printed.
   std::optional<std::string> schema{};
   /// What to do with fields that the schema does not have.
   talentdata_on_new on_new = TALENTDATA_ON_NEW_KEEP;
