@@ -42,6 +42,7 @@ pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use batch::BatchBuilder;
 pub(crate) use check::{Checker, Counts};
+pub(crate) use infer::Seen;
 pub use options::{Columns, OnNew, TableOptions};
 pub(crate) use row::{Cell, Form, Splitter};
 pub use scan::BatchScan;

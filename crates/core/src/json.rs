@@ -82,6 +82,70 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// On the way through a value token by token, so that each byte is read once however deep it stands. Where the
+/// text turns out not to be JSON, it is at its end.
+#[cfg(feature = "arrow")]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+#[cfg(feature = "arrow")]
+impl<'a> Cursor<'a> {
+    /// At the first byte of a value.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Cursor { text, at: 0 }
+    }
+
+    /// The byte at hand.
+    pub(crate) fn byte(&self) -> Option<u8> {
+        self.json().byte(self.at)
+    }
+
+    /// Where it is in the text.
+    pub(crate) fn place(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to the first member or item of an object or array; behind it where there is none.
+    pub(crate) fn open(&mut self, open: u8, close: u8) -> bool {
+        let next = self.json().open(self.at, open, close);
+        self.step(next)
+    }
+
+    /// Goes from behind a member or item to the next one; behind the object or array where there is none.
+    pub(crate) fn more(&mut self, close: u8) -> bool {
+        let next = self.json().more(self.at, close);
+        self.step(next)
+    }
+
+    /// Passes over a member's name, which is returned raw, to its value.
+    pub(crate) fn name(&mut self) -> &'a [u8] {
+        let found = self.json().name(self.at);
+        let (name, value) = found.unwrap_or((0..0, self.text.len()));
+        self.at = value;
+        self.text.as_bytes().get(name).unwrap_or_default()
+    }
+
+    /// Passes over a value, which is returned raw.
+    pub(crate) fn value(&mut self) -> &'a str {
+        let begin = self.at;
+        let end = self.json().value(begin, 1);
+        self.at = end.unwrap_or(self.text.len());
+        self.text.get(begin..self.at).unwrap_or_default()
+    }
+
+    fn step(&mut self, next: Option<(usize, bool)>) -> bool {
+        let (at, more) = next.unwrap_or((self.text.len(), false));
+        self.at = at;
+        more
+    }
+
+    fn json(&self) -> Text<'a> {
+        Text(self.text.as_bytes())
+    }
+}
+
 /// Whether `text` is one JSON object, nested no deeper than a page may be.
 pub fn is_object(text: &str) -> bool {
     let text = Text(text.as_bytes());

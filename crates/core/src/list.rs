@@ -1,7 +1,7 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones.
 
 #[cfg(feature = "arrow")]
-use crate::arrow::{Columns, TableSchema};
+use crate::arrow::{Columns, Seen, TableSchema};
 use crate::client::{Call, Client};
 use crate::error::{Error, ErrorKind, Result};
 use crate::meter::Meter;
@@ -57,9 +57,13 @@ impl<T> List<T> {
             limit: Some(TableSchema::SAMPLE as u64),
             ..ScanOptions::default()
         });
-        let mut sample = Vec::with_capacity(TableSchema::SAMPLE);
-        while let Some(batch) = scan.next_batch().await {
-            sample.extend(batch?.records);
+        let (mut sample, mut seen) = (Vec::new(), Seen::default());
+        while !seen.is_enough()
+            && let Some(batch) = scan.next_batch().await
+        {
+            let records = batch?.records;
+            records.iter().for_each(|record| seen.add(record));
+            sample.extend(records);
         }
         Ok(TableSchema::infer(self.resource, &sample, columns))
     }

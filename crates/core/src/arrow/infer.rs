@@ -26,12 +26,42 @@ const MOST_NAMES: usize = 200;
 /// So is one whose names occur in fewer than one of so many objects, on average.
 const RAREST: usize = 10;
 
+/// How much of a list was seen, of which its first records decide on the columns. They are the same whatever
+/// the pages were.
+#[derive(Default)]
+pub(crate) struct Seen {
+    records: usize,
+    bytes: usize,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, record: &RawRecord) {
+        self.records += 1;
+        self.bytes += record.as_bytes().len();
+    }
+
+    /// Whether it is enough to decide; what comes then is not looked at.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.records >= TableSchema::SAMPLE || self.bytes >= TableSchema::SAMPLE_BYTES
+    }
+}
+
 impl TableSchema {
-    /// How many records to look at before deciding: the first pages of a list.
+    /// As many records are looked at before the columns are decided.
     pub const SAMPLE: usize = 1000;
 
-    /// The documented fields, then those of `sample` as they were first met.
-    pub fn infer(resource: Resource, sample: &[RawRecord], columns: Columns) -> TableSchema {
+    /// Fewer are where they have so many bytes, since they are held in memory until then.
+    pub const SAMPLE_BYTES: usize = 16 * 1024 * 1024;
+
+    /// The documented fields, then those of the first `records` as they were first met.
+    pub fn infer(resource: Resource, records: &[RawRecord], columns: Columns) -> TableSchema {
+        let mut seen = Seen::default();
+        let enough = records.iter().take_while(|record| {
+            let needed = !seen.is_enough();
+            seen.add(record);
+            needed
+        });
+        let sample = records.get(..enough.count()).unwrap_or(records);
         let shape = resource.shape();
         let mut budget = Budget {
             columns,

@@ -7,14 +7,14 @@ use super::builder::Builder;
 use super::field::item_field;
 use super::row::{Cell, Form, read};
 use super::schema::{Column, Empty, Kind};
-use crate::json;
-use arrow_array::builder::NullBufferBuilder;
-use arrow_array::{ArrayRef, ListArray, StructArray};
+use crate::json::{self, Cursor};
+use arrow_array::builder::{BooleanBufferBuilder, NullBufferBuilder};
+use arrow_array::{ArrayRef, BooleanArray, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{FieldRef, Fields};
+use arrow_select::filter::filter;
 use memchr::memchr;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A column of lists.
@@ -40,23 +40,27 @@ impl ListBuilder {
         }
     }
 
-    /// Adds the list, or null where `text` is no array; returns whether it is held exactly.
-    pub(super) fn append(&mut self, text: &str) -> bool {
-        if !text.starts_with('[') {
+    /// Adds the list at hand, or null where there is none; returns whether it is held exactly.
+    pub(super) fn append(&mut self, at: &mut Cursor<'_>) -> bool {
+        if at.byte() != Some(b'[') {
+            at.value();
             self.append_null();
             return false;
         }
-        // Brackets, and a comma behind each item but the last.
-        let (mut exact, mut length, mut separator) = (true, 2, 0);
-        for item in json::items(text.as_bytes()) {
-            length += separator + item.len();
-            separator = 1;
-            exact &= append(&mut self.items, &self.kind, piece(text, item));
+        let begin = at.place();
+        let mut more = at.open(b'[', b']');
+        // A bracket, and what is behind each item: a comma or the other bracket.
+        let (mut exact, mut length) = (true, if more { 1 } else { 2 });
+        while more {
+            let item = at.place();
+            exact &= append(&mut self.items, &self.kind, at, true);
+            length += at.place() - item + 1;
             self.count += 1;
+            more = at.more(b']');
         }
         self.end();
         self.valid.append_non_null();
-        exact && length == text.len()
+        exact && length == at.place() - begin
     }
 
     pub(super) fn append_null(&mut self) {
@@ -87,68 +91,83 @@ pub(super) struct StructBuilder {
     fields: Fields,
     builders: Vec<Builder>,
     places: HashMap<String, usize>,
-    /// Where the value of each member is, in the object at hand.
-    found: Vec<Option<Range<usize>>>,
+    /// Which members the object at hand has had.
+    filled: Vec<bool>,
+    /// For each member, the cells that have to go: its name came again, and of such values the last counts.
+    outdated: Vec<Vec<usize>>,
     valid: NullBufferBuilder,
 }
 
 impl StructBuilder {
     pub(super) fn new(columns: &[Column]) -> Self {
         let names = columns.iter().map(|column| column.name.clone());
+        let builders = columns.iter().map(|column| Builder::new(&column.kind));
         StructBuilder {
             fields: columns.iter().map(Column::field).collect(),
-            builders: columns
-                .iter()
-                .map(|column| Builder::new(&column.kind))
-                .collect(),
+            builders: builders.collect(),
             places: names.zip(0..).collect(),
-            found: vec![None; columns.len()],
+            filled: vec![false; columns.len()],
+            outdated: vec![Vec::new(); columns.len()],
             columns: columns.to_vec(),
             valid: NullBufferBuilder::new(0),
         }
     }
 
-    /// Adds the struct, or null where `text` is no object; returns whether it is held exactly.
-    pub(super) fn append(&mut self, text: &str) -> bool {
-        if !text.starts_with('{') {
+    /// Adds the struct at hand, or null where there is none; returns whether it is held exactly: it has no
+    /// other members, and these in their order.
+    pub(super) fn append(&mut self, at: &mut Cursor<'_>) -> bool {
+        if at.byte() != Some(b'{') {
+            at.value();
             self.append_null();
             return false;
         }
-        let mut exact = self.find(text);
-        let members = self
-            .columns
-            .iter()
-            .zip(&mut self.builders)
-            .zip(&mut self.found);
-        for ((column, builder), found) in members {
-            let value = found.take().and_then(|range| text.get(range));
-            exact &= match value {
-                None => builder.append(&Cell::Empty) && column.empty == Empty::Absent,
-                Some("null") => builder.append(&Cell::Empty) && column.empty == Empty::Null,
-                Some(value) => append(builder, &column.kind, value),
-            };
+        let begin = at.place();
+        let mut more = at.open(b'{', b'}');
+        // A brace; of each member quotes and a colon, and what is behind it: a comma or the other brace.
+        let (mut exact, mut length) = (true, if more { 1 } else { 2 });
+        let mut next = 0;
+        while more {
+            let raw_name = at.name();
+            let value = at.place();
+            match self.place(raw_name, next) {
+                Some(place) => {
+                    exact &= place >= next;
+                    next = place + 1;
+                    exact &= self.append_member(place, at);
+                }
+                None => {
+                    at.value();
+                    exact = false;
+                }
+            }
+            length += raw_name.len() + at.place() - value + 4;
+            more = at.more(b'}');
         }
+        exact &= self.append_missing();
         self.valid.append_non_null();
-        exact
+        exact && length == at.place() - begin
     }
 
-    /// Notes where the values of the members are; false where they are more than that, or in another order.
-    fn find(&mut self, text: &str) -> bool {
-        // Braces, a comma behind each member but the last, and quotes and a colon of each.
-        let (mut exact, mut length, mut separator) = (true, 2, 0);
-        let mut next = 0;
-        for (raw_name, value) in json::members(text.as_bytes()) {
-            length += separator + 3 + raw_name.len() + value.len();
-            separator = 1;
-            let Some(at) = self.place(raw_name, next) else {
-                exact = false;
-                continue;
-            };
-            exact &= at >= next;
-            next = at + 1;
-            self.found[at] = Some(range(text, value));
+    fn append_member(&mut self, place: usize, at: &mut Cursor<'_>) -> bool {
+        if std::mem::replace(&mut self.filled[place], true) {
+            let outdated = &mut self.outdated[place];
+            outdated.push(self.valid.len() + outdated.len());
         }
-        exact && length == text.len()
+        let column = &self.columns[place];
+        let null = column.empty == Empty::Null;
+        append(&mut self.builders[place], &column.kind, at, null)
+    }
+
+    fn append_missing(&mut self) -> bool {
+        let mut exact = true;
+        let members = self.columns.iter().zip(&mut self.builders);
+        for ((column, builder), filled) in members.zip(&mut self.filled) {
+            if !std::mem::take(filled) {
+                builder.append(&Cell::Empty);
+                exact &= column.empty == Empty::Absent;
+            }
+        }
+        exact
     }
 
     /// Which column a member has; `next` is the usual one.
@@ -169,28 +188,40 @@ impl StructBuilder {
     }
 
     pub(super) fn finish(&mut self) -> ArrayRef {
-        let arrays = self.builders.iter_mut().map(Builder::finish).collect();
+        let members = self.builders.iter_mut().zip(&mut self.outdated);
+        let arrays = members.map(|(builder, outdated)| match outdated.as_slice() {
+            [] => builder.finish(),
+            _ => without(&builder.finish(), &std::mem::take(outdated)),
+        });
+        let arrays = arrays.collect();
         let fields = self.fields.clone();
         Arc::new(StructArray::new(fields, arrays, self.valid.finish()))
     }
 }
 
-/// Adds a value; returns whether it is held exactly.
-fn append(builder: &mut Builder, kind: &Kind, value: &str) -> bool {
-    if value == "null" {
-        return builder.append(&Cell::Empty);
+/// Adds the value at hand; returns whether it is held exactly, which for a null is as `null` says.
+fn append(builder: &mut Builder, kind: &Kind, at: &mut Cursor<'_>, null: bool) -> bool {
+    match (builder, at.byte()) {
+        (builder, Some(b'n')) => {
+            at.value();
+            builder.append(&Cell::Empty) && null
+        }
+        (Builder::List(builder), _) => builder.append(at),
+        (Builder::Struct(builder), _) => builder.append(at),
+        (builder, _) => {
+            let (cell, exact) = read(kind, Form::Cells, at.value(), false);
+            builder.append(&cell) && exact
+        }
     }
-    let (cell, exact) = read(kind, Form::Cells, value, false);
-    builder.append(&cell) && exact
 }
 
-/// A piece of a text, where it is known to be one.
-fn piece<'a>(text: &'a str, piece: &[u8]) -> &'a str {
-    text.get(range(text, piece)).unwrap_or_default()
-}
-
-/// Where a piece of a text is in it.
-fn range(text: &str, piece: &[u8]) -> Range<usize> {
-    let begin = piece.as_ptr().addr() - text.as_ptr().addr();
-    begin..begin + piece.len()
+/// The column without these cells, which are in order.
+fn without(array: &ArrayRef, outdated: &[usize]) -> ArrayRef {
+    let mut kept = BooleanBufferBuilder::new(array.len());
+    kept.append_n(array.len(), true);
+    for cell in outdated {
+        kept.set_bit(*cell, false);
+    }
+    // Both are of the same length, so that nothing can fail.
+    filter(array, &BooleanArray::new(kept.finish(), None)).unwrap_or_else(|_| Arc::clone(array))
 }

@@ -2,7 +2,7 @@
 
 use super::batch::BatchBuilder;
 use super::check::Checker;
-use super::schema::TableSchema;
+use super::infer::Seen;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use crate::scan::{Receipt, Scan};
@@ -16,8 +16,8 @@ use std::task::{Context, Poll, ready};
 /// The record batches of a list, in order; a `Stream` of `Result<RecordBatch>`.
 ///
 /// All batches have the same schema: the one that was given, else one decided from the first
-/// [`TableSchema::SAMPLE`] records. What was
-/// received before an error comes before it, in a batch that may be small.
+/// [`TableSchema::SAMPLE`] records, or fewer that are large. What was received before an error comes before it,
+/// in a batch that may be small.
 pub struct BatchScan {
     scan: Scan,
     rows: usize,
@@ -27,6 +27,7 @@ pub struct BatchScan {
     checker: Option<Checker>,
     waiting: VecDeque<RawRecord>,
     sample: Vec<RawRecord>,
+    seen: Seen,
     error: Option<Error>,
     ended: bool,
 }
@@ -41,6 +42,7 @@ impl BatchScan {
             checker,
             waiting: VecDeque::new(),
             sample: Vec::new(),
+            seen: Seen::default(),
             error: None,
             ended: false,
         }
@@ -70,19 +72,19 @@ impl BatchScan {
         receipt
     }
 
-    /// How many records are needed to decide the columns.
-    fn sample(&self) -> usize {
-        match self.scan.table().schema {
-            Some(_) => 0,
-            None => TableSchema::SAMPLE,
-        }
+    /// Whether more records are needed to decide the columns.
+    fn is_undecided(&self) -> bool {
+        self.builder.is_none() && self.scan.table().schema.is_none() && !self.seen.is_enough()
     }
 
     /// The builder, made as soon as there are enough records to decide the columns.
     fn poll_builder(&mut self, context: &mut Context<'_>) -> Poll<Result<&mut BatchBuilder>> {
-        while self.builder.is_none() && self.sample.len() < self.sample() && !self.ended {
+        while self.is_undecided() && !self.ended {
             match ready!(self.poll_page(context)) {
-                Some(page) => self.sample.extend(page),
+                Some(page) => {
+                    page.iter().for_each(|record| self.seen.add(record));
+                    self.sample.extend(page);
+                }
                 None if self.sample.is_empty() => {
                     if let Some(error) = self.error.take() {
                         return Poll::Ready(Err(error));

@@ -11,7 +11,7 @@ use std::io::Write;
 use talentdata_types::Resource;
 
 #[cfg(feature = "arrow")]
-use crate::arrow::{Checker, Counts, TableOptions, TableSchema};
+use crate::arrow::{Checker, Counts, Seen, TableOptions, TableSchema};
 #[cfg(feature = "arrow")]
 use std::sync::Arc;
 
@@ -45,6 +45,9 @@ pub(super) struct Encoder {
     /// None in formats without columns, and until they are decided.
     #[cfg(feature = "arrow")]
     schema: Option<Arc<TableSchema>>,
+    /// The records that wait for the columns to be decided.
+    #[cfg(feature = "arrow")]
+    seen: Seen,
     /// Compares the records with the schema that was given.
     #[cfg(feature = "arrow")]
     checker: Option<Checker>,
@@ -76,17 +79,29 @@ impl Encoder {
             schema: options.schema.clone().filter(|_| format != Format::Jsonl),
             #[cfg(feature = "arrow")]
             options,
+            #[cfg(feature = "arrow")]
+            seen: Seen::default(),
             sink: None,
         })
     }
 
-    /// How many records are needed to decide the columns; none when that is done.
-    pub(super) fn sample(&self) -> Option<usize> {
+    /// Whether the columns are to be decided.
+    pub(super) fn is_undecided(&self) -> bool {
         #[cfg(feature = "arrow")]
-        if self.format != Format::Jsonl && self.schema.is_none() {
-            return Some(TableSchema::SAMPLE);
+        return self.format != Format::Jsonl && self.schema.is_none();
+        #[cfg(not(feature = "arrow"))]
+        false
+    }
+
+    /// Whether these records are not enough to decide the columns, together with those that were looked at before.
+    pub(super) fn needs_more_than(&mut self, records: &[RawRecord]) -> bool {
+        #[cfg(feature = "arrow")]
+        if self.is_undecided() {
+            records.iter().for_each(|record| self.seen.add(record));
+            return !self.seen.is_enough();
         }
-        None
+        let _ = records;
+        false
     }
 
     /// Decides the columns.

@@ -92,9 +92,9 @@ impl Output {
     /// `Io`, naming the file.
     pub(super) fn write(&mut self, batch: Batch) -> Result<()> {
         self.receipt = self.with_earlier(batch.receipt.clone());
+        let needs_more = self.encoder.needs_more_than(&batch.records);
         self.waiting.push(batch);
-        let waiting = || self.waiting.iter().map(|batch| batch.records.len()).sum();
-        if self.encoder.sample().is_some_and(|most| most > waiting()) {
+        if needs_more {
             return Ok(());
         }
         let written = self.write_waiting();
@@ -138,7 +138,7 @@ impl Output {
     }
 
     fn write_waiting(&mut self) -> Result<()> {
-        if self.encoder.sample().is_some() {
+        if self.encoder.is_undecided() {
             let records = self.waiting.iter().flat_map(|batch| &batch.records);
             self.encoder.decide(&records.cloned().collect::<Vec<_>>())?;
         }

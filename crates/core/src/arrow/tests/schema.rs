@@ -99,3 +99,25 @@ fn an_arrow_schema_of_other_types_is_refused_by_its_column() {
     let naive = DataType::Timestamp(TimeUnit::Microsecond, None);
     assert!(TableSchema::from_arrow(&Schema::new(vec![Field::new("at", naive, true)])).is_err());
 }
+
+#[test]
+fn the_first_records_decide_whatever_came_with_them() {
+    let mut records = vec![record("{}"); TableSchema::SAMPLE];
+    let decided = infer(&records);
+    records.push(record(r#"{"late":1}"#));
+    assert_eq!(infer(&records), decided);
+    assert_eq!(decided.sampled_records, 1000);
+    records.remove(0);
+    assert_eq!(infer(&records).iter().last().unwrap().name, "late");
+}
+
+#[test]
+fn large_records_decide_before_they_fill_the_memory() {
+    let text = "x".repeat(TableSchema::SAMPLE_BYTES / 4);
+    let large = record(format!("{{\"text\":\"{text}\"}}"));
+    let mut records = vec![large; 4];
+    records.push(record(r#"{"late":1}"#));
+    let decided = infer(&records);
+    assert_eq!(decided.sampled_records, 4);
+    assert_eq!(decided.iter().last().unwrap().name, "text");
+}

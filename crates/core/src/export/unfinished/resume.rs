@@ -95,7 +95,7 @@ impl Unfinished {
             });
             self.earlier = Some(progress.receipt);
         }
-        if encoder.sample().is_some() {
+        if encoder.is_undecided() {
             let message = format!("{} has no columns", self.paths.checkpoint().display());
             return Err(Error::new(ErrorKind::Io, message));
         }
