@@ -256,6 +256,20 @@ def documented():
         yield f"| {case} | " + " | ".join(cells) + " |"
 
 
+def test_a_service_that_pretty_prints_has_the_same_columns(pools, tmp_path):
+    texts = ['{"a":[{"b":1,"c":"x y"},null],"d":{"e":[]}}', '{"a":[]}', "null"]
+    plain = exported(pools(texts)[0].list(), tmp_path / "plain.parquet")
+    for indent, name in ((2, "indented"), (None, "spaced")):
+        printed = [json.dumps(json.loads(text), indent=indent) for text in texts]
+        resource, lines = pools(printed)
+        table = exported(resource.list(), tmp_path / f"{name}.parquet")
+        assert table["x"].equals(plain["x"]) and plain["x"].null_count == 1
+        assert kind(table.schema.field("x").type).startswith("struct[a: list")
+        # The text stands beside it, so that the record comes back byte for byte.
+        assert late(table) == {"x"} and late(plain) == set()
+        assert list(records(table)) == [fields(line) for line in lines]
+
+
 def test_json_text_is_a_plain_string(pools):
     resource, _ = pools(['{"a":1}', '"b"'])
     frame = resource.list().to_polars()

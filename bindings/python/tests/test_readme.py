@@ -7,6 +7,7 @@ import pytest
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
+pytest.importorskip("adbc_driver_manager")
 pytest.importorskip("pandas")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
@@ -25,4 +26,4 @@ def test_a_recipe(library, client, tmp_path, monkeypatch):
 
 
 def test_each_library_has_its_recipe():
-    assert list(recipes()) == ["pandas", "Polars", "DuckDB", "Arrow"]
+    assert list(recipes()) == ["pandas", "Polars", "DuckDB", "Arrow", "ADBC"]

@@ -8,6 +8,8 @@ mod continuation;
 mod export;
 mod failures;
 mod help;
+#[cfg(target_os = "linux")]
+mod memory;
 #[cfg(unix)]
 mod receipts;
 #[cfg(unix)]
