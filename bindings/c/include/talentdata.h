@@ -22,8 +22,8 @@
  *   in bytes; at most 1 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
  * - Threads. "Any" means any number of threads at the same time. A handle may be freed by another
  *   thread than the one that created it, but never while a call with it may be in progress or about to
- *   begin. To end work that other threads do: talentdata_client_close and talentdata_scan_cancel, which
- *   make their calls return, then join the threads, then free the handles.
+ *   begin. To end work that other threads do: talentdata_client_close, talentdata_scan_cancel and
+ *   talentdata_exporter_cancel, which make their calls return, then join the threads, then free the handles.
  * - There is nothing to set up before the first call or to tear down after the last. Signal handlers,
  *   errno, locale and working directory are left as they are.
  */
@@ -516,6 +516,39 @@ typedef uint32_t talentdata_on_new;
 #endif // __cplusplus
 
 /**
+ * The format of an exported file.
+ */
+enum talentdata_format
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * JSON Lines: a record per line, as the service sent it.
+   */
+  TALENTDATA_FORMAT_JSONL = 1,
+  /**
+   * CSV with a header.
+   */
+  TALENTDATA_FORMAT_CSV = 2,
+  /**
+   * Parquet.
+   */
+  TALENTDATA_FORMAT_PARQUET = 3,
+  /**
+   * The Arrow IPC file format. Such an export cannot be resumed.
+   */
+  TALENTDATA_FORMAT_ARROW = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_format talentdata_format;
+#else
+typedef uint32_t talentdata_format;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_category_entry talentdata_category_entry;
@@ -543,6 +576,17 @@ typedef struct talentdata_config talentdata_config;
 typedef struct talentdata_error talentdata_error;
 
 /**
+ * Options of an export. Freed with talentdata_export_options_free.
+ */
+typedef struct talentdata_export_options talentdata_export_options;
+
+/**
+ * Writes every record of a list to a file. One thread at a time may run it; any thread may cancel it or read
+ * its receipt meanwhile. Freed with talentdata_exporter_free.
+ */
+typedef struct talentdata_exporter talentdata_exporter;
+
+/**
  * JSON text: a schema, or a response exactly as the service sent it; read-only. Freed with talentdata_json_text_free.
  */
 typedef struct talentdata_json_text talentdata_json_text;
@@ -561,6 +605,11 @@ typedef struct talentdata_pagination talentdata_pagination;
  * Optional parameters of a call. Freed with talentdata_parameters_free.
  */
 typedef struct talentdata_parameters talentdata_parameters;
+
+/**
+ * An estimate of a scan or an export of a whole list. Freed with talentdata_plan_free.
+ */
+typedef struct talentdata_plan talentdata_plan;
 
 /**
  * What a scan has done, at the time of the request. Freed with talentdata_receipt_free.
@@ -682,10 +731,11 @@ talentdata_error *talentdata_client_from_environment(talentdata_client **client_
 
 /**
  * Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
- * one. Scans go on; talentdata_scan_cancel ends them. Closing twice is allowed.
+ * one. Scans and exports go on; talentdata_scan_cancel and talentdata_exporter_cancel end them. Closing twice
+ * is allowed.
  *
- * To end a client that several threads use, close it (and cancel its scans), join the threads, then
- * free it.
+ * To end a client that several threads use, close it (and cancel its scans and exports), join the threads,
+ * then free it.
  *
  * @param client the client
  * Ownership: the caller still owns `client` and has to free it.
@@ -696,7 +746,7 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_close(talentdata_client *client);
 
 /**
- * Closes and frees a client; does nothing when it is NULL. Its scans, pages and records stay valid.
+ * Closes and frees a client; does nothing when it is NULL. Its scans, exporters, pages and records stay valid.
  *
  * Ownership: `client` must not be used any more.
  * Threads: any, once every other call with this client has returned. A call that is about to begin
@@ -887,6 +937,141 @@ talentdata_error *talentdata_error_kind_name(uint32_t kind,
  * Threads: any, one at a time per error.
  */
 void talentdata_error_free(talentdata_error *error);
+
+/**
+ * Creates options with the defaults: the format by the file name extension, a new file, and the defaults of a
+ * scan.
+ *
+ * @param options_out the options
+ * Ownership: the caller frees `*options_out` with talentdata_export_options_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_export_options_new(talentdata_export_options **options_out);
+
+/**
+ * Sets the format of the file. By default it is that of the file name extension (.jsonl, .csv, .parquet or
+ * .arrow), and JSON Lines for any other name.
+ *
+ * @param options the options to change
+ * @param format a talentdata_format
+ * Threads: one at a time per options.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown format.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_export_options_set_format(talentdata_export_options *options,
+                                                       uint32_t format);
+
+/**
+ * Sets whether to continue an interrupted export of the same list to the same file with the same options, or
+ * to begin where there is none. By default what an interrupted export has left is replaced.
+ *
+ * @param options the options to change
+ * @param resume whether to continue
+ * Threads: one at a time per options.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_export_options_set_resume(talentdata_export_options *options,
+                                                       bool resume);
+
+/**
+ * Sets how the list is read, and which columns a CSV, Parquet or Arrow file has: consistency, page size,
+ * limit, column types, and schema with the action for new fields.
+ *
+ * @param options the options to change
+ * @param scan_options the options of a scan; they are copied
+ * Threads: one at a time per options; no other may change `scan_options` meanwhile.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_export_options_set_scan(talentdata_export_options *options,
+                                                     const talentdata_scan_options *scan_options);
+
+/**
+ * Frees options; does nothing when they are NULL. Exporters made with them keep working.
+ *
+ * Ownership: `options` must not be used any more.
+ * Threads: one at a time per options.
+ */
+void talentdata_export_options_free(talentdata_export_options *options);
+
+/**
+ * Creates an export of a list to a file. Nothing is sent or written yet.
+ *
+ * The file appears under its name when it is complete, and then replaces what was there. Until then the
+ * records are in files beside it: the name with .part behind it, and with .checkpoint. Files at these names
+ * that no export has left are refused and stay as they are. Whatever ends an export, it can be resumed, apart
+ * from an Arrow file and a snapshot.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param path the file, NUL-terminated UTF-8 text
+ * @param options the options, or NULL for the defaults
+ * @param exporter_out the exporter
+ * Ownership: the caller frees `*exporter_out` with talentdata_exporter_free. It outlives the client. The path
+ * and the options are copied.
+ * Threads: any; no other may change `options` meanwhile.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or a resumed Arrow file; CLOSED.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_exporter(const talentdata_client *client,
+                                             uint32_t resource,
+                                             const char *path,
+                                             const talentdata_export_options *options,
+                                             talentdata_exporter **exporter_out);
+
+/**
+ * Writes the file. Waits until it is complete. After an error it may be called again.
+ *
+ * @param exporter the exporter
+ * @param receipt_out what was done, by earlier exports too that were resumed
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
+ * Threads: one at a time per exporter; waits for the service. Closing or freeing the client does not end it.
+ * Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another
+ * export is writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so;
+ * INVALID_ARGUMENT when what is to be resumed was begun with other options, and while another thread runs
+ * it; CANCELLED after talentdata_exporter_cancel; CLOSED in a forked child for an exporter of the parent. The
+ * message says what is kept to be resumed.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_exporter_run(talentdata_exporter *exporter,
+                                          talentdata_receipt **receipt_out);
+
+/**
+ * Cancels an export: the call that runs it keeps what can be resumed and fails with CANCELLED, and so does
+ * every later one.
+ *
+ * @param exporter the exporter
+ * Threads: any, also while another thread runs it, and from a log callback.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_exporter_cancel(talentdata_exporter *exporter);
+
+/**
+ * What the export has done so far; never waits. Its records and talentdata_receipt_total are the progress. It
+ * says "unfinished" until the file is complete.
+ *
+ * @param exporter the exporter
+ * @param receipt_out the receipt
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
+ * Threads: any, also while another thread runs it.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_exporter_receipt(const talentdata_exporter *exporter,
+                                              talentdata_receipt **receipt_out);
+
+/**
+ * Frees an exporter; does nothing when it is NULL.
+ *
+ * Ownership: `exporter` must not be used any more.
+ * Threads: any, once every other call with this exporter has returned. If another thread may be running it,
+ * cancel it and join that thread first.
+ */
+void talentdata_exporter_free(talentdata_exporter *exporter);
 
 /**
  * The text.
@@ -1155,6 +1340,66 @@ talentdata_error *talentdata_parameters_add_n(talentdata_parameters *parameters,
 void talentdata_parameters_free(talentdata_parameters *parameters);
 
 /**
+ * Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches
+ * one page.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param plan_out the estimate
+ * Ownership: the caller frees `*plan_out` with talentdata_plan_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL or an unknown list; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_plan(const talentdata_client *client,
+                                         uint32_t resource,
+                                         talentdata_plan **plan_out);
+
+/**
+ * The number of records in the list, as the service reports it.
+ *
+ * @param plan the plan
+ * @param records_out the number
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_plan_records(const talentdata_plan *plan,
+                                          uint64_t *records_out);
+
+/**
+ * The number of page requests, if none has to be repeated.
+ *
+ * @param plan the plan
+ * @param pages_out the number
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_plan_pages(const talentdata_plan *plan,
+                                        uint64_t *pages_out);
+
+/**
+ * The time that these requests take at the client's share of the request budget, in seconds.
+ *
+ * @param plan the plan
+ * @param seconds_out the time
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_plan_seconds(const talentdata_plan *plan,
+                                          double *seconds_out);
+
+/**
+ * Frees a plan; does nothing when it is NULL.
+ *
+ * Ownership: `plan` must not be used any more.
+ * Threads: one at a time per plan.
+ */
+void talentdata_plan_free(talentdata_plan *plan);
+
+/**
  * Whether the scan is complete.
  *
  * @param receipt the receipt
@@ -1203,6 +1448,18 @@ talentdata_error *talentdata_receipt_snapshot_at(const talentdata_receipt *recei
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_records(const talentdata_receipt *receipt,
                                              uint64_t *records_out);
+
+/**
+ * The number of records in the list as the service last reported it; -1 where it has not been asked yet.
+ *
+ * @param receipt the receipt
+ * @param total_out the number
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_receipt_total(const talentdata_receipt *receipt,
+                                           int64_t *total_out);
 
 /**
  * The number of pages read.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <talentdata/calls.hpp>
+#include <talentdata/exporter.hpp>
 #include <talentdata/page.hpp>
 #include <talentdata/scan.hpp>
 #include <talentdata/settings.hpp>
@@ -71,7 +72,7 @@ class client : public detail::calls<client> {
   }
 
   /// Makes calls in progress in other threads, and all later ones, fail with CLOSED; from any thread. Scans
-  /// go on.
+  /// and exports go on.
   void close() {
     if (talentdata_error *cause = talentdata_client_close(handle_.get())) detail::misuse(cause);
   }
@@ -87,25 +88,10 @@ class client : public detail::calls<client> {
   /// Every record of a list.
   template <class Record>
   result<scan<Record>> try_list(list_of<Record> list, const scan_options &options = {}) const {
-    talentdata_scan_options *raw = nullptr;
-    if (talentdata_error *cause = talentdata_scan_options_new(&raw)) return error(cause);
-    const detail::handle<talentdata_scan_options, talentdata_scan_options_free> held(raw);
-    if (talentdata_error *cause = talentdata_scan_options_set_consistency(raw, options.consistency)) return error(cause);
-    if (options.page_size) {
-      if (talentdata_error *cause = talentdata_scan_options_set_page_size(raw, *options.page_size)) return error(cause);
-    }
-    if (options.limit) {
-      if (talentdata_error *cause = talentdata_scan_options_set_limit(raw, *options.limit)) return error(cause);
-    }
-    if (talentdata_error *cause = talentdata_scan_options_set_columns(raw, options.columns)) return error(cause);
-    if (options.schema) {
-      const std::string &schema = *options.schema;
-      talentdata_error *cause =
-          talentdata_scan_options_set_schema_n(raw, schema.data(), schema.size(), options.on_new);
-      if (cause) return error(cause);
-    }
+    const auto held = detail::held(options);
+    if (!held) return held.error();
     talentdata_scan *made = nullptr;
-    if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, raw, &made)) return error(cause);
+    if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, held->get(), &made)) return error(cause);
     return scan<Record>(made, log_);
   }
   /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records: JSON text for
@@ -118,6 +104,24 @@ class client : public detail::calls<client> {
     talentdata_text text{};
     if (talentdata_error *cause = talentdata_json_text_get(raw, &text)) return error(cause);
     return std::string(text.data, text.length);
+  }
+  /// An estimate of a scan or an export of a list, from one page of it.
+  template <class Record>
+  result<talentdata::plan> try_plan(list_of<Record> list) const {
+    return owned<talentdata::plan>(
+        [&](talentdata_plan **out) { return talentdata_client_plan(handle_.get(), list.number, out); });
+  }
+  /// An export of a list to a file. Nothing is sent or written before it is run.
+  template <class Record>
+  result<talentdata::exporter> try_exporter(list_of<Record> list, const std::string &path,
+                                            const export_options &options = {}) const {
+    const auto held = detail::held(options);
+    if (!held) return held.error();
+    talentdata_exporter *made = nullptr;
+    talentdata_error *cause =
+        talentdata_client_exporter(handle_.get(), list.number, path.c_str(), held->get(), &made);
+    if (cause) return error(cause);
+    return talentdata::exporter(made, log_);
   }
 
 #if defined(__cpp_exceptions)
@@ -133,6 +137,14 @@ class client : public detail::calls<client> {
   template <class Record>
   std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED) const {
     return detail::log::take(log_, try_schema(list, columns));
+  }
+  template <class Record>
+  talentdata::plan plan(list_of<Record> list) const {
+    return detail::log::take(log_, try_plan(list));
+  }
+  template <class Record>
+  talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {
+    return detail::log::take(log_, try_exporter(list, path, options));
   }
 #endif
 

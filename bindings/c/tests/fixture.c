@@ -72,6 +72,9 @@ struct fixture *fixture_make(void) {
   OK(talentdata_scan_options_new(&all->scan_options));
   OK(talentdata_client_list(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->scan));
   OK(talentdata_scan_next(all->scan, &all->record));
+  OK(talentdata_client_plan(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->plan));
+  OK(talentdata_export_options_new(&all->export_options));
+  OK(talentdata_client_exporter(all->client, TALENTDATA_RESOURCE_CONTACTS, "fixture.jsonl", NULL, &all->exporter));
   OK(talentdata_scan_receipt(all->scan, &all->receipt));
   OK(talentdata_client_page(all->client, TALENTDATA_RESOURCE_CONTACTS, 5, 0, &all->page));
   OK(talentdata_page_pagination(all->page, &all->pagination));
@@ -94,6 +97,9 @@ void fixture_free(struct fixture *all) {
   talentdata_config_free(all->config);
   talentdata_scan_options_free(all->scan_options);
   talentdata_scan_free(all->scan);
+  talentdata_plan_free(all->plan);
+  talentdata_export_options_free(all->export_options);
+  talentdata_exporter_free(all->exporter);
   talentdata_page_free(all->page);
   talentdata_record_free(all->record);
   talentdata_receipt_free(all->receipt);

@@ -14,6 +14,9 @@ struct fixture {
   talentdata_client *client;
   talentdata_scan_options *scan_options;
   talentdata_scan *scan;
+  talentdata_plan *plan;
+  talentdata_export_options *export_options;
+  talentdata_exporter *exporter;
   talentdata_page *page;
   talentdata_record *record;
   talentdata_receipt *receipt;

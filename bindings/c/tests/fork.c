@@ -46,6 +46,34 @@ static void after_a_fork(talentdata_client *client) {
   talentdata_scan_free(scan);
 }
 
+/* An export of the parent writes nothing in the child. */
+static void an_exporter_after_a_fork(talentdata_client *client) {
+  talentdata_exporter *exporter;
+  talentdata_receipt *receipt;
+  OK(talentdata_client_exporter(client, TALENTDATA_RESOURCE_POOLS, "fork.jsonl", NULL, &exporter));
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    talentdata_error *error = talentdata_exporter_run(exporter, &receipt);
+    int closed = error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_CLOSED;
+    talentdata_error_free(error);
+    OK(talentdata_exporter_receipt(exporter, &receipt));
+    talentdata_receipt_free(receipt);
+    talentdata_exporter_free(exporter);
+    const char *verdict = closed ? "true" : "false";
+    execlp(verdict, verdict, (char *)NULL);
+    _exit(1);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0 && access("fork.jsonl", F_OK) != 0);
+  OK(talentdata_exporter_run(exporter, &receipt));
+  CHECK(remove("fork.jsonl") == 0);
+  talentdata_receipt_free(receipt);
+  talentdata_exporter_free(exporter);
+}
+
 /* A pipe is shared with the child: what the child does must not ring the bell of the parent, to whom nothing comes. */
 static void a_descriptor_after_a_fork(void) {
   talentdata_client *client;
@@ -85,6 +113,7 @@ int main(void) {
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
   after_a_fork(client);
+  an_exporter_after_a_fork(client);
   a_descriptor_after_a_fork();
   talentdata_client_free(client);
   return fixture_verdict();

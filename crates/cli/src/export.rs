@@ -168,11 +168,6 @@ impl Verb {
             return refuse("--receipt and --out must not be the same file".into());
         }
         let one = self.resources.len() == 1;
-        if self.resume && self.format(one) == Format::Arrow {
-            return refuse(
-                "--resume: an Arrow file cannot be continued; use parquet, csv or jsonl".into(),
-            );
-        }
         if self.out == Path::new("-") && !one {
             return refuse("--out -: standard output takes one list; give a directory".into());
         }
@@ -186,9 +181,10 @@ impl Verb {
             on_new: self.on_new.unwrap_or_default(),
         };
         let exports = self.resources.iter();
-        Ok(exports
-            .map(|name| self.export(*name, one, table.clone()))
-            .collect())
+        let exports = exports.map(|name| self.export(*name, one, table.clone()));
+        exports
+            .map(|export| export.check().map(|()| export))
+            .collect()
     }
 
     /// Creates the directory for several lists, and checks the path of the receipt, before hours are spent.
@@ -209,9 +205,12 @@ impl Verb {
 
     /// The format requested explicitly, or by the name of the single file.
     fn format(&self, one: bool) -> Format {
-        let ending = self.out.extension().filter(|_| one);
-        let named = || ending.and_then(|ending| ending.to_str()?.to_lowercase().parse().ok());
-        self.format.or_else(named).unwrap_or(Format::Jsonl)
+        let named = || match one {
+            true => Format::of_path(&self.out),
+            // Then the path is a directory.
+            false => Format::Jsonl,
+        };
+        self.format.unwrap_or_else(named)
     }
 
     fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Export {

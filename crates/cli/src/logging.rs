@@ -33,7 +33,8 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
         .log_internal_errors(false)
         .with_ansi(false)
         .with_filter(wanted.and(ours));
-    // Setting it this way leaves out the bridge from the `log` crate, for the same reason.
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines))
-        .map_err(|_| Error::new(ErrorKind::Internal, "logging was started twice").into())
+    // Setting it this way leaves out the bridge from the `log` crate, for the same reason. In a Python process whose
+    // clients log by the logging of Python, it stays so.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines));
+    Ok(())
 }

@@ -142,6 +142,8 @@ impl State {
     fn note(&mut self, now: Time, outcome: Result<Token>) -> Result<Arc<Token>> {
         match outcome {
             Ok(token) => {
+                let valid = token.expires_at.saturating_sub(now);
+                tracing::debug!(valid_s = valid.as_secs_f64(), "received an access token");
                 let token = Arc::new(token);
                 self.token = Some(Arc::clone(&token));
                 self.failure = None;

@@ -3,17 +3,20 @@
 #[cfg(feature = "arrow")]
 mod batches;
 mod engine;
+mod exporter;
 mod scan;
 mod stop;
 
 #[cfg(feature = "arrow")]
 pub use batches::BatchScan;
+pub use exporter::Exporter;
 pub use scan::Scan;
 pub use stop::Stop;
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
+use crate::export::Export;
 use crate::page::Page;
 use crate::scan::ScanOptions;
 use crate::settings::Builder;
@@ -95,6 +98,14 @@ impl Client {
         self.run(move |client| async move { client.resource(resource).page(limit, offset).await })
     }
 
+    /// What a scan of a list will cost; see [`AsyncClient::plan`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plan(&self, resource: Resource) -> Result<crate::Plan> {
+        self.run(move |client| async move { client.plan(resource).await })
+    }
+
     /// The columns that an export of a list would have; see [`List::schema`](crate::List::schema).
     ///
     /// # Errors
@@ -120,6 +131,14 @@ impl Client {
             client.resource(resource).scan(options)
         };
         Ok(Scan::new(scan, Arc::clone(&engine)))
+    }
+
+    /// An export that is ready to be run; nothing is sent or written yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` as [`Export::check`]; `Closed` after [`close`](Self::close).
+    pub fn exporter(&self, export: Export) -> Result<Exporter> {
+        Exporter::new(export, self.engine()?)
     }
 
     pub(crate) fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>

@@ -133,7 +133,7 @@ impl Error {
     }
 
     /// The same facts in other words.
-    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
     }

@@ -73,6 +73,19 @@ pub struct Export {
 }
 
 impl Export {
+    /// Whether these settings go together, before anything is sent or written.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a file that cannot be resumed is to be.
+    pub fn check(&self) -> Result<()> {
+        if self.resume && self.format == Format::Arrow {
+            let message =
+                "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        Ok(())
+    }
+
     /// Whether a file at `path` would be the output or a work file of this export, by whatever links
     /// and detours. Nothing else must be written there.
     pub fn uses(&self, path: &Path) -> bool {

@@ -21,6 +21,7 @@ pub mod export;
 pub mod format;
 pub mod gate;
 pub mod json;
+pub mod log;
 pub mod page;
 pub mod scan;
 pub mod settings;

@@ -43,6 +43,7 @@ pub(crate) struct Transport {
     http: Client<Connector, Full<Bytes>>,
     attempt: Duration,
     idle: Duration,
+    /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
     last: Mutex<Option<(StatusCode, Arc<HeaderMap>)>>,
 }
@@ -78,16 +79,22 @@ impl Transport {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         // It follows no redirect, which would carry the secret of the token request to another origin, and repeats
         // nothing that may have been sent: retries are ours, so that each one passes the gate and is counted.
+        let connector = Connector::new(config)?;
+        let host = config.base_url.to_string();
+        let proxy = host.parse().ok().and_then(|uri| connector.proxy(&uri));
         let http = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_CONNECTION)
-            .build(Connector::new(config)?);
+            .build(connector);
         Ok(Transport {
             http,
             attempt: config.attempt_timeout,
             idle: config.idle_timeout,
-            host: config.base_url.to_string(),
+            host: match proxy {
+                Some(proxy) => format!("{host} through the proxy {proxy}"),
+                None => host,
+            },
             last: Mutex::default(),
         })
     }

@@ -7,6 +7,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
+/// A shorter wait is the usual gap between two requests, which is not logged.
+const PAUSE: Duration = Duration::from_millis(250);
+
 /// The gate of a company, shared by all calls of a client.
 pub(crate) struct Turnstile {
     gate: std::sync::Mutex<Gate>,
@@ -59,6 +62,7 @@ impl Turnstile {
     /// `RateLimited` when the service has asked for a longer wait than the settings allow.
     pub(crate) async fn pass(self: &Arc<Self>) -> Result<Permit> {
         let came = clock::now();
+        let mut told = false;
         loop {
             let now = clock::now();
             let ready = self.gate().ready(now);
@@ -73,7 +77,12 @@ impl Turnstile {
                     });
                 }
                 Ready::At(moment) => {
-                    self.refuse_long_wait(moment.saturating_sub(now))?;
+                    let wait = moment.saturating_sub(now);
+                    self.refuse_long_wait(wait)?;
+                    if wait >= PAUSE && !told {
+                        told = true;
+                        tracing::debug!(wait_s = wait.as_secs_f64(), "pausing for the rate limit");
+                    }
                     tokio::select! {
                         () = tokio::time::sleep_until(clock::instant(moment)) => {}
                         () = self.changed.notified() => {}

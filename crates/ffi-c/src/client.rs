@@ -65,10 +65,11 @@ pub extern "C" fn talentdata_client_from_environment(
 }
 
 /// Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
-/// one. Scans go on; talentdata_scan_cancel ends them. Closing twice is allowed.
+/// one. Scans and exports go on; talentdata_scan_cancel and talentdata_exporter_cancel end them. Closing twice
+/// is allowed.
 ///
-/// To end a client that several threads use, close it (and cancel its scans), join the threads, then
-/// free it.
+/// To end a client that several threads use, close it (and cancel its scans and exports), join the threads,
+/// then free it.
 ///
 /// @param client the client
 /// Ownership: the caller still owns `client` and has to free it.
@@ -83,7 +84,7 @@ pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) -> Op
     })
 }
 
-/// Closes and frees a client; does nothing when it is NULL. Its scans, pages and records stay valid.
+/// Closes and frees a client; does nothing when it is NULL. Its scans, exporters, pages and records stay valid.
 ///
 /// Ownership: `client` must not be used any more.
 /// Threads: any, once every other call with this client has returned. A call that is about to begin
@@ -218,7 +219,7 @@ impl Client {
 }
 
 /// The list of a number.
-fn list(number: u32) -> Result<CoreResource> {
+pub(crate) fn list(number: u32) -> Result<CoreResource> {
     let mut all = Resource::ALL.into_iter();
     let found = all.find(|(known, _)| *known as u32 == number);
     let found = found.map(|(_, list)| list);

@@ -5,13 +5,9 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::text::Text;
 use std::ffi::c_void;
-use std::fmt::Write;
 use std::sync::Arc;
 use talentdata_core::Result;
-use tracing::field::{Field, Visit};
-use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+use talentdata_core::log::{self, Level, Listener};
 
 /// How much a client logs; each level includes those above it.
 #[derive(Clone, Copy)]
@@ -112,56 +108,18 @@ fn most(number: u32) -> Result<Level> {
 impl Sink {
     /// Sends what this thread logs to the sink until the thread ends, which drops its share of the sink.
     pub(crate) fn attach(&self) {
-        let guard = tracing::dispatcher::set_default(&Dispatch::new(self.clone()));
-        std::mem::forget(guard);
+        log::attach(self.clone());
     }
 }
 
-impl Subscriber for Sink {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event()
-            && *metadata.level() <= self.most
-            && metadata.target().starts_with("talentdata")
+impl Listener for Sink {
+    fn level(&self) -> Option<Level> {
+        Some(self.most)
     }
 
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.most.into())
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line::default();
-        event.record(&mut line);
-        let text = line.message + &line.fields;
-        let level = LogLevel::ALL
-            .into_iter()
-            .find(|(_, level)| level == event.metadata().level());
-        let level = level.map_or(LogLevel::Error, |(level, _)| level);
-        (self.callback)(level as u32, Text::of(&text), self.user_data.pointer);
-    }
-
-    // No span is enabled: messages stand for themselves.
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
-/// A message and its fields, as one line.
-#[derive(Default)]
-struct Line {
-    message: String,
-    fields: String,
-}
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        // Writing to a string cannot fail.
-        let _ = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
+    fn hear(&self, level: Level, message: &str) {
+        let known = LogLevel::ALL.into_iter().find(|(_, known)| *known == level);
+        let level = known.map_or(LogLevel::Error, |(level, _)| level);
+        (self.callback)(level as u32, Text::of(message), self.user_data.pointer);
     }
 }

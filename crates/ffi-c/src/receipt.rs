@@ -143,6 +143,23 @@ pub extern "C" fn talentdata_receipt_records(
     )
 }
 
+/// The number of records in the list as the service last reported it; -1 where it has not been asked yet.
+///
+/// @param receipt the receipt
+/// @param total_out the number
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_receipt_total(
+    receipt: Option<&Receipt>,
+    total_out: Option<&mut MaybeUninit<i64>>,
+) -> Option<Box<Error>> {
+    get((receipt, "receipt"), (total_out, "total_out"), |receipt| {
+        Ok(receipt.inner.total_last.unwrap_or(-1))
+    })
+}
+
 /// The number of pages read.
 ///
 /// @param receipt the receipt

@@ -14,7 +14,6 @@ pub(crate) enum Use {
     Iterator(u64),
     Table,
     Stream(u64),
-    File,
 }
 
 /// How a scan ended.
@@ -22,7 +21,7 @@ pub(crate) enum Use {
 pub(crate) enum End {
     /// All was received; a table may still have to be given.
     Received,
-    /// The table or the file is with the caller.
+    /// The table is with the caller.
     Given,
     Failed,
 }
@@ -127,9 +126,6 @@ impl Inbox {
             }
             (None, Some(Use::Iterator(_))) => {
                 "another iterator has begun to read this scan: keep one (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that goes on with the scan, or start another scan with list() for all records or columns"
-            }
-            (None, Some(Use::File)) => {
-                "the scan has begun to write a file: call to_parquet() with resume=True, or start another scan with list()"
             }
             _ => {
                 "the scan has ended and was read; start another one with list(), or call to_arrow() first and use its table as often as you like"

@@ -7,9 +7,11 @@ mod arrow;
 mod client;
 mod errors;
 mod exit;
+mod export;
 mod field;
 mod inbox;
 mod json;
+mod log;
 mod process;
 mod reading;
 mod record;
@@ -42,6 +44,8 @@ mod _talentdata {
     use crate::client::BaseClient;
     #[pymodule_export]
     use crate::exit::end_visits;
+    #[pymodule_export]
+    use crate::export::RawExport;
     #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]

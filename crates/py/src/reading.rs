@@ -1,4 +1,4 @@
-//! A list being read, for one use: as records, as Arrow record batches, or into a file.
+//! A list being read, for one use: as records or as Arrow record batches.
 
 use crate::inbox::{End, Inbox, Use, closed, misuse};
 use crate::process::Owned;
@@ -8,7 +8,6 @@ use arrow_schema::SchemaRef;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::arrow::BatchScan;
-use talentdata_core::export::{Export, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, Result, Scan, ScanOptions};
@@ -183,33 +182,6 @@ impl Reading {
             },
             _ => Err(misuse(NOT_COLUMNS)),
         }
-    }
-
-    /// Reads the whole list into a file, until the end or until `stop` completes.
-    pub(crate) async fn export(
-        &self,
-        client: &Client,
-        format: &str,
-        target: Target,
-        resume: bool,
-        stop: impl Future<Output = ()>,
-    ) -> Result<()> {
-        self.claim(Use::File)?;
-        let export = Export {
-            resource: self.resource,
-            format: format.parse()?,
-            target,
-            scan: self.options.clone(),
-            resume,
-        };
-        let write = async {
-            let _alone = self.turn(Use::File).await?;
-            let note = |receipt: &Receipt| self.inbox().received = receipt.clone();
-            note(&export.run(client, stop, note).await?);
-            self.inbox().end = Some(End::Given);
-            Ok(())
-        };
-        self.until_closed(write).await
     }
 
     fn scan(&self, client: &Client) -> Scan {

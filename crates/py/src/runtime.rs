@@ -1,6 +1,7 @@
 //! The runtime of this process, and a future waited for without the GIL, so that Ctrl-C is heard.
 
 use crate::errors::raise;
+use crate::log;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::any::Any;
@@ -80,14 +81,19 @@ fn watch<T: Send>(
     tell: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
-    py.detach(|| {
+    log::listen(py)?;
+    let outcome = py.detach(|| {
         runtime.block_on(async {
             let mut work = pin!(guarded(work));
             loop {
                 if let Ok(outcome) = timeout(SIGNALS, &mut work).await {
                     return Ok(outcome);
                 }
-                let told = Python::attach(|py| py.check_signals().and_then(|()| tell(py)));
+                let told = Python::attach(|py| {
+                    py.check_signals()?;
+                    log::deliver(py)?;
+                    tell(py)
+                });
                 let Err(raised) = told else { continue };
                 if stop.is_some_and(|stop| stop.send(()).is_ok())
                     && let Ok(Err(end)) = timeout(LAST, &mut work).await
@@ -97,7 +103,11 @@ fn watch<T: Send>(
                 return Err(raised);
             }
         })
-    })
+    });
+    // Whoever raises goes first; what is queued then is delivered by the next verb.
+    let outcome = outcome?;
+    log::deliver(py)?;
+    Ok(outcome)
 }
 
 /// Waits for `work` where it is not known whether this thread holds the GIL: within a consumer of Arrow data.

@@ -8,18 +8,14 @@ use crate::inbox::Use;
 use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::records::Records;
-use crate::runtime::{block, block_telling};
+use crate::runtime::block;
 use crate::table;
 use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
-use std::future::pending;
-use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_core::export::Target;
 use talentdata_core::scan::Consistency;
 use talentdata_core::{Client, ErrorKind, ScanOptions};
-use tokio::sync::oneshot;
 
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -53,22 +49,8 @@ impl RawScan {
         let client = client.get().shared();
         client.core(py)?;
         let resource = parse(py, resource)?;
-        let consistency = match consistency {
-            "complete" => Consistency::Complete,
-            "fast" => Consistency::Fast,
-            "snapshot" => Consistency::Snapshot,
-            _ => {
-                let message = "consistency: it is not one of: complete, fast, snapshot";
-                return Err(error(py, ErrorKind::InvalidArgument, message));
-            }
-        };
-        let options = ScanOptions {
-            consistency,
-            page_size: page_size.map(|size| count("page_size", size)).transpose()?,
-            limit: limit.map(|limit| count("limit", limit)).transpose()?,
-            table: table::options(py, columns, schema, on_new)?,
-            ..ScanOptions::default()
-        };
+        let table = (columns, schema, on_new);
+        let options = options(py, page_size, limit, consistency, table)?;
         let reading = Arc::new(Reading::new(resource, options));
         Ok(RawScan { client, reading })
     }
@@ -116,37 +98,6 @@ impl RawScan {
         stream(py, client, reading, usage, schema)
     }
 
-    /// Reads the whole list into a file, which appears under its name when it is complete. Who waits
-    /// here, and not on an event loop, has `tell` called meanwhile.
-    fn export(
-        &self,
-        py: Python<'_>,
-        awaited: bool,
-        format: String,
-        path: PathBuf,
-        resume: bool,
-        tell: Py<PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let (client, reading) = self.parts(py)?;
-        let (stop, stopped) = oneshot::channel();
-        let work = async move {
-            // Only who says so stops it; an event loop drops the whole work.
-            let stopped = async {
-                if stopped.await.is_err() {
-                    pending().await
-                }
-            };
-            let target = Target::File(path);
-            let export = reading.export(&client, &format, target, resume, stopped);
-            export.await
-        };
-        if awaited {
-            return run(py, true, work);
-        }
-        block_telling(py, work, stop, |py| tell.call0(py).map(drop))?;
-        Ok(py.None())
-    }
-
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
         json(&self.reading.receipt()).map_err(|error| raise(py, &error))
     }
@@ -159,4 +110,30 @@ impl RawScan {
     fn close(&self) {
         self.reading.close();
     }
+}
+
+/// How a list is read, and which columns its table has: `columns`, `schema` and `on_new`.
+pub(crate) fn options(
+    py: Python<'_>,
+    page_size: Option<&Bound<'_, PyAny>>,
+    limit: Option<&Bound<'_, PyAny>>,
+    consistency: &str,
+    (columns, schema, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
+) -> PyResult<ScanOptions> {
+    let consistency = match consistency {
+        "complete" => Consistency::Complete,
+        "fast" => Consistency::Fast,
+        "snapshot" => Consistency::Snapshot,
+        _ => {
+            let message = "consistency: it is not one of: complete, fast, snapshot";
+            return Err(error(py, ErrorKind::InvalidArgument, message));
+        }
+    };
+    Ok(ScanOptions {
+        consistency,
+        page_size: page_size.map(|size| count("page_size", size)).transpose()?,
+        limit: limit.map(|limit| count("limit", limit)).transpose()?,
+        table: table::options(py, columns, schema, on_new)?,
+        ..ScanOptions::default()
+    })
 }

@@ -2,10 +2,12 @@
 
 use crate::errors::raise;
 use crate::exit::Visit;
+use crate::log;
 use crate::runtime::{block, guarded, runtime};
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
 use std::future::Future;
+use std::pin::pin;
 use talentdata_core::Result;
 use tokio::task::AbortHandle;
 
@@ -35,15 +37,48 @@ fn spawn<T: Outcome>(
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let future = event_loop.call_method0("create_future")?;
     let runtime = runtime().map_err(|error| raise(py, &error))?;
+    log::listen(py)?;
     let (target, waiting) = (event_loop.unbind(), future.clone().unbind());
     let task = runtime.spawn(async move {
-        let outcome = guarded(work).await;
+        let mut work = pin!(guarded(work));
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut work => break outcome,
+                () = log::arrived() => show(&target),
+            }
+        };
         let Some(_visit) = Visit::begin() else { return };
         Python::try_attach(|py| deliver(py, target, waiting, outcome));
     });
     let stop = Stop(task.abort_handle());
     future.call_method1("add_done_callback", (stop,))?;
     Ok(future.unbind())
+}
+
+/// Has the event loop's own thread deliver what was logged.
+fn show(event_loop: &Py<PyAny>) {
+    let Some(_visit) = Visit::begin() else { return };
+    Python::try_attach(|py| {
+        if let Ok(deliver) = Deliver.into_pyobject(py)
+            && log::is_waiting()
+        {
+            // A loop that was closed meanwhile refuses; nobody waits there any more.
+            let _ = event_loop.call_method1(py, "call_soon_threadsafe", (deliver,));
+        }
+    });
+}
+
+/// Called in the event loop's thread: hands what was logged to the logger.
+#[pyclass(frozen)]
+struct Deliver;
+
+#[pymethods]
+impl Deliver {
+    #[expect(clippy::unused_self, reason = "a callable has a self")]
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        log::deliver(py)
+    }
 }
 
 /// Hands the outcome to the event loop's own thread.
@@ -84,11 +119,13 @@ struct Settle {
 #[pymethods]
 impl Settle {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        // What was logged comes before the outcome, and a handler that fails does not keep the outcome back.
+        let delivered = log::deliver(py);
         let future = self.future.bind(py);
-        if future.call_method0("done")?.is_truthy()? {
-            return Ok(());
+        if !future.call_method0("done")?.is_truthy()? {
+            future.call_method1(self.setter, (&self.value,))?;
         }
-        future.call_method1(self.setter, (&self.value,)).map(drop)
+        delivered
     }
 
     // An event loop that is never run again holds this, and is held by the future.

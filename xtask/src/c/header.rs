@@ -133,9 +133,15 @@ fn config(names: &[String]) -> Config {
         "struct ArrowArrayStream".into(),
     );
     // Enums that only numbers refer to.
-    let include = ["Resource", "LogLevel", "Consistency", "Columns", "OnNew"]
-        .map(str::to_owned)
-        .to_vec();
+    let include = [
+        "Resource",
+        "LogLevel",
+        "Consistency",
+        "Columns",
+        "OnNew",
+        "Format",
+    ];
+    let include = include.map(str::to_owned).to_vec();
     Config {
         language: Language::C,
         cpp_compat: true,
@@ -225,8 +231,8 @@ const PREAMBLE: &str = "\
  *   in bytes; at most 1 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
  * - Threads. \"Any\" means any number of threads at the same time. A handle may be freed by another
  *   thread than the one that created it, but never while a call with it may be in progress or about to
- *   begin. To end work that other threads do: talentdata_client_close and talentdata_scan_cancel, which
- *   make their calls return, then join the threads, then free the handles.
+ *   begin. To end work that other threads do: talentdata_client_close, talentdata_scan_cancel and
+ *   talentdata_exporter_cancel, which make their calls return, then join the threads, then free the handles.
  * - There is nothing to set up before the first call or to tear down after the last. Signal handlers,
  *   errno, locale and working directory are left as they are.
  */";

@@ -82,6 +82,8 @@ impl Bench {
             .sandbox
             .invite(command)
             .env("CONTACTS", CONTACTS.to_string())
+            // Some write files.
+            .current_dir(&self.out)
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("cannot run {shown}: {error}"))?;

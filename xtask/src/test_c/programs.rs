@@ -37,6 +37,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         name: "poll",
         check: counts_all,
     },
+    Example {
+        name: "export",
+        check: counts_all,
+    },
 ];
 
 /// A program whose exit code tells how it went.
@@ -71,6 +75,11 @@ pub(super) const TESTS: &[Test] = &[
         sources: &["log.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &[],
+    },
+    Test {
+        sources: &["exporter.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &["-D_XOPEN_SOURCE=700"],
     },
     Test {
         sources: &["prepared.c", "service.c", "fixture.c"],

@@ -23,6 +23,11 @@ class receipt {
   }
   std::optional<std::string_view> snapshot_at() const && = delete;
   std::uint64_t records() const { return get<std::uint64_t>(talentdata_receipt_records); }
+  /// The number of records in the list as the service last reported it; none where it has not been asked yet.
+  std::optional<std::uint64_t> total() const {
+    const auto total = get<std::int64_t>(talentdata_receipt_total);
+    return total < 0 ? std::nullopt : std::optional<std::uint64_t>(static_cast<std::uint64_t>(total));
+  }
   std::uint64_t pages() const { return get<std::uint64_t>(talentdata_receipt_pages); }
   std::uint64_t requests() const { return get<std::uint64_t>(talentdata_receipt_requests); }
   std::uint64_t rate_limited() const { return get<std::uint64_t>(talentdata_receipt_rate_limited); }
@@ -39,21 +44,47 @@ class receipt {
   detail::handle<talentdata_receipt, talentdata_receipt_free> handle_;
 };
 
-/// Options of a scan.
+/// Options of a scan, and of how an export reads a list.
 struct scan_options {
   talentdata_consistency consistency = TALENTDATA_CONSISTENCY_COMPLETE;
   /// Records per page; by default as many as the service allows.
   std::optional<std::uint64_t> page_size{};
   /// Records to deliver at most; by default all.
   std::optional<std::uint64_t> limit{};
-  /// The types of the columns of an Arrow stream, where no schema is given.
+  /// The types of the columns of an Arrow stream or a file, where no schema is given.
   talentdata_columns columns = TALENTDATA_COLUMNS_TYPED;
-  /// The columns of an Arrow stream: what client::schema has determined, or the contents of a file that
+  /// The columns of an Arrow stream or a file: what client::schema has determined, or the contents of a file that
   /// `talentdata schema` has printed.
   std::optional<std::string> schema{};
   /// What to do with fields that the schema does not have.
   talentdata_on_new on_new = TALENTDATA_ON_NEW_KEEP;
 };
+
+namespace detail {
+
+/// The options as C takes them.
+inline result<handle<talentdata_scan_options, talentdata_scan_options_free>> held(const scan_options &options) {
+  talentdata_scan_options *raw = nullptr;
+  if (talentdata_error *cause = talentdata_scan_options_new(&raw)) return error(cause);
+  handle<talentdata_scan_options, talentdata_scan_options_free> made(raw);
+  if (talentdata_error *cause = talentdata_scan_options_set_consistency(raw, options.consistency)) return error(cause);
+  if (options.page_size) {
+    if (talentdata_error *cause = talentdata_scan_options_set_page_size(raw, *options.page_size)) return error(cause);
+  }
+  if (options.limit) {
+    if (talentdata_error *cause = talentdata_scan_options_set_limit(raw, *options.limit)) return error(cause);
+  }
+  if (talentdata_error *cause = talentdata_scan_options_set_columns(raw, options.columns)) return error(cause);
+  if (options.schema) {
+    const std::string &schema = *options.schema;
+    talentdata_error *cause =
+        talentdata_scan_options_set_schema_n(raw, schema.data(), schema.size(), options.on_new);
+    if (cause) return error(cause);
+  }
+  return made;
+}
+
+}  // namespace detail
 
 /// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,
 /// except for cancel. Before destroying a scan that another thread uses, cancel it and join the thread.

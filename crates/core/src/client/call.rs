@@ -15,7 +15,6 @@ use http::HeaderMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use talentdata_types::{CREATE_TOKEN, Operation};
-use tracing::Instrument;
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -81,12 +80,9 @@ impl Client {
         claim: Option<&mut Claim>,
         read: impl Fn(&Answer) -> Result<T>,
     ) -> Result<T> {
-        let span = tracing::debug_span!("call", operation = call.operation.id);
         let operation = self.0.config.timeout;
         let mut progress = Progress::default();
-        let attempts = self
-            .attempts(&call, claim, read, &mut progress)
-            .instrument(span);
+        let attempts = self.attempts(&call, claim, read, &mut progress);
         let outcome = match call.lane {
             Lane::Single | Lane::Again => tokio::time::timeout(operation, attempts).await,
             // It waits for the pages before it, which is no fault of the service: see `attempts`.
@@ -150,9 +146,10 @@ impl Client {
                         token.accept();
                     }
                     tracing::debug!(
+                        operation = call.operation.id,
                         status = answer.status.as_u16(),
                         bytes = answer.body.len(),
-                        "answered"
+                        "received a response"
                     );
                     let judged = self.judge(&answer, call.operation, &read);
                     judged.map_err(|error| {
@@ -180,7 +177,10 @@ impl Client {
             if let (Some(401), Some(token)) = (error.status(), &token)
                 && refusals.is_worth_another(token, begun)
             {
-                tracing::debug!("the token is no longer taken; going on with a newer one");
+                tracing::debug!(
+                    operation = call.operation.id,
+                    "the token was refused; retrying with a newer one"
+                );
                 continue;
             }
             if error
@@ -198,9 +198,11 @@ impl Client {
                 return Err(error);
             };
             tracing::debug!(
-                wait_s = wait.as_secs_f64(),
+                operation = call.operation.id,
                 reason = error.kind().name(),
-                "sending again"
+                status = error.status(),
+                wait_s = wait.as_secs_f64(),
+                "retrying"
             );
             if let Some(meter) = &call.meter {
                 meter.backs_off(wait);

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// An output format.
@@ -45,6 +47,13 @@ impl Format {
         }
     }
 
+    /// The format that the extension of a file name stands for, in whatever case; JSON Lines where it stands for none.
+    pub fn of_path(path: &Path) -> Self {
+        let extension = path.extension().and_then(OsStr::to_str);
+        let named = extension.and_then(|text| text.to_lowercase().parse().ok());
+        named.unwrap_or(Self::Jsonl)
+    }
+
     pub(super) const fn layout(self) -> Layout {
         match self {
             Self::Jsonl | Self::Csv => Layout::Growing,
@@ -78,6 +87,19 @@ impl FromStr for Format {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_extension_tells_the_format() {
+        for (path, format) in [
+            ("a/b.parquet", Format::Parquet),
+            ("b.CSV", Format::Csv),
+            ("b.csv/c", Format::Jsonl),
+            ("b.xlsx", Format::Jsonl),
+            (".arrow", Format::Jsonl),
+        ] {
+            assert_eq!(Format::of_path(Path::new(path)), format, "{path}");
+        }
+    }
 
     #[test]
     fn names_are_read_back_and_others_refused() {

@@ -49,26 +49,6 @@ impl fmt::Display for ConnectTimeout {
 
 impl StdError for ConnectTimeout {}
 
-/// No connection was made through a proxy.
-#[derive(Debug)]
-pub(super) struct ProxyFailure {
-    /// Its address, without user and password.
-    pub(super) proxy: String,
-    cause: Failure,
-}
-
-impl fmt::Display for ProxyFailure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "through the proxy {}", self.proxy)
-    }
-}
-
-impl StdError for ProxyFailure {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.cause)
-    }
-}
-
 impl Connector {
     pub(super) fn new(config: &Config) -> Result<Self> {
         let mut direct = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
@@ -82,6 +62,12 @@ impl Connector {
             proxies: proxies(config).map(Arc::new),
             timeout: config.connect_timeout,
         })
+    }
+
+    /// The address of the proxy on the way to this one, without user and password; none where there is no proxy.
+    pub(super) fn proxy(&self, uri: &http::Uri) -> Option<String> {
+        let proxy = self.proxies.as_ref()?.intercept(uri)?;
+        Some(proxy.uri().to_string().trim_end_matches('/').to_owned())
     }
 }
 
@@ -97,7 +83,6 @@ impl Service<http::Uri> for Connector {
     fn call(&mut self, uri: http::Uri) -> Self::Future {
         let mut direct = self.direct.clone();
         let proxy = self.proxies.as_ref().and_then(|all| all.intercept(&uri));
-        let through = proxy.as_ref().map(|proxy| proxy.uri().to_string());
         let tls = Arc::clone(&self.tls);
         let connecting = async move {
             let Some(proxy) = proxy else {
@@ -110,13 +95,7 @@ impl Service<http::Uri> for Connector {
             HttpsConnector::from((tunnel, tls)).call(uri).await
         };
         let limited = tokio::time::timeout(self.timeout, connecting);
-        Box::pin(async {
-            let outcome = limited.await.unwrap_or_else(|_| Err(ConnectTimeout.into()));
-            outcome.map_err(|cause| match through {
-                Some(proxy) => ProxyFailure { proxy, cause }.into(),
-                None => cause,
-            })
-        })
+        Box::pin(async { limited.await.unwrap_or_else(|_| Err(ConnectTimeout.into())) })
     }
 }
 

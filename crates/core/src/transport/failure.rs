@@ -1,6 +1,6 @@
 //! What went wrong on the way, in our own words: those of the libraries may quote addresses and queries.
 
-use super::connect::{ConnectTimeout, ProxyFailure};
+use super::connect::ConnectTimeout;
 use crate::error::{Error, ErrorKind};
 use std::error::Error as StdError;
 use std::io;
@@ -8,27 +8,15 @@ use std::io;
 /// Says why there was no response from `host`.
 pub(super) fn no_response(host: &str, error: &hyper_util::client::legacy::Error) -> Error {
     let mut causes = causes(error);
-    let mut proxies = causes
-        .clone()
-        .filter_map(<dyn StdError>::downcast_ref::<ProxyFailure>);
-    let through = proxies
-        .next()
-        .map_or_else(String::new, |proxy| format!(" {proxy}"));
     if causes.clone().any(|cause| cause.is::<ConnectTimeout>()) {
-        let message = format!("timed out connecting to {host}{through}");
+        let message = format!("timed out connecting to {host}");
         return Error::new(ErrorKind::Timeout, message);
     }
     let reason = reason(error);
     let (kind, what) = if causes.any(|cause| cause.is::<rustls::Error>()) {
-        (
-            ErrorKind::Tls,
-            format!("TLS handshake with {host}{through} failed"),
-        )
+        (ErrorKind::Tls, format!("TLS handshake with {host} failed"))
     } else if error.is_connect() {
-        (
-            ErrorKind::Connect,
-            format!("cannot connect to {host}{through}"),
-        )
+        (ErrorKind::Connect, format!("cannot connect to {host}"))
     } else {
         (
             ErrorKind::Transport,

@@ -12,6 +12,7 @@ mod cuts;
 mod fault;
 mod lists;
 mod network;
+mod proxies;
 mod secrets;
 mod snapshots;
 mod stub;

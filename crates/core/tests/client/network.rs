@@ -139,52 +139,6 @@ fn the_setting_goes_before_the_proxies_of_the_environment() {
     );
 }
 
-/// The port of a proxy that refuses everything, and what it was asked.
-fn refusing_proxy() -> (u16, std::thread::JoinHandle<String>) {
-    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = proxy.local_addr().unwrap().port();
-    let asked = std::thread::spawn(move || {
-        let (mut socket, _) = proxy.accept().unwrap();
-        let mut asked = Vec::new();
-        while !asked.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            socket.read_exact(&mut byte).unwrap();
-            asked.extend(byte);
-        }
-        let refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
-        socket.write_all(refusal).unwrap();
-        String::from_utf8(asked).unwrap()
-    });
-    (port, asked)
-}
-
-#[tokio::test]
-async fn an_error_names_the_proxy_and_never_its_password() {
-    let (port, asked) = refusing_proxy();
-    let mut settings = stub::settings("https://talent.example");
-    settings
-        .proxy(format!("http://user:CANARY-proxy@127.0.0.1:{port}"))
-        .max_attempts(1);
-    let client = settings.build().unwrap();
-    let refused = client.version().await.unwrap_err();
-    let asked = asked.join().unwrap().to_lowercase();
-    assert!(asked.starts_with("connect talent.example:443 "), "{asked}");
-    assert!(asked.contains("proxy-authorization: basic "), "{asked}");
-    // Now nothing listens there.
-    let gone = client.version().await.unwrap_err();
-    let wanted = format!(
-        "cannot connect to https://talent.example through the proxy http://127.0.0.1:{port}/: "
-    );
-    for error in [refused, gone] {
-        assert_eq!(error.kind(), ErrorKind::Connect);
-        assert!(error.message().starts_with(&wanted), "{error}");
-        assert!(
-            !format!("{error:?} {client:?}").contains("CANARY"),
-            "{error:?}"
-        );
-    }
-}
-
 /// The outcome of a call to a server that answers the first bytes of a connection so, and how often it was tried.
 async fn tried(answer: Vec<u8>) -> (ErrorKind, u32) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

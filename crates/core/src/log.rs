@@ -1,0 +1,121 @@
+//! What clients log, for bindings that pass it on to the logging of their language.
+
+pub use tracing::Level;
+
+use std::fmt::Write;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, set_global_default};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
+
+/// Receives what clients log.
+pub trait Listener: Send + Sync + 'static {
+    /// The most detailed level that is wanted at present; none where nothing is.
+    fn level(&self) -> Option<Level>;
+
+    /// A message with its fields, as one line. It is called on any thread, on several at once, and has to
+    /// return soon.
+    fn hear(&self, level: Level, message: &str);
+}
+
+/// Passes on what this thread logs until it ends, which drops the listener.
+pub fn attach(listener: impl Listener) {
+    let guard = tracing::dispatcher::set_default(&Dispatch::new(Relay(listener)));
+    std::mem::forget(guard);
+}
+
+/// Passes on what all threads log that have no listener of their own, for good. False where somebody else already
+/// receives it.
+pub fn install(listener: impl Listener) -> bool {
+    set_global_default(Relay(listener)).is_ok()
+}
+
+struct Relay<L>(L);
+
+impl<L: Listener> Subscriber for Relay<L> {
+    // What HTTP and TLS libraries log holds the secret and the token, and spans have no message.
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match metadata.is_event() && metadata.target().starts_with("talentdata") {
+            true => Interest::sometimes(),
+            false => Interest::never(),
+        }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        self.0.level().is_some_and(|most| *metadata.level() <= most)
+            && metadata.is_event()
+            && metadata.target().starts_with("talentdata")
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        let text = line.message + &line.fields;
+        self.0.hear(*event.metadata().level(), &text);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// A message and its fields, as one line.
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Line {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // Names of ours, such as that of an operation, need no quotes.
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        // Writing to a string cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone)]
+    struct Heard(Level, Arc<Mutex<Vec<(Level, String)>>>);
+
+    impl Listener for Heard {
+        fn level(&self) -> Option<Level> {
+            Some(self.0)
+        }
+
+        fn hear(&self, level: Level, message: &str) {
+            self.1.lock().unwrap().push((level, message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn our_events_are_heard_with_their_fields_and_those_of_libraries_are_not() {
+        let heard = Heard(Level::DEBUG, Arc::default());
+        let listener = heard.clone();
+        let thread = std::thread::spawn(|| {
+            attach(listener);
+            let _span = tracing::info_span!("within").entered();
+            tracing::debug!(operation = "getVersion", wait_s = 0.5, "sending again");
+            tracing::trace!("too detailed");
+            tracing::error!(target: "hyper", "authorization: Bearer");
+        });
+        thread.join().unwrap();
+        let line = "sending again operation=getVersion wait_s=0.5".to_owned();
+        assert_eq!(*heard.1.lock().unwrap(), [(Level::DEBUG, line)]);
+    }
+}

@@ -1,0 +1,182 @@
+//! What clients log, as records of Python's `logging`: queued where it arises, delivered where Python runs anyway.
+//!
+//! Most messages arise on threads that have no interpreter lock, and some while this process shuts down or has
+//! forked. So they are only queued there. A thread that waits for a verb delivers what is queued meanwhile and at
+//! its end; an event loop is told when something has come. No lock is held while Python runs.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use pyo3::{IntoPyObjectExt, intern};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+use talentdata_core::log::{Level, Listener, install};
+use tokio::sync::Notify;
+
+/// The logger that gets the messages.
+const NAME: &str = "talentdata";
+
+/// So many messages are kept for an application that does not come back; the oldest go first.
+const MOST: usize = 10_000;
+
+/// Our levels by their numbers in Python, the most detailed one first.
+const LEVELS: [(u8, Level); 4] = [
+    (10, Level::DEBUG),
+    (20, Level::INFO),
+    (30, Level::WARN),
+    (40, Level::ERROR),
+];
+
+/// The number of the most detailed level that the logger wants; 0 before it was asked.
+static WANTED: AtomicU8 = AtomicU8::new(0);
+
+/// The logger, and what makes a record.
+static LOGGER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+
+struct Message {
+    level: u8,
+    text: String,
+    at: f64,
+}
+
+/// Messages of one process. A fork copies the memory, but not the thread that may have locked it, so that a child
+/// has a queue of its own.
+struct Queue {
+    process: u32,
+    messages: Mutex<VecDeque<Message>>,
+    arrived: Notify,
+    child: OnceLock<Box<Queue>>,
+}
+
+static QUEUE: LazyLock<Queue> = LazyLock::new(Queue::new);
+
+impl Queue {
+    fn new() -> Self {
+        Queue {
+            process: std::process::id(),
+            messages: Mutex::default(),
+            arrived: Notify::new(),
+            child: OnceLock::new(),
+        }
+    }
+
+    /// The queue of the process that asks.
+    fn here(&self) -> &Queue {
+        match self.process == std::process::id() {
+            true => self,
+            false => self.child.get_or_init(|| Box::new(Queue::new())).here(),
+        }
+    }
+
+    /// Not to be held while Python runs.
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What all clients of this process log.
+struct Relay;
+
+impl Listener for Relay {
+    fn level(&self) -> Option<Level> {
+        let wanted = WANTED.load(Ordering::Relaxed);
+        let found = LEVELS.into_iter().find(|(number, _)| *number == wanted);
+        found.map(|(_, level)| level)
+    }
+
+    fn hear(&self, level: Level, text: &str) {
+        let known = LEVELS.into_iter().find(|(_, known)| *known == level);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let message = Message {
+            level: known.map_or(0, |(number, _)| number),
+            text: text.to_owned(),
+            at: since.map_or(0.0, |since| since.as_secs_f64()),
+        };
+        let queue = QUEUE.here();
+        let mut messages = queue.lock();
+        if messages.len() == MOST {
+            messages.pop_front();
+        }
+        messages.push_back(message);
+        drop(messages);
+        queue.arrived.notify_one();
+    }
+}
+
+/// Asks the logger what it wants from now on. To be called before a verb begins.
+pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
+    let (logger, _) = logger(py)?;
+    let mut wanted = 0;
+    for (number, _) in LEVELS {
+        // The logger remembers the answer, so that this costs next to nothing.
+        let enabled = logger.call_method1(intern!(py, "isEnabledFor"), (number,))?;
+        if enabled.is_truthy()? {
+            wanted = number;
+            break;
+        }
+    }
+    WANTED.store(wanted, Ordering::Relaxed);
+    static INSTALLED: Once = Once::new();
+    if wanted != 0 {
+        // Where the command line has run in this process and logs by itself, it goes on doing so.
+        INSTALLED.call_once(|| {
+            let _ = install(Relay);
+        });
+    }
+    Ok(())
+}
+
+/// Hands what is queued to the logger. What a handler raises is raised here.
+pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
+    let queue = QUEUE.here();
+    // What comes meanwhile is for the next time, lest this has no end.
+    let mut left = queue.lock().len();
+    while left > 0
+        && let Some(message) = pop(queue)
+    {
+        left -= 1;
+        let (logger, make_record) = logger(py)?;
+        let facts = PyDict::new(py);
+        facts.set_item(intern!(py, "name"), NAME)?;
+        facts.set_item(intern!(py, "levelno"), message.level)?;
+        let level = py.import(intern!(py, "logging"))?;
+        let level = level.call_method1(intern!(py, "getLevelName"), (message.level,))?;
+        facts.set_item(intern!(py, "levelname"), level)?;
+        facts.set_item(intern!(py, "msg"), message.text)?;
+        facts.set_item(intern!(py, "created"), message.at)?;
+        let milliseconds = (message.at.fract() * 1000.0).floor();
+        facts.set_item(intern!(py, "msecs"), milliseconds)?;
+        let record = make_record.call1((facts,))?;
+        logger.call_method1(intern!(py, "handle"), (record,))?;
+    }
+    Ok(())
+}
+
+fn pop(queue: &Queue) -> Option<Message> {
+    queue.lock().pop_front()
+}
+
+/// Whether something waits to be delivered.
+pub(crate) fn is_waiting() -> bool {
+    !QUEUE.here().lock().is_empty()
+}
+
+/// Completes when a message has come, for one of those who wait.
+pub(crate) async fn arrived() {
+    QUEUE.here().arrived.notified().await;
+}
+
+fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
+    let made = LOGGER.get_or_try_init(py, || {
+        let logging = py.import("logging")?;
+        let logger = logging.call_method1("getLogger", (NAME,))?;
+        // Without any handler Python would print warnings of a library that nobody has asked for.
+        let quiet = logging.call_method0("NullHandler")?;
+        logger.call_method1("addHandler", (quiet,))?;
+        let make_record = logging.getattr("makeLogRecord")?;
+        PyResult::Ok((logger.into_py_any(py)?, make_record.into_py_any(py)?))
+    })?;
+    Ok((made.0.bind(py), made.1.bind(py)))
+}
