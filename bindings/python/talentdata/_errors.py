@@ -333,7 +333,7 @@ class IoError(Error):
     >>> import talentdata
     >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
     ...     try:
-    ...         client.pools.list().to_parquet("/no/such/folder/pools.parquet")
+    ...         client.pools.export("/no/such/folder/pools.parquet")
     ...     except talentdata.IoError as error:
     ...         print(error.kind, error.attempts)
     Io 0

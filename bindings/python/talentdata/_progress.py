@@ -5,26 +5,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ._needs import need
-from ._talentdata import RawScan
+
+T = TypeVar("T")
 
 #: How often a bar moves while one call does all the work, in seconds.
 EVERY = 0.1
 
 
+class Work(Protocol):
+    """A scan or an export."""
+
+    def progress(self) -> tuple[int, int | None]:
+        """Records so far, and the service's total where it is known."""
+
+
 class Bar:
-    """A progress bar of a scan: called after each page, closed at the end, or when it is forgotten."""
+    """A progress bar of a scan or an export: called after each page, closed at the end, or when it is forgotten."""
 
-    __slots__ = ("_bar", "_scan")
+    __slots__ = ("_bar", "_work")
 
-    def __init__(self, scan: RawScan, bar: Any) -> None:
-        self._scan = scan
+    def __init__(self, work: Work, bar: Any) -> None:
+        self._work = work
         self._bar = bar
 
     def __call__(self) -> None:
-        records, total = self._scan.progress()
+        records, total = self._work.progress()
         self._bar.total = total
         self._bar.update(records - self._bar.n)
 
@@ -33,9 +41,9 @@ class Bar:
 
 
 @contextmanager
-def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
-    """Shows how far a scan has come; yields what is to be called after each page."""
-    bar = start(scan, name, wanted)
+def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
+    """Shows the progress; yields what is to be called after each page."""
+    bar = start(work, name, wanted)
     if bar is None:
         yield lambda: None
         return
@@ -45,7 +53,7 @@ def follow(scan: RawScan, name: str, wanted: bool | None) -> Iterator[Callable[[
         bar.close()
 
 
-async def told(work: Awaitable[None], tell: Callable[[], object]) -> None:
+async def told(work: Awaitable[T], tell: Callable[[], object]) -> T:
     """Awaits the work, and tells meanwhile how far it is."""
     # Whoever is here has imported it; the package does without.
     import asyncio
@@ -57,10 +65,10 @@ async def told(work: Awaitable[None], tell: Callable[[], object]) -> None:
             tell()
     finally:
         task.cancel()
-    task.result()
+    return task.result()
 
 
-def start(scan: RawScan, name: str, wanted: bool | None) -> Bar | None:
+def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
     """A bar, where one is wanted and can be seen."""
     notebook = in_notebook()
     if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
@@ -71,8 +79,8 @@ def start(scan: RawScan, name: str, wanted: bool | None) -> Bar | None:
         if wanted:
             raise
         return None
-    records, total = scan.progress()
-    return Bar(scan, tqdm.tqdm(desc=name, unit=" records", initial=records, total=total))
+    records, total = work.progress()
+    return Bar(work, tqdm.tqdm(desc=name, unit=" records", initial=records, total=total))
 
 
 def in_notebook() -> bool:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from ._page import Page, made, next_offset
 from ._plan import Plan
+from ._progress import follow, told
+from ._receipt import Receipt
 from ._scan import AsyncScan, Scan
-from ._talentdata import BaseClient, RawScan, Record
+from ._talentdata import BaseClient, RawExport, RawScan, Record
 
 if TYPE_CHECKING:
     import pyarrow
@@ -73,6 +75,61 @@ class Resource(Generic[R]):
         """
         scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
         return Scan(scan, self._name, self._model, progress)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
+        resume: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+        consistency: Literal["complete", "fast", "snapshot"] = "complete",
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new: Literal["keep", "freeze", "fail"] = "keep",
+        progress: bool | None = None,
+    ) -> Receipt:
+        """Writes the whole list to a file, which appears under its name when it is complete.
+
+        Needs no other package, and memory for a part of the records only. After Ctrl-C, an error or a crash, the same
+        call with `resume=True` continues; the message says whether there is something to continue.
+
+        Args:
+            path: The file. Until it is complete, the records are in files beside it whose names begin with its own;
+                only their owner can read them.
+            format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
+                file format). By default that of the file name extension, else `"jsonl"`.
+            resume: Continue an interrupted export of this list to this file with the same options, or begin if there
+                is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
+            limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
+            page_size: See `list`.
+            consistency: See `list`. A snapshot cannot be resumed.
+            columns: See `list`.
+            schema: See `list`.
+            on_new: See `list`.
+            progress: See `list`.
+
+        Raises:
+            talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
+                ours has the name of one beside it.
+            talentdata.InvalidArgumentError: An argument is wrong, or what is to be resumed was begun with others.
+            talentdata.Error: A page could not be fetched. The text says what is kept and how to continue; after
+                Ctrl-C the cause (`__cause__`) of the `KeyboardInterrupt` does.
+
+        >>> import os, talentdata, tempfile
+        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         receipt = client.pools.export(os.path.join(folder, "pools.csv"), resume=True)
+        >>> receipt.records, receipt.completeness
+        (250, Completeness('proven'))
+        """
+        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new)
+        export = RawExport(self._client, self._name, *arguments)
+        with follow(export, self._name, progress) as tell:
+            receipt = Receipt(export.run(False, tell))
+            tell()
+        return receipt
 
     def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """One page.
@@ -178,6 +235,28 @@ class AsyncResource(Generic[R]):
         """See `Resource.list`; there is nothing to await before the first record."""
         scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
         return AsyncScan(scan, self._name, self._model, progress)
+
+    async def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
+        resume: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+        consistency: Literal["complete", "fast", "snapshot"] = "complete",
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new: Literal["keep", "freeze", "fail"] = "keep",
+        progress: bool | None = None,
+    ) -> Receipt:
+        """See `Resource.export`. A task that is cancelled keeps what was written until about a second before."""
+        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new)
+        export = RawExport(self._client, self._name, *arguments)
+        with follow(export, self._name, progress) as tell:
+            receipt = Receipt(await told(export.run(True, tell), tell))
+            tell()
+        return receipt
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """See `Resource.page`."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from . import _frames
-from ._progress import Bar, follow, start, told
+from ._progress import Bar, follow, start
 from ._receipt import Receipt
 from ._talentdata import RawScan, Record, Records, Table
 
@@ -98,32 +97,6 @@ class Scan(Generic[R]):
         """
         return self._collect(_frames.to_pandas(dtype_backend))
 
-    def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
-        """Writes all rows into a Parquet file, which appears under its name when it is complete.
-
-        Needs no other package, and memory for a part of the rows only. For the columns see `to_arrow`.
-
-        Args:
-            path: The file. Until it is complete, the rows are in files beside it whose names begin with its own.
-            resume: Goes on behind the last 8,192 rows that an unfinished call for the same list and file has
-                written; begins afresh where there is none. Without, what is unfinished is replaced.
-
-        Raises:
-            talentdata.IoError: The file cannot be written.
-            talentdata.Error: A page could not be had; the text says what can be resumed. So does the cause
-                (`__cause__`) of a `KeyboardInterrupt`.
-
-        >>> import os, talentdata, tempfile
-        >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
-        ...     with tempfile.TemporaryDirectory() as folder:
-        ...         client.pools.list().to_parquet(os.path.join(folder, "pools.parquet"), resume=True).records
-        250
-        """
-        with follow(self._scan, self._name, self._progress) as tell:
-            self._scan.export(False, "parquet", path, resume, tell)
-            tell()
-        return self.receipt
-
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
@@ -209,12 +182,6 @@ class AsyncScan(Generic[R]):
     ) -> pandas.DataFrame:
         """See `Scan.to_pandas`."""
         return await self._collect(_frames.to_pandas(dtype_backend))
-
-    async def to_parquet(self, path: str | os.PathLike[str], *, resume: bool = False) -> Receipt:
-        """See `Scan.to_parquet`."""
-        with follow(self._scan, self._name, self._progress) as tell:
-            await told(self._scan.export(True, "parquet", path, resume, tell), tell)
-        return self.receipt
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:
         with follow(self._scan, self._name, self._progress) as tell:

@@ -15,6 +15,7 @@ __all__ = [
     "BaseClient",
     "BaseSandbox",
     "Field",
+    "RawExport",
     "RawRecord",
     "RawScan",
     "Record",
@@ -137,28 +138,32 @@ class RawScan:
     def collect(self, awaited: Literal[True]) -> Awaitable[bool]: ...
     def table(self) -> Table: ...
     def give_table(self) -> None: ...
-    @overload
-    def export(
-        self,
-        awaited: Literal[False],
-        format: str,
-        path: str | os.PathLike[str],
-        resume: bool,
-        tell: Callable[[], object],
-    ) -> None: ...
-    @overload
-    def export(
-        self,
-        awaited: Literal[True],
-        format: str,
-        path: str | os.PathLike[str],
-        resume: bool,
-        tell: Callable[[], object],
-    ) -> Awaitable[None]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def receipt(self) -> RawRecord: ...
     def progress(self) -> tuple[int, int | None]: ...
     def close(self) -> None: ...
+
+@final
+class RawExport:
+    def __new__(
+        cls,
+        client: BaseClient,
+        resource: str,
+        path: str | os.PathLike[str],
+        format: str | None,
+        resume: bool,
+        page_size: int | None,
+        limit: int | None,
+        consistency: str,
+        columns: str,
+        schema: object,
+        on_new: str,
+    ) -> Self: ...
+    @overload
+    def run(self, awaited: Literal[False], tell: Callable[[], object]) -> RawRecord: ...
+    @overload
+    def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
+    def progress(self) -> tuple[int, int | None]: ...
 
 @final
 class Records(Generic[_R]):

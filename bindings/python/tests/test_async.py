@@ -193,9 +193,9 @@ def test_closing_a_scan_wakes_the_task_that_waits_for_it(sandbox, faults):
     assert run(sandbox, work) == "1.8.2"
 
 
-def test_parquet_with_progress(sandbox, capsys, tmp_path):
+def test_an_export_with_progress(sandbox, capsys, tmp_path):
     async def work(client):
-        return await client.contacts.list(progress=True).to_parquet(tmp_path / "contacts.parquet")
+        return await client.contacts.export(tmp_path / "contacts.parquet", progress=True)
 
     assert run(sandbox, work).records == 450
     assert "450/450" in capsys.readouterr().err

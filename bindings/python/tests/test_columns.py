@@ -131,8 +131,8 @@ def compared(path: Path, ours: pyarrow.Table) -> dict[tuple[str, str], tuple[str
     return found
 
 
-def exported(scan: talentdata.Scan, path: Path) -> pyarrow.Table:
-    scan.to_parquet(path)
+def exported(resource: talentdata.Resource, path: Path, **options) -> pyarrow.Table:
+    resource.export(path, **options)
     from pyarrow import parquet
 
     return parquet.read_table(path)
@@ -178,7 +178,7 @@ def test_lists_of_the_sandbox(name, tmp_path):
     with talentdata.Sandbox(policy="unlimited") as sandbox, sandbox.client() as client:
         resource = getattr(client, name)
         lines = [record.json for record in resource.list()]
-        table = exported(resource.list(), tmp_path / "list.parquet")
+        table = exported(resource, tmp_path / "list.parquet")
     assert list(records(table)) == [fields(line) for line in lines]
     found = compared(write(tmp_path / "list.jsonl", lines), table)
     for (column, reader), (*types, mine, theirs) in found.items():
@@ -235,7 +235,7 @@ def test_awkward_lists(case, pools, tmp_path):
     resource, _ = pools(sample)
     schema = resource.schema()
     resource, lines = pools([*sample, *others])
-    table = exported(resource.list(schema=schema), tmp_path / "list.parquet")
+    table = exported(resource, tmp_path / "list.parquet", schema=schema)
     assert list(records(table)) == [fields(line) for line in lines]
     found = compared(write(tmp_path / "list.jsonl", lines), table)
     assert {reader for _, reader in found} == set(EXPECTED.get(case, {})), found

@@ -130,11 +130,11 @@ def test_parquet(client, tmp_path):
     from pyarrow import parquet
 
     path = tmp_path / "contacts.parquet"
-    receipt = client.contacts.list().to_parquet(path)
+    receipt = client.contacts.export(path)
     assert receipt.records == 450 and receipt.completeness == "proven"
     assert parquet.read_table(path).equals(client.contacts.list().to_arrow())
     with pytest.raises(talentdata.IoError, match="nosuch"):
-        client.contacts.list().to_parquet(tmp_path / "nosuch" / "contacts.parquet")
+        client.contacts.export(tmp_path / "nosuch" / "contacts.parquet")
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 

@@ -78,11 +78,6 @@ def test_a_closed_sandbox_is_gone():
         pickle.dumps(sandbox)
 
 
-def test_the_fixtures_of_the_package(talentdata_client, talentdata_sandbox):
-    assert talentdata_client.base_url == talentdata_sandbox.base_url
-    assert talentdata_client.contacts.page(limit=5)[4].email
-
-
 def test_the_rate_is_kept_without_a_refusal():
     with talentdata.Sandbox(records={"contacts": 6000}) as sandbox, sandbox.client() as client:
         scan = client.contacts.list()

@@ -141,7 +141,7 @@ def test_an_interrupted_iterator_loses_no_record():
 def test_a_scan_that_was_read_is_not_silently_empty(client):
     scan = client.pools.list()
     assert len(list(scan)) == 3
-    for use in (lambda: list(scan), scan.to_arrow, lambda: scan.to_parquet("nothing.parquet"), scan.__arrow_c_stream__):
+    for use in (lambda: list(scan), scan.to_arrow, scan.__arrow_c_stream__):
         with pytest.raises(talentdata.InvalidArgumentError, match="has ended"):
             use()
 
@@ -149,7 +149,7 @@ def test_a_scan_that_was_read_is_not_silently_empty(client):
 def test_a_scan_gives_records_or_columns(client):
     scan = client.contacts.list()
     next(iter(scan))
-    for use in (scan.to_arrow, lambda: scan.to_parquet("nothing.parquet"), scan.__arrow_c_stream__):
+    for use in (scan.to_arrow, scan.__arrow_c_stream__):
         with pytest.raises(talentdata.InvalidArgumentError, match="start another scan"):
             use()
 
@@ -167,7 +167,7 @@ def test_leaving_the_block_stops_the_requests(client, sandbox):
     assert len(os.listdir("/proc/self/fd")) <= before + 20
 
 
-@pytest.mark.parametrize("use", [list, lambda scan: scan.to_arrow(), lambda scan: scan.to_parquet("nothing.parquet")])
+@pytest.mark.parametrize("use", [list, lambda scan: scan.to_arrow()])
 def test_closing_a_scan_wakes_the_thread_that_waits_for_it(client, sandbox, faults, use, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}})
@@ -233,46 +233,6 @@ def test_a_progress_bar_counts_records(client, capsys):
     list(client.contacts.list(progress=False))
     list(client.contacts.list())  # standard error is no terminal here
     assert capsys.readouterr().err == ""
-
-
-def test_a_progress_bar_for_a_file(client, capsys, tmp_path):
-    client.contacts.list(progress=True).to_parquet(tmp_path / "contacts.parquet")
-    assert "450/450" in capsys.readouterr().err
-
-
-def test_a_file_is_resumed(tmp_path):
-    from pyarrow import parquet
-
-    whole, path = tmp_path / "whole.parquet", tmp_path / "contacts.parquet"
-    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
-    with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
-        client.contacts.list().to_parquet(whole)
-        # Behind the first row group of 8,192 rows.
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
-        with pytest.raises(talentdata.ForbiddenError, match="to be resumed"):
-            client.contacts.list().to_parquet(path)
-        assert not path.exists()
-        sandbox.misbehave()
-        receipt = client.contacts.list().to_parquet(path, resume=True)
-    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
-    assert parquet.read_table(path).equals(parquet.read_table(whole))
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["contacts.parquet", "whole.parquet"]
-
-
-def test_a_progress_bar_that_fails_ends_the_writing(client, faults, tmp_path, monkeypatch):
-    from tqdm.auto import tqdm
-
-    faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}})
-    monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
-    path = tmp_path / "contacts.parquet"
-    with pytest.raises(ZeroDivisionError):
-        client.contacts.list(progress=True, page_size=10).to_parquet(path)
-    assert not path.exists()
-    monkeypatch.undo()
-    faults()
-    # What was left behind is in nobody's way.
-    assert client.contacts.list().to_parquet(path).records == 450
-    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 
 def test_a_terminal_gets_a_progress_bar_by_itself(client, monkeypatch, capsys):

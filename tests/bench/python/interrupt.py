@@ -52,7 +52,7 @@ def states(nobody, folder):
         "backing off": ({"match": {"path": "/v1/version"}, "reply": {"status": 503}}, nothing, version),
         "iterating": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: list(client.contacts.list())),
         "collecting columns": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.list().to_arrow()),
-        "writing a file": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.list().to_parquet(f"{folder}/contacts.parquet")),
+        "writing a file": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.export(f"{folder}/contacts.parquet")),
     }
 
 

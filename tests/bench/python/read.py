@@ -19,7 +19,7 @@ def batches(contacts):
 
 def parquet(contacts):
     """A Parquet file, under the path given as the second argument."""
-    return contacts.to_parquet(sys.argv[2]).records
+    return contacts.export(sys.argv[2], format="parquet", progress=False).records
 
 
 def records(contacts):
@@ -45,7 +45,8 @@ def main():
     way = {"arrow": arrow, "batches": batches, "parquet": parquet, "records": records, "pages": pages}[sys.argv[1]]
     with talentdata.Client(paced=False) as client:
         contacts = client.contacts
-        print(way(contacts.pages(100) if way is pages else contacts.list(progress=False)))
+        source = {pages: lambda: contacts.pages(100), parquet: lambda: contacts}
+        print(way(source.get(way, lambda: contacts.list(progress=False))()))
 
 
 main()

@@ -37,7 +37,7 @@ const WAYS: [Way; 7] = [
         says: Says::Records,
     },
     Way {
-        name: "`to_parquet(path)`",
+        name: "`export(path)`",
         program: |tools, _, out| read(tools, "parquet", out),
         says: Says::Records,
     },

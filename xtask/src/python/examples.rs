@@ -169,7 +169,7 @@ pub(super) fn example(kind: ErrorKind) -> Example {
             "The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.",
         ),
         ErrorKind::Io => call(
-            "client.LIST.list().to_parquet(\"/no/such/folder/LIST.parquet\")",
+            "client.LIST.export(\"/no/such/folder/LIST.parquet\")",
             "error.attempts",
             "0",
         ),

@@ -1,0 +1,173 @@
+"""Exports: every format, by both clients; interrupted, resumed, refused."""
+
+import asyncio
+import json
+
+import pyarrow
+import pytest
+from pyarrow import csv, ipc, parquet
+from support import until
+
+import talentdata
+
+FORMATS = ["jsonl", "csv", "parquet", "arrow"]
+
+#: Until then nothing of the list has come but its first page.
+SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}}
+
+
+def read(path, kind) -> list[str]:
+    """The ids in a file."""
+    if kind == "jsonl":
+        return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+    if kind == "csv":
+        quoted = csv.ParseOptions(newlines_in_values=True)
+        return csv.read_csv(path, parse_options=quoted)["id"].to_pylist()
+    table = parquet.read_table(path) if kind == "parquet" else ipc.open_file(path).read_all()
+    return table["id"].to_pylist()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_extension_is_the_format(client, tmp_path, kind):
+    path = tmp_path / f"contacts.{kind}"
+    receipt = client.contacts.export(path)
+    assert (receipt.resource, receipt.records, receipt.completeness) == ("contacts", 450, "proven")
+    assert read(path, kind) == [contact.id for contact in client.contacts.list()]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_format_that_is_named(sandbox, tmp_path, kind):
+    path = tmp_path / "contacts.data"
+
+    async def main():
+        async with sandbox.async_client() as client:
+            receipt = await client.contacts.export(str(path), format=kind)
+            return receipt, [contact.id async for contact in client.contacts.list()]
+
+    receipt, ids = asyncio.run(main())
+    assert receipt.records == 450 and read(path, kind) == ids
+
+
+def test_a_name_without_a_known_extension_is_json_lines(client, tmp_path):
+    path = tmp_path / "contacts"
+    client.contacts.export(path, limit=10)
+    assert path.read_text().splitlines() == [contact.json for contact in client.contacts.list(limit=10)]
+
+
+def test_columns_and_schema(client, tmp_path):
+    few = pyarrow.schema([("email", pyarrow.string()), ("id", pyarrow.string())])
+    path = tmp_path / "few.csv"
+    receipt = client.contacts.export(path, schema=few, limit=5)
+    assert path.read_text().startswith("email,id,_extra\n") and receipt.records == 5
+    assert "firstName" in receipt.schema["new_fields"]["/firstName"].get("field", "firstName")
+    with pytest.raises(talentdata.SchemaError, match="no partial file was kept"):
+        client.contacts.export(tmp_path / "none.csv", schema=few, on_new="fail")
+    path = tmp_path / "text.parquet"
+    client.contacts.export(path, columns="json")
+    assert parquet.read_schema(path).field("createdAt").type == pyarrow.string()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": "a.csv", "format": "xlsx"}, "format"),
+        ({"path": "a.arrow", "resume": True}, "resume: an Arrow file cannot be continued"),
+        ({"path": "a.csv", "consistency": "slow"}, "consistency"),
+        ({"path": "a.csv", "columns": "many"}, "columns"),
+        ({"path": "a.csv", "page_size": -1}, "page_size"),
+    ],
+)
+def test_what_is_refused_before_anything_is_sent(client, sandbox, options, message):
+    with pytest.raises(talentdata.InvalidArgumentError, match=message):
+        client.contacts.export(**options)
+    assert sandbox.stats()["requests"] == 0
+
+
+def test_a_file_of_somebody_else_stays(client, tmp_path):
+    part = tmp_path / "contacts.jsonl.part"
+    part.write_text("mine")
+    with pytest.raises(talentdata.IoError, match=r"contacts\.jsonl\.part"):
+        client.contacts.export(tmp_path / "contacts.jsonl")
+    assert part.read_text() == "mine" and [file.name for file in tmp_path.iterdir()] == [part.name]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_text_file_is_resumed(client, sandbox, tmp_path, kind):
+    whole, path = tmp_path / f"whole.{kind}", tmp_path / f"contacts.{kind}"
+    schema = client.contacts.schema()
+    client.contacts.export(whole, schema=schema)
+    sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 4}, "reply": {"status": 403}})
+    with pytest.raises(talentdata.ForbiddenError, match=r"call export\(\) again with resume=True"):
+        client.contacts.export(path, schema=schema)
+    sandbox.misbehave()
+    with pytest.raises(talentdata.InvalidArgumentError, match="page_size"):
+        client.contacts.export(path, schema=schema, resume=True, page_size=7)
+    receipt = client.contacts.export(path, schema=schema, resume=True)
+    assert (receipt.resumed, receipt.records) == (1, 450) and path.read_bytes() == whole.read_bytes()
+
+
+def test_a_parquet_file_is_resumed(tmp_path):
+    whole, path = tmp_path / "whole.parquet", tmp_path / "contacts.parquet"
+    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
+    with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
+        client.contacts.export(whole)
+        # Behind the first row group of 8,192 rows.
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
+        with pytest.raises(talentdata.ForbiddenError, match="to be resumed; to continue, call export"):
+            client.contacts.export(path)
+        assert not path.exists()
+        sandbox.misbehave()
+        receipt = client.contacts.export(path, resume=True)
+    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
+    assert parquet.read_table(path).equals(parquet.read_table(whole))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["contacts.parquet", "whole.parquet"]
+
+
+def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
+    path = tmp_path / "contacts.csv"
+
+    async def main():
+        async with sandbox.async_client() as client:
+            # The columns are decided already, so that the first page is written when it comes.
+            schema = await client.contacts.schema()
+            sandbox.misbehave(SLOW)
+            task = asyncio.create_task(client.contacts.export(path, schema=schema))
+            while not (tmp_path / "contacts.csv.part").exists():
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            sandbox.misbehave()
+            # What was cancelled ends on another thread.
+            while True:
+                try:
+                    return await client.contacts.export(path, schema=schema, resume=True)
+                except talentdata.IoError as error:
+                    assert "another export" in str(error)
+
+    assert asyncio.run(main()).records == 450
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_progress_bar(client, capsys, tmp_path):
+    client.contacts.export(tmp_path / "contacts.parquet", progress=True)
+    assert "450/450" in capsys.readouterr().err
+    client.contacts.export(tmp_path / "contacts.parquet")  # standard error is no terminal here
+    assert capsys.readouterr().err == ""
+
+
+def test_a_progress_bar_that_fails_ends_the_writing(client, faults, tmp_path, monkeypatch):
+    from tqdm.auto import tqdm
+
+    faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}})
+    monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
+    path = tmp_path / "contacts.parquet"
+    with pytest.raises(ZeroDivisionError):
+        client.contacts.export(path, progress=True, page_size=10)
+    assert not path.exists()
+    monkeypatch.undo()
+    faults()
+    # What was left behind is in nobody's way.
+    assert client.contacts.export(path).records == 450
+    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]

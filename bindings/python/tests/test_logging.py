@@ -1,0 +1,222 @@
+"""What clients log, as records of Python's logging: delivered while a call waits, in threads, event loops and forks."""
+
+import asyncio
+import logging
+import threading
+import time
+
+import pytest
+from support import python
+
+import talentdata
+
+VERSION = {"path": "/v1/version"}
+
+#: Nobody waits for the second attempt.
+MUCH_LATER = {"match": VERSION, "reply": {"status": 503, "headers": {"retry-after": "50"}}}
+
+
+def messages(caplog) -> list[str]:
+    """What the library has logged."""
+    return [record.getMessage() for record in caplog.records if record.name == "talentdata"]
+
+
+def test_a_retry_a_pause_and_a_token(client, sandbox, caplog):
+    sandbox.misbehave(
+        {"match": {**VERSION, "nth": 1}, "reply": {"status": 503}},
+        {"match": {"path": "/v1/pools"}, "reply": {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}}},
+    )
+    before = time.time()
+    with caplog.at_level(logging.DEBUG, "talentdata"):
+        client.version()
+        client.pools.page()
+        client.version()
+    said = messages(caplog)
+    assert any(line.startswith("retrying operation=getVersion reason=Server status=503 wait_s=") for line in said), said
+    assert any(line.startswith("received an access token valid_s=") for line in said), said
+    assert any(line.startswith("pausing for the rate limit wait_s=") for line in said), said
+    assert sum(line.startswith("received a response operation=getVersion status=200 bytes=") for line in said) == 2, said
+    (first, *_) = caplog.records
+    assert (first.levelno, first.levelname) == (logging.DEBUG, "DEBUG") and before <= first.created <= time.time()
+    assert sandbox.client_secret not in caplog.text and "Bearer" not in caplog.text
+
+
+class Handler(logging.Handler):
+    """Calls back for each message."""
+
+    def __init__(self, hear) -> None:
+        super().__init__()
+        self.hear = hear
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.hear(record.getMessage())
+
+
+@pytest.fixture
+def handle():
+    """Adds a handler to the logger, which wants everything."""
+    logger, added = logging.getLogger("talentdata"), []
+
+    def add(hear):
+        added.append(Handler(hear))
+        logger.addHandler(added[-1])
+        logger.setLevel(logging.DEBUG)
+
+    yield add
+    for handler in added:
+        logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+def test_the_level_is_that_of_the_moment(client, handle):
+    logger, heard = logging.getLogger("talentdata"), []
+    handle(heard.append)
+    logger.setLevel(logging.INFO)
+    client.version()
+    assert heard == []
+    logger.setLevel(logging.DEBUG)
+    client.version()
+    first = len(heard)
+    assert first > 0
+    logging.disable(logging.DEBUG)
+    client.version()
+    logging.disable(logging.NOTSET)
+    assert len(heard) == first
+    client.version()
+    assert len(heard) > first
+
+
+def test_messages_come_while_a_call_waits(client, sandbox, handle):
+    def hear(message):
+        if message.startswith("retrying"):
+            raise KeyboardInterrupt
+
+    handle(hear)
+    sandbox.misbehave(MUCH_LATER)
+    with pytest.raises(KeyboardInterrupt):
+        client.version()
+
+
+def test_messages_come_while_an_event_loop_runs(sandbox, handle):
+    async def main():
+        loop, retried = asyncio.get_running_loop(), asyncio.Event()
+
+        def hear(message):
+            # The loop's own thread: an event could not be set from another.
+            assert asyncio.get_running_loop() is loop
+            if message.startswith("retrying"):
+                retried.set()
+
+        handle(hear)
+        async with sandbox.async_client() as client:
+            task = asyncio.create_task(client.version())
+            await retried.wait()
+            assert not task.done()
+            task.cancel()
+
+    sandbox.misbehave(MUCH_LATER)
+    asyncio.run(main())
+
+
+def test_what_a_call_has_logged_is_there_when_it_returns(sandbox, caplog):
+    async def main():
+        async with sandbox.async_client() as client:
+            for count in range(1, 20):
+                await client.version()
+                assert sum("getVersion" in line for line in messages(caplog)) == count
+
+    with caplog.at_level(logging.DEBUG, "talentdata"):
+        asyncio.run(main())
+
+
+def test_threads_lose_nothing(sandbox, handle):
+    threads, calls, heard = 8, 25, []
+    handle(lambda message: "operation=getVersion" in message and heard.append(message))
+    with sandbox.client(paced=False) as client:
+        work = [threading.Thread(target=lambda: [client.version() for _ in range(calls)]) for _ in range(threads)]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join()
+    assert len(heard) == threads * calls
+
+
+def test_a_handler_may_use_the_client(client, handle):
+    heard = []
+
+    def hear(message):
+        heard.append(message)
+        if len(heard) == 1:
+            client.permissions()
+
+    handle(hear)
+    client.version()
+    assert any("getTokenPermissions" in message for message in heard)
+
+
+def test_a_scan_logs_every_page(client, handle):
+    heard = []
+    handle(heard.append)
+    assert len(list(client.contacts.list())) == 450
+    assert len(client.contacts.list().to_arrow()) == 450
+    assert sum("operation=listContacts status=200" in message for message in heard) >= 10
+
+
+BUSY = """
+import logging, os, sys, threading, talentdata
+logging.basicConfig(level=logging.DEBUG, stream=open(os.devnull, "w"))
+sandbox = talentdata.Sandbox(policy="unlimited")
+client = sandbox.client(paced=False)
+def work():
+    while True:
+        client.version()
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+"""
+
+
+def test_forked_children_log_on():
+    result = python(
+        BUSY
+        + """
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        heard = []
+        handler = logging.Handler()
+        handler.emit = lambda record: heard.append(record.getMessage())
+        logging.getLogger("talentdata").addHandler(handler)
+        client.version()
+        os._exit(0 if any("received a response" in message for message in heard) else 3)
+    assert os.waitpid(child, 0)[1] == 0
+print("done", flush=True)
+os._exit(0)
+"""
+    )
+    assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
+
+
+def test_the_interpreter_ends_while_threads_log():
+    for _ in range(5):
+        result = python(BUSY + "client.version()\n")
+        assert result.returncode == 0, result.stderr
+
+
+def test_nothing_is_printed_unless_it_is_wanted(sandbox):
+    settings = (sandbox.base_url, sandbox.client_id, sandbox.client_secret)
+    code = """
+import sys, talentdata
+client = talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3])
+client.version()
+"""
+    sandbox.misbehave({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
+    result = python(code, *settings)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
+
+
+def test_an_error_names_the_proxy_without_its_password():
+    proxy = "http://user:CANARY@127.0.0.1:1"
+    with talentdata.Client(base_url="https://talent.example", proxy=proxy, max_attempts=1) as client:
+        with pytest.raises(talentdata.ConnectError, match=r"through the proxy http://127\.0\.0\.1:1: ") as caught:
+            client.version()
+        assert "CANARY" not in f"{caught.value} {caught.value!r} {client!r}"

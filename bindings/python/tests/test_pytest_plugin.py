@@ -1,0 +1,118 @@
+"""The fixtures of the package, in test suites as users write them."""
+
+import textwrap
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester):
+    """Runs a test file in a suite of its own; all of its tests have to pass."""
+
+    def run(count, text, conftest=""):
+        pytester.makepyfile(textwrap.dedent(text))
+        pytester.makeconftest(textwrap.dedent(conftest))
+        pytester.runpytest("-p", "no:cacheprovider", "-W", "error").assert_outcomes(passed=count)
+
+    return run
+
+
+def test_they_are_there_and_are_not_paced(suite):
+    suite(
+        2,
+        """
+        import asyncio
+
+        def test_client(talentdata_client, talentdata_sandbox):
+            assert talentdata_client.base_url == talentdata_sandbox.base_url
+            # Paced, this would take longer than the client may take.
+            hurried = talentdata_client.with_options(timeout=5)
+            assert len([hurried.contacts.page(limit=1) for _ in range(300)]) == 300
+
+        def test_async_client(talentdata_async_client):
+            async def work():
+                pages = [talentdata_async_client.contacts.page(limit=1) for _ in range(300)]
+                return await asyncio.gather(*pages)
+
+            assert len(asyncio.run(work())) == 300
+        """,
+    )
+
+
+def test_sizes_are_overridden_at_every_level(suite):
+    suite(
+        4,
+        """
+        import pytest
+
+        def test_of_the_suite(talentdata_client):
+            assert len(list(talentdata_client.contacts.list())) == 7
+
+        @pytest.mark.parametrize("talentdata_sandbox_options", [{"records": {"contacts": 3}}])
+        def test_of_its_own(talentdata_client):
+            assert len(list(talentdata_client.contacts.list())) == 3
+
+        class TestOfAClass:
+            @pytest.fixture
+            def talentdata_sandbox_options(self, talentdata_sandbox_options):
+                return {**talentdata_sandbox_options, "max_limit": 2}
+
+            def test_of_a_class(self, talentdata_client):
+                assert len(talentdata_client.contacts.page(limit=5)) == 2
+
+            def test_of_a_class_with_the_sizes_of_the_suite(self, talentdata_client):
+                assert talentdata_client.contacts.plan().records == 7
+        """,
+        conftest="""
+        import pytest
+
+        @pytest.fixture
+        def talentdata_sandbox_options():
+            return {"records": {"contacts": 7}}
+        """,
+    )
+
+
+def test_faults_are_those_of_one_test(suite):
+    suite(
+        3,
+        """
+        import asyncio
+
+        import pytest
+        import talentdata
+
+        FAULT = {"match": {"path": "/v1/version"}, "reply": {"status": 403}}
+
+        def test_fault(talentdata_client, talentdata_sandbox):
+            talentdata_sandbox.misbehave(FAULT)
+            with pytest.raises(talentdata.ForbiddenError):
+                talentdata_client.version()
+
+        def test_none(talentdata_client):
+            assert talentdata_client.version().version
+
+        def test_async_fault(talentdata_async_client, talentdata_sandbox):
+            talentdata_sandbox.misbehave(FAULT)
+            with pytest.raises(talentdata.ForbiddenError):
+                asyncio.run(talentdata_async_client.version())
+        """,
+    )
+
+
+def test_clients_are_closed_behind_the_test(suite):
+    suite(
+        2,
+        """
+        clients = []
+
+        def test_use(talentdata_client, talentdata_async_client):
+            clients.extend([talentdata_client, talentdata_async_client])
+            assert not any(client.closed for client in clients)
+
+        def test_afterwards():
+            assert len(clients) == 2 and all(client.closed for client in clients)
+        """,
+    )
