@@ -22,7 +22,7 @@ static talentdata_error *print(const talentdata_record *record) {
   if ((error = talentdata_contact_last_name(record, &last))) return error;
   if ((error = talentdata_contact_email(record, &email))) return error;
   /* A field that the service's document does not show: absent when there is none. */
-  if ((error = talentdata_record_find_text(record, "/address/city", &city))) return error;
+  if ((error = talentdata_record_find_text(record, "/location/city", &city))) return error;
   printf("%.*s %.*s <%.*s> %.*s\n", (int)first.length, first.data, (int)last.length, last.data, (int)email.length,
          email.data, (int)city.length, city.data ? city.data : "");
   return NULL;

@@ -9,7 +9,7 @@ int main() {
     for (const auto &contact : contacts) {
       std::cout << contact.first_name() << ' ' << contact.last_name() << " <" << contact.email() << "> "
                 // A field that the service's document does not show.
-                << contact.find_text("/address/city").value_or("") << '\n';
+                << contact.find_text("/location/city").value_or("") << '\n';
     }
     const auto receipt = contacts.receipt();
     const bool proven = receipt.completeness() == TALENTDATA_COMPLETENESS_PROVEN;

@@ -331,6 +331,47 @@ typedef uint32_t talentdata_arrival;
 #endif // __cplusplus
 
 /**
+ * What a JSON value is.
+ */
+enum talentdata_value_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * null.
+   */
+  TALENTDATA_VALUE_KIND_NULL = 1,
+  /**
+   * true or false.
+   */
+  TALENTDATA_VALUE_KIND_BOOLEAN = 2,
+  /**
+   * A number.
+   */
+  TALENTDATA_VALUE_KIND_NUMBER = 3,
+  /**
+   * A string.
+   */
+  TALENTDATA_VALUE_KIND_STRING = 4,
+  /**
+   * An array.
+   */
+  TALENTDATA_VALUE_KIND_ARRAY = 5,
+  /**
+   * An object.
+   */
+  TALENTDATA_VALUE_KIND_OBJECT = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum talentdata_value_kind talentdata_value_kind;
+#else
+typedef uint32_t talentdata_value_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Overall status (section 3). Other values are legal.
  */
 enum talentdata_api_status
@@ -637,6 +678,11 @@ typedef struct talentdata_scan_options talentdata_scan_options;
  * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
  */
 typedef struct talentdata_token_permissions talentdata_token_permissions;
+
+/**
+ * A value of a record; read-only. It belongs to the record, and is valid until that is freed.
+ */
+typedef struct talentdata_value talentdata_value;
 
 /**
  * Whether a client version is compatible and supported (section 2). Read-only. Freed with talentdata_version_check_response_free.
@@ -1556,7 +1602,7 @@ talentdata_error *talentdata_record_resource(const talentdata_record *record,
                                              talentdata_resource *resource_out);
 
 /**
- * The JSON of the value at a JSON pointer (RFC 6901) such as /address/city.
+ * The JSON of the value at a JSON pointer (RFC 6901) such as /location/city.
  *
  * @param record the record
  * @param pointer NUL-terminated UTF-8 text
@@ -1707,6 +1753,189 @@ talentdata_error *talentdata_scan_receipt(const talentdata_scan *scan,
  * cancel the scan and join that thread first.
  */
 void talentdata_scan_free(talentdata_scan *scan);
+
+/**
+ * The value at a JSON pointer (RFC 6901) such as /location/city, to be read with a type.
+ *
+ * @param record the record
+ * @param pointer NUL-terminated UTF-8 text; "" is the record itself
+ * @param value_out the value; NULL when there is no such value
+ * Ownership: `*value_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT as talentdata_record_find.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_record_value(const talentdata_record *record,
+                                          const char *pointer,
+                                          const talentdata_value **value_out);
+
+/**
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param record the record
+ * @param pointer UTF-8 text
+ * @param length its length in bytes
+ * @param value_out the value; NULL when there is no such value
+ * Ownership: as talentdata_record_value.
+ * Threads: any.
+ * Errors: as talentdata_record_value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_record_value_n(const talentdata_record *record,
+                                            const char *pointer,
+                                            size_t length,
+                                            const talentdata_value **value_out);
+
+/**
+ * What the value is.
+ *
+ * @param value the value
+ * @param kind_out a talentdata_value_kind
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_type(const talentdata_value *value,
+                                        talentdata_value_kind *kind_out);
+
+/**
+ * The JSON of the value, byte for byte as the service sent it.
+ *
+ * @param value the value
+ * @param json_out the JSON text
+ * Ownership: `*json_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_json(const talentdata_value *value,
+                                        talentdata_text *json_out);
+
+/**
+ * The value of a boolean.
+ *
+ * @param value the value
+ * @param boolean_out true or false
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is of another type; INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_boolean(const talentdata_value *value,
+                                           bool *boolean_out);
+
+/**
+ * The value of an integer, exactly.
+ *
+ * @param value the value
+ * @param integer_out the integer
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is of another type, has a fraction or an exponent, or is out
+ * of range; INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_int64(const talentdata_value *value,
+                                         int64_t *integer_out);
+
+/**
+ * The value of a number, as the double that is closest to it.
+ *
+ * @param value the value
+ * @param number_out the number
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is of another type or out of range; INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_double(const talentdata_value *value,
+                                          double *number_out);
+
+/**
+ * The text of a string, its escapes resolved.
+ *
+ * @param value the value
+ * @param text_out the text
+ * Ownership: `*text_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is not a string; INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_text(const talentdata_value *value,
+                                        talentdata_text *text_out);
+
+/**
+ * The number of items of an array, or of members of an object.
+ *
+ * @param value the value
+ * @param count_out the number
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_count(const talentdata_value *value,
+                                         size_t *count_out);
+
+/**
+ * An item of an array, or the value of a member of an object.
+ *
+ * @param value the value
+ * @param index its index, from 0
+ * @param item_out the item
+ * Ownership: `*item_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL or an index that is out
+ * of range.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_item(const talentdata_value *value,
+                                        size_t index,
+                                        const talentdata_value **item_out);
+
+/**
+ * The name of a member of an object.
+ *
+ * @param value the value
+ * @param index its index, from 0
+ * @param name_out the name; absent for an item of an array
+ * Ownership: `*name_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: as talentdata_value_item.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_name(const talentdata_value *value,
+                                        size_t index,
+                                        talentdata_text *name_out);
+
+/**
+ * The value of the member of an object with this name.
+ *
+ * @param value the value
+ * @param name NUL-terminated UTF-8 text
+ * @param member_out the value; NULL when there is no such member
+ * Ownership: `*member_out` is valid until the record is freed.
+ * Threads: any.
+ * Errors: SCHEMA, with the JSON pointer, when it is neither an object nor an array, which has none;
+ * INVALID_ARGUMENT for NULL or text that is not UTF-8.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_member(const talentdata_value *value,
+                                          const char *name,
+                                          const talentdata_value **member_out);
+
+/**
+ * Like the function without _n, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param value the value
+ * @param name UTF-8 text
+ * @param length its length in bytes
+ * @param member_out the value; NULL when there is no such member
+ * Ownership: as talentdata_value_member.
+ * Threads: any.
+ * Errors: as talentdata_value_member.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_value_member_n(const talentdata_value *value,
+                                            const char *name,
+                                            size_t length,
+                                            const talentdata_value **member_out);
 
 /**
  * The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.

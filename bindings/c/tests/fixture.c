@@ -72,6 +72,7 @@ struct fixture *fixture_make(void) {
   OK(talentdata_scan_options_new(&all->scan_options));
   OK(talentdata_client_list(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->scan));
   OK(talentdata_scan_next(all->scan, &all->record));
+  OK(talentdata_record_value(all->record, "", &all->value));
   OK(talentdata_client_plan(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->plan));
   OK(talentdata_export_options_new(&all->export_options));
   OK(talentdata_client_exporter(all->client, TALENTDATA_RESOURCE_CONTACTS, "fixture.jsonl", NULL, &all->exporter));

@@ -29,6 +29,7 @@ struct fixture {
   const talentdata_category_entry *category_entry;
   const talentdata_compatibility_entry *compatibility_entry;
   const talentdata_pagination *pagination;
+  const talentdata_value *value;
 };
 
 struct fixture *fixture_make(void);

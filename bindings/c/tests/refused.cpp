@@ -39,5 +39,7 @@ void use(td::client &client, td::scan<td::contact> &scan, td::page<td::contact> 
   (void)client.page(td::contacts, 1, 0).begin();
 #elif MISUSE == 16  // find_text
   (void)(*scan.next()).find_text("/firstName");
+#elif MISUSE == 17  // value
+  (void)(*scan.next()).value("/firstName");
 #endif
 }

@@ -35,6 +35,7 @@ constexpr bool moves_only = std::is_nothrow_move_constructible_v<T> && std::is_n
 static_assert(moves_only<talentdata::client> && moves_only<talentdata::scan<talentdata::contact>>);
 static_assert(moves_only<talentdata::record> && moves_only<talentdata::page<talentdata::record>>);
 static_assert(moves_only<talentdata::version_response> && moves_only<talentdata::receipt>);
+static_assert(moves_only<talentdata::exporter> && std::is_copy_constructible_v<talentdata::value>);
 // A record of a page is a view: it copies, and is no owning record.
 using contacts_page = talentdata::page<talentdata::contact>;
 static_assert(std::is_same_v<decltype(std::declval<contacts_page &>()[0]), talentdata::contact_view>);
@@ -174,6 +175,54 @@ static void results(const talentdata::client &client) {
   CHECK(third.what() == std::string_view(first.what()));
 }
 
+static void values(const talentdata::client &client) {
+  const auto page = client.page(talentdata::contacts, 1, 0);
+  const auto contact = page[0];
+  const auto languages = contact.value("/languages").value();
+  std::size_t count = 0;
+  for (const auto language : languages) {
+    CHECK(!language.member("code").value().text().empty() && !language.member("nothing"));
+    CHECK(language.name(0) == "code" && language[0].kind() == TALENTDATA_VALUE_KIND_STRING);
+    count++;
+  }
+  CHECK(count == languages.size() && count > 0 && !languages.name(0));
+  CHECK(contact.value("/location/city")->text() == contact.find_text("/location/city"));
+  CHECK(!contact.value("/nothing") && !contact.try_value("nothing").has_value());
+  CHECK(throws<talentdata::schema_error>([&] { (void)languages.int64(); }));
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)languages[count]; }));
+  CHECK(languages.json() == contact.find("/languages"));
+}
+
+// An export of a few contacts, refused and run; the other tests of exporters are in C.
+static void exports(const talentdata::client &client) {
+  const auto plan = client.plan(talentdata::contacts);
+  CHECK(plan.records == std::strtoul(std::getenv("CONTACTS"), nullptr, 10) && plan.pages > 0 && plan.seconds > 0);
+  talentdata::export_options options;
+  options.format = TALENTDATA_FORMAT_CSV;
+  options.scan.limit = 5;
+  auto exporter = client.exporter(talentdata::contacts, "surface.data", options);
+  CHECK(exporter.receipt().records() == 0 && !exporter.receipt().total());
+  const auto receipt = exporter.run();
+  CHECK(receipt.records() == 5 && receipt.total() == plan.records && std::remove("surface.data") == 0);
+  exporter.cancel();
+  CHECK(throws<talentdata::cancelled_error>([&] { (void)exporter.run(); }));
+  options.format = TALENTDATA_FORMAT_ARROW;
+  options.resume = true;
+  CHECK(!client.try_exporter(talentdata::contacts, "surface.data", options).has_value());
+  options.scan.page_size = 0;
+  CHECK(client.try_exporter(talentdata::contacts, "surface.data", options).error().code() ==
+        TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+}
+
+static void a_proxy_is_named() {
+  const auto settings =
+      talentdata::config().base_url("https://talent.example").proxy("http://user:CANARY@127.0.0.1:1").max_attempts(1);
+  const auto version = talentdata::client(settings).try_version();
+  const auto &message = version.error().message();
+  CHECK(message.find("through the proxy http://127.0.0.1:1: ") != message.npos);
+  CHECK(message.find("CANARY") == message.npos);
+}
+
 static void setters_on_temporaries() {
   const auto &settings = talentdata::config().max_attempts(2).paced(false).timeout(std::chrono::seconds(60));
   auto logged = 0;
@@ -274,6 +323,9 @@ int main() {
   models(client);
   errors(client);
   results(client);
+  values(client);
+  exports(client);
+  a_proxy_is_named();
   setters_on_temporaries();
   a_log_that_throws();
   a_log_that_throws_loses_no_record();

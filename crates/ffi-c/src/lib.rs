@@ -32,6 +32,8 @@ mod record;
 mod scan;
 mod source;
 mod text;
+mod value;
+mod value_items;
 #[rustfmt::skip]
 mod generated {
     pub(crate) mod calls;

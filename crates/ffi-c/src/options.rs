@@ -24,7 +24,7 @@ pub enum Consistency {
     Snapshot = 3,
 }
 
-/// Which types the columns of an Arrow stream have.
+/// Which types the columns of an Arrow stream or an exported file have.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Columns {
@@ -46,7 +46,7 @@ pub enum OnNew {
     Fail = 3,
 }
 
-/// Options of a scan. Freed with talentdata_scan_options_free.
+/// Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
 #[derive(Default)]
 pub struct ScanOptions {
     pub(crate) inner: CoreOptions,
@@ -149,7 +149,7 @@ pub extern "C" fn talentdata_scan_options_set_limit(
     })
 }
 
-/// Sets which types the columns of an Arrow stream have, where no schema is given.
+/// Sets which types the columns of an Arrow stream or an exported file have, where no schema is given.
 ///
 /// @param options the options to change
 /// @param columns a talentdata_columns
@@ -167,7 +167,7 @@ pub extern "C" fn talentdata_scan_options_set_columns(
     })
 }
 
-/// Sets the columns of an Arrow stream, so that they are the same in every run. How the records differ
+/// Sets the columns of an Arrow stream or an exported file, so that they are the same in every run. How the records differ
 /// from the schema is in the receipt's JSON.
 ///
 /// @param options the options to change

@@ -4,6 +4,7 @@ use crate::boundary::{get, guard_or, invalid, terminated, text};
 use crate::error::Error;
 use crate::generated::models::Resource;
 use crate::text::{Kept, Text};
+use crate::value::{Value, Values};
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use talentdata_core::types::Resource as List;
@@ -16,6 +17,7 @@ pub struct Record {
     /// The list it belongs to; none where it is the response of a call that describes no record.
     pub(crate) resource: Option<List>,
     kept: Kept,
+    values: Values,
 }
 
 impl Record {
@@ -24,7 +26,13 @@ impl Record {
             raw,
             resource,
             kept: Kept::default(),
+            values: Values::default(),
         }
+    }
+
+    /// The value at a JSON pointer, which lives as long as the record; NULL where there is none.
+    pub(crate) fn value(&self, pointer: &str) -> Result<*const Value> {
+        self.values.at(pointer, || self.raw.nested(pointer))
     }
 
     /// The record, when it is of one of these lists.
@@ -109,7 +117,7 @@ pub extern "C" fn talentdata_record_resource(
     )
 }
 
-/// The JSON of the value at a JSON pointer (RFC 6901) such as /address/city.
+/// The JSON of the value at a JSON pointer (RFC 6901) such as /location/city.
 ///
 /// @param record the record
 /// @param pointer NUL-terminated UTF-8 text

@@ -1,7 +1,7 @@
 // Records, and what every record has. Included by talentdata.hpp.
 #pragma once
 
-#include <talentdata/base.hpp>
+#include <talentdata/value.hpp>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
@@ -16,7 +16,7 @@ class record_view {
   std::string_view json() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_record_json(raw_, out); });
   }
-  /// The JSON of the value at a JSON pointer such as /address/city; none when there is no such value.
+  /// The JSON of the value at a JSON pointer such as /location/city; none when there is no such value.
   result<std::optional<std::string_view>> try_find(std::string_view pointer) const {
     return detail::read<std::optional<std::string_view>>(
         [&](auto *out) { return talentdata_record_find_n(raw_, detail::data(pointer), pointer.size(), out); });
@@ -26,7 +26,13 @@ class record_view {
     return detail::read<std::optional<std::string_view>>(
         [&](auto *out) { return talentdata_record_find_text_n(raw_, detail::data(pointer), pointer.size(), out); });
   }
+  /// The value at a JSON pointer such as /location/city, to be read with a type; none when there is no such value.
+  result<std::optional<talentdata::value>> try_value(std::string_view pointer) const {
+    return detail::read<std::optional<talentdata::value>>(
+        [&](auto *out) { return talentdata_record_value_n(raw_, detail::data(pointer), pointer.size(), out); });
+  }
 #if defined(__cpp_exceptions)
+  std::optional<talentdata::value> value(std::string_view pointer) const { return detail::take(try_value(pointer)); }
   std::optional<std::string_view> find(std::string_view pointer) const { return detail::take(try_find(pointer)); }
   std::optional<std::string_view> find_text(std::string_view pointer) const {
     return detail::take(try_find_text(pointer));
@@ -53,7 +59,7 @@ class record {
   /// The JSON, byte for byte as the service sent it.
   std::string_view json() const & { return view().json(); }
   std::string_view json() const && = delete;
-  /// The JSON of the value at a JSON pointer such as /address/city; none when there is no such value.
+  /// The JSON of the value at a JSON pointer such as /location/city; none when there is no such value.
   result<std::optional<std::string_view>> try_find(std::string_view pointer) const & { return view().try_find(pointer); }
   result<std::optional<std::string_view>> try_find(std::string_view pointer) const && = delete;
   /// The text of the string at a JSON pointer; none when there is no such value or it is null.
@@ -61,7 +67,14 @@ class record {
     return view().try_find_text(pointer);
   }
   result<std::optional<std::string_view>> try_find_text(std::string_view pointer) const && = delete;
+  /// The value at a JSON pointer such as /location/city, to be read with a type; none when there is no such value.
+  result<std::optional<talentdata::value>> try_value(std::string_view pointer) const & {
+    return view().try_value(pointer);
+  }
+  result<std::optional<talentdata::value>> try_value(std::string_view pointer) const && = delete;
 #if defined(__cpp_exceptions)
+  std::optional<talentdata::value> value(std::string_view pointer) const & { return view().value(pointer); }
+  std::optional<talentdata::value> value(std::string_view pointer) const && = delete;
   std::optional<std::string_view> find(std::string_view pointer) const & { return view().find(pointer); }
   std::optional<std::string_view> find(std::string_view pointer) const && = delete;
   std::optional<std::string_view> find_text(std::string_view pointer) const & { return view().find_text(pointer); }

@@ -1,0 +1,215 @@
+//! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
+
+use crate::answer::from_json;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fields::decoded;
+use crate::json;
+use crate::record::RawRecord;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// A value within a record. It keeps the page of the record in memory.
+#[derive(Clone, Debug)]
+pub struct NestedValue {
+    record: RawRecord,
+    /// Where it is in the record's text.
+    range: Range<usize>,
+    /// Its JSON pointer, for errors.
+    pointer: String,
+}
+
+impl RawRecord {
+    /// The value at a JSON pointer (RFC 6901); `None` where there is no such value.
+    ///
+    /// # Errors
+    /// As [`pointer`](Self::pointer).
+    pub fn nested(&self, pointer: &str) -> Result<Option<NestedValue>> {
+        let found = self.pointer(pointer)?;
+        Ok(found.map(|raw| NestedValue::within(self, raw.as_bytes(), pointer.to_owned())))
+    }
+}
+
+impl NestedValue {
+    /// `raw` is a piece of the record's text.
+    fn within(record: &RawRecord, raw: &[u8], pointer: String) -> Self {
+        let start = raw.as_ptr().addr() - record.as_bytes().as_ptr().addr();
+        NestedValue {
+            record: record.clone(),
+            range: start..start + raw.len(),
+            pointer,
+        }
+    }
+
+    /// The JSON text, byte for byte as the service sent it.
+    pub fn as_str(&self) -> &str {
+        self.record
+            .as_str()
+            .get(self.range.clone())
+            .unwrap_or_default()
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> ValueKind {
+        match self.as_str().as_bytes().first() {
+            Some(b'n') | None => ValueKind::Null,
+            Some(b't' | b'f') => ValueKind::Boolean,
+            Some(b'"') => ValueKind::String,
+            Some(b'[') => ValueKind::Array,
+            Some(b'{') => ValueKind::Object,
+            Some(_) => ValueKind::Number,
+        }
+    }
+
+    /// The value as a number or a boolean.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is of another type or out of range.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
+        let place = format!(
+            "record {} of the page: {}",
+            self.record.index(),
+            self.pointer
+        );
+        from_json(self.as_str(), &place).map_err(|error| match error.kind() {
+            // It was checked when it came, so that only a number can be wrong.
+            ErrorKind::Decode => self.is_not("in the range of the type"),
+            _ => self.record.fault(error),
+        })
+    }
+
+    /// The text of a string, its escapes resolved.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is not a string.
+    pub fn text(&self) -> Result<Cow<'_, str>> {
+        decoded(self.as_str()).ok_or_else(|| self.is_not("a string"))
+    }
+
+    /// The items of an array, each without a name, or the members of an object with their names. Of a name that
+    /// occurs twice the last value counts.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is neither.
+    pub fn children(&self) -> Result<Vec<(Option<String>, NestedValue)>> {
+        let child = |raw, step: &str| {
+            let pointer = format!("{}/{step}", self.pointer);
+            NestedValue::within(&self.record, raw, pointer)
+        };
+        let text = self.as_str().as_bytes();
+        match self.kind() {
+            ValueKind::Array => {
+                let items = json::items(text).enumerate();
+                let items = items.map(|(index, raw)| (None, child(raw, &index.to_string())));
+                Ok(items.collect())
+            }
+            ValueKind::Object => {
+                let mut places = HashMap::new();
+                let mut members = Vec::new();
+                for (name, raw) in json::members(text) {
+                    let name = json::text(name).unwrap_or_default().into_owned();
+                    let step = name.replace('~', "~0").replace('/', "~1");
+                    let member = (Some(name.clone()), child(raw, &step));
+                    match places.get(&name) {
+                        Some(&place) => members[place] = member,
+                        None => {
+                            places.insert(name, members.len());
+                            members.push(member);
+                        }
+                    }
+                }
+                Ok(members)
+            }
+            _ => Err(self.is_not("an array or an object")),
+        }
+    }
+
+    fn is_not(&self, wanted: &str) -> Error {
+        let message = format!(
+            "record {} of the page: {}: the value is not {wanted}",
+            self.record.index(),
+            self.pointer
+        );
+        let error = Error::new(ErrorKind::Schema, message);
+        self.record.fault(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = r#"{"a": [1, 2.5, -9223372036854775808, true, null, "\u00e9\"", [], {"b/c": 1, "d": 2, "b/c": [7]}], "big": 1e400}"#;
+
+    #[test]
+    fn values_are_read_step_by_step() {
+        let record = RawRecord::of_json(RECORD);
+        let array = record.nested("/a").unwrap().unwrap();
+        let items: Vec<NestedValue> = array
+            .children()
+            .unwrap()
+            .into_iter()
+            .map(|(_, one)| one)
+            .collect();
+        use ValueKind::{Array, Boolean, Null, Number, Object, String};
+        let kinds: Vec<ValueKind> = items.iter().map(NestedValue::kind).collect();
+        assert_eq!(
+            kinds,
+            [Number, Number, Number, Boolean, Null, String, Array, Object]
+        );
+        assert_eq!(items[0].to::<i64>().unwrap(), 1);
+        assert_eq!(items[1].to::<f64>().unwrap(), 2.5);
+        assert_eq!(items[2].to::<i64>().unwrap(), i64::MIN);
+        assert!(items[3].to::<bool>().unwrap());
+        assert_eq!(items[5].text().unwrap(), "é\"");
+        assert!(items[6].children().unwrap().is_empty());
+        let members = items[7].children().unwrap();
+        let names: Vec<_> = members
+            .iter()
+            .map(|(name, one)| (name.as_deref().unwrap(), one.as_str()))
+            .collect();
+        assert_eq!(names, [("b/c", "[7]"), ("d", "2")]);
+        let seven = &members[0].1.children().unwrap()[0].1;
+        assert_eq!(
+            (seven.pointer.as_str(), seven.to::<f64>().unwrap()),
+            ("/a/7/b~1c/0", 7.0)
+        );
+        assert!(record.nested("/nothing").unwrap().is_none());
+        assert_eq!(record.nested("").unwrap().unwrap().kind(), Object);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_an_error_with_its_pointer() {
+        let record = RawRecord::of_json(RECORD);
+        let at = |pointer: &str| record.nested(pointer).unwrap().unwrap();
+        for (pointer, error) in [
+            ("/a/5", at("/a/5").to::<i64>().unwrap_err()),
+            ("/a/5", at("/a/5").children().unwrap_err()),
+            ("/a/1", at("/a/1").to::<i64>().unwrap_err()),
+            ("/a/0", at("/a/0").text().unwrap_err()),
+            ("/a/4", at("/a/4").to::<bool>().unwrap_err()),
+            ("/big", at("/big").to::<f64>().unwrap_err()),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Schema);
+            assert!(error.message().contains(pointer), "{error}");
+        }
+    }
+}
