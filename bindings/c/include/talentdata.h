@@ -503,7 +503,7 @@ typedef uint32_t talentdata_consistency;
 #endif // __cplusplus
 
 /**
- * Which types the columns of an Arrow stream have.
+ * Which types the columns of an Arrow stream or an exported file have.
  */
 enum talentdata_columns
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -670,7 +670,7 @@ typedef struct talentdata_record talentdata_record;
 typedef struct talentdata_scan talentdata_scan;
 
 /**
- * Options of a scan. Freed with talentdata_scan_options_free.
+ * Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
  */
 typedef struct talentdata_scan_options talentdata_scan_options;
 
@@ -1239,7 +1239,7 @@ talentdata_error *talentdata_scan_options_set_limit(talentdata_scan_options *opt
                                                     uint64_t records);
 
 /**
- * Sets which types the columns of an Arrow stream have, where no schema is given.
+ * Sets which types the columns of an Arrow stream or an exported file have, where no schema is given.
  *
  * @param options the options to change
  * @param columns a talentdata_columns
@@ -1251,7 +1251,7 @@ talentdata_error *talentdata_scan_options_set_columns(talentdata_scan_options *o
                                                       uint32_t columns);
 
 /**
- * Sets the columns of an Arrow stream, so that they are the same in every run. How the records differ
+ * Sets the columns of an Arrow stream or an exported file, so that they are the same in every run. How the records differ
  * from the schema is in the receipt's JSON.
  *
  * @param options the options to change
