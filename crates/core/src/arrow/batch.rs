@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
 /// Arrow string column end at 2 GiB.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A cell takes about so many bytes, even where it is empty.
 const CELL: usize = 8;
