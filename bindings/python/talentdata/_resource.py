@@ -250,7 +250,8 @@ class AsyncResource(Generic[R]):
         on_new: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,
     ) -> Receipt:
-        """See `Resource.export`. A task that is cancelled keeps what was written until about a second before."""
+        """See `Resource.export`. A task that is cancelled keeps what was written until about a second before, for
+        `resume=True` to continue."""
         arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new)
         export = RawExport(self._client, self._name, *arguments)
         with follow(export, self._name, progress) as tell:

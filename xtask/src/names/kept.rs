@@ -25,7 +25,7 @@ pub(super) const C_MEMBERS: &str = "free json";
 /// What every generated C++ class has, or says within itself.
 pub(super) const CPP_MEMBERS: &str = "\
     find find_text handle handle_ handle_of json raw_ record record_view result try_find \
-    try_find_text view view_of view_type";
+    try_find_text try_value value view view_of view_type";
 
 /// What the handles behind C have beside the fields.
 pub(super) const CHILDREN: &str = "json model";
@@ -43,11 +43,13 @@ pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values item
 pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
-pub(super) const C_CLIENT: &str = "close free from_environment list list_with new page";
+pub(super) const C_CLIENT: &str = "close exporter free from_environment list list_with new page plan";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str =
-    "client close handle_ list log_ owned page raw self taken try_list try_make try_page";
+    "\
+    client close exporter handle_ list log_ owned page plan raw self taken try_exporter try_list \
+    try_make try_page try_plan";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "completions export help page plan resources sandbox schema";
