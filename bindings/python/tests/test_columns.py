@@ -258,11 +258,11 @@ def documented():
 
 def test_a_service_that_pretty_prints_has_the_same_columns(pools, tmp_path):
     texts = ['{"a":[{"b":1,"c":"x y"},null],"d":{"e":[]}}', '{"a":[]}', "null"]
-    plain = exported(pools(texts)[0].list(), tmp_path / "plain.parquet")
+    plain = exported(pools(texts)[0], tmp_path / "plain.parquet")
     for indent, name in ((2, "indented"), (None, "spaced")):
         printed = [json.dumps(json.loads(text), indent=indent) for text in texts]
         resource, lines = pools(printed)
-        table = exported(resource.list(), tmp_path / f"{name}.parquet")
+        table = exported(resource, tmp_path / f"{name}.parquet")
         assert table["x"].equals(plain["x"]) and plain["x"].null_count == 1
         assert kind(table.schema.field("x").type).startswith("struct[a: list")
         # The text stands beside it, so that the record comes back byte for byte.

@@ -43,13 +43,12 @@ pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values item
 pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
-pub(super) const C_CLIENT: &str = "close exporter free from_environment list list_with new page plan";
+pub(super) const C_CLIENT: &str = "close exporter free from_environment list list_with new page plan schema";
 
 /// What a C++ client has of its own.
-pub(super) const CPP_CLIENT: &str =
-    "\
-    client close exporter handle_ list log_ owned page plan raw self taken try_exporter try_list \
-    try_make try_page try_plan";
+pub(super) const CPP_CLIENT: &str = "\
+    client close exporter handle_ list log_ owned page plan raw schema self taken try_exporter \
+    try_list try_make try_page try_plan try_schema";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "completions export help page plan resources sandbox schema";
