@@ -3,6 +3,8 @@
 use super::infer::{DEEPEST, MOST_COLUMNS, MOST_NODES};
 use super::schema::{Column, EXTRA, Kind, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
+use serde::Deserialize;
+use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
 use talentdata_types::Resource;
@@ -24,8 +26,10 @@ impl TableSchema {
     /// # Errors
     /// `InvalidArgument`, when it is not a schema, or one that no table can have.
     pub fn from_json(text: &str) -> Result<Self> {
-        let refuse = |error| invalid(format!("schema: it is not a schema of talentdata: {error}"));
-        let schema: Self = serde_json::from_str(text).map_err(refuse)?;
+        let schema: Self = serde_json::from_str(text).map_err(|error| {
+            let why = reason(text, &error);
+            invalid(format!("schema: it is not a schema of talentdata: {why}"))
+        })?;
         match schema.version {
             Self::VERSION => schema.checked(),
             other => Err(invalid(format!(
@@ -50,7 +54,12 @@ impl TableSchema {
                 "{shown}: the file is too large for a schema"
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let bytes = std::fs::read(path).map_err(failed)?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            invalid(format!(
+                "{shown}: schema: it is not a schema of talentdata: it is not JSON"
+            ))
+        })?;
         Self::from_json(&text).map_err(|error| invalid(format!("{shown}: {}", error.message())))
     }
 
@@ -91,6 +100,25 @@ impl TableSchema {
         check_fields(&self.fields, "")?;
         Ok(self)
     }
+}
+
+/// Why a text is no schema; names the column that is wrong.
+fn reason(text: &str, error: &serde_json::Error) -> String {
+    if text.trim().is_empty() {
+        return "it is empty".to_owned();
+    }
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return format!("it is not JSON: {error}");
+    };
+    if !value.is_object() {
+        return "it is not a JSON object".to_owned();
+    }
+    let columns = value["fields"].as_array();
+    let wrong = columns.into_iter().flatten().find_map(|column| {
+        let error = Column::deserialize(column).err()?;
+        Some(format!("the column {}: {error}", column["name"]))
+    });
+    wrong.unwrap_or_else(|| error.to_string())
 }
 
 fn check_fields(fields: &[Column], parent: &str) -> Result<()> {

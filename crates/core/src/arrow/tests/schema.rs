@@ -2,6 +2,7 @@
 
 use super::tables::{Table, table};
 use super::{infer, record};
+use crate::ErrorKind;
 use crate::arrow::{Columns, TableSchema};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
@@ -55,7 +56,10 @@ fn what_is_no_schema_is_refused() {
     };
     assert!(with(r#"{"name":"a","type":"string"}"#).is_ok());
     for (fields, why) in [
-        (r#"{"name":"a","type":"int32"}"#, "int32"),
+        (
+            r#"{"name":"b","type":"date"},{"name":"a","type":"int32"}"#,
+            "the column \"a\": unknown variant `int32`",
+        ),
         (
             r#"{"name":"a","type":"date"},{"name":"a","type":"date"}"#,
             "\"a\" occurs twice",
@@ -77,12 +81,36 @@ fn what_is_no_schema_is_refused() {
     );
     let deep = with(&format!(r#"{{"name":"a","type":"list","items":{deep}}}"#)).unwrap_err();
     assert!(deep.contains("levels of nesting"), "{deep}");
-    assert!(TableSchema::from_json("[]").is_err());
+    for (text, why) in [
+        ("[]", "not a JSON object"),
+        ("{}", "talentdata_schema"),
+        (" \n", "it is empty"),
+        ("id,firstName", "not JSON"),
+    ] {
+        let error = TableSchema::from_json(text).unwrap_err();
+        assert!(error.message().contains(why), "{error}");
+    }
     let newer = TableSchema::from_json(&infer(&[]).to_json().replace("schema\": 1", "schema\": 2"));
     assert!(newer.unwrap_err().message().contains("version 2"));
     let schema = infer(&[]);
     assert!(schema.check_resource(Resource::Pools).is_err());
     assert!(schema.check_resource(Resource::Contacts).is_ok());
+}
+
+#[test]
+fn a_file_that_is_no_schema_is_an_invalid_argument_and_one_that_cannot_be_read_an_error_of_io() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("contacts.parquet");
+    std::fs::write(&path, b"PAR1\xff\x00").unwrap();
+    for (path, kind, why) in [
+        (path.as_path(), ErrorKind::InvalidArgument, "not JSON"),
+        (folder.path(), ErrorKind::Io, "cannot read"),
+        (&folder.path().join("nosuch"), ErrorKind::Io, "nosuch"),
+    ] {
+        let error = TableSchema::from_file(path).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.message().contains(why), "{error}");
+    }
 }
 
 #[test]
