@@ -7,6 +7,7 @@ pub(crate) mod rebuild;
 mod scan;
 mod schema;
 pub(crate) mod tables;
+mod written;
 
 use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
 use crate::record::RawRecord;
