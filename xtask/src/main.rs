@@ -13,6 +13,7 @@ mod outputs;
 mod python;
 mod rust;
 mod rust_calls;
+mod rust_lists;
 mod rust_models;
 mod rust_operations;
 mod sandbox;

@@ -166,6 +166,11 @@ pub(crate) fn rust_list(list: &str, taken: &Taken) -> String {
     }
 }
 
+/// The method of a Rust client that gives a list with options.
+pub(crate) fn rust_list_with(list: &str, taken: &Taken) -> String {
+    rust_list(&format!("{list}_with"), taken)
+}
+
 /// The field of a C handle that holds what the answer's field lends.
 pub(crate) fn rust_child(wire: &str) -> String {
     free(snake(wire), &[RUST, CHILDREN])

@@ -16,7 +16,7 @@ pub(crate) fn operations(spec: &Spec) -> Result<String, String> {
     let operations = spec.api.operations.iter();
     let constants = operations.clone().map(|one| constant(&spec.api, one));
     let ids = operations.clone().map(operation_name);
-    let options = operations.filter(|one| one.is_call()).map(options);
+    let options = operations.filter(|one| one.is_generated()).map(options);
     let shapes = spec
         .lists()
         .map(|(operation, list)| shape(spec, operation, list));
@@ -83,35 +83,6 @@ fn fields(api: &Api, model: &Model) -> Vec<TokenStream> {
     model.fields.iter().map(field).collect()
 }
 
-/// `crates/core`: a method of the client per list.
-pub(crate) fn client_lists(spec: &Spec) -> Result<String, String> {
-    let methods = spec.lists().map(|(operation, list)| {
-        let name = format_ident!("{}", names::rust_list(&list.name, &spec.taken));
-        let variant = variant(list);
-        let doc = format!(
-            " {} (`{}`, section 4).",
-            sentence(&operation.summary),
-            operation.path
-        );
-        let record = format_ident!("{}", list.model().unwrap_or("Record"));
-        quote! {
-            #[doc = #doc]
-            pub fn #name(&self) -> List<talentdata_types::#record> {
-                List::typed(self, Resource::#variant)
-            }
-        }
-    });
-    print(quote! {
-        use crate::client::Client;
-        use crate::list::List;
-        use talentdata_types::Resource;
-
-        impl Client {
-            #(#methods)*
-        }
-    })
-}
-
 pub(crate) fn option<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
     value.map_or_else(|| quote!(None), |value| quote!(Some(#value)))
 }
@@ -120,7 +91,7 @@ pub(crate) fn operation_name(operation: &Operation) -> Ident {
     format_ident!("{}", names::operation(&operation.id))
 }
 
-fn variant(list: &List) -> Ident {
+pub(crate) fn variant(list: &List) -> Ident {
     format_ident!("{}", names::list_variant(&list.name))
 }
 

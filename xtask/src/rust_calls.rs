@@ -229,13 +229,7 @@ impl<'a> Call<'a> {
                 false => quote!(.with_optional_body(body)),
             });
         let optional = self.operation.optional().map(|one| {
-            let (name, wire) = (argument(one), &one.name);
-            let value = match one.kind.present() {
-                Type::Array(_) => value(one, &quote!(options.#name)),
-                Type::Enum(_) => quote!(options.#name.as_ref().map(|one| one.as_str())),
-                Type::Text => quote!(options.#name.as_deref()),
-                _ => quote!(options.#name),
-            };
+            let (wire, value) = (&one.name, optional_value(one));
             quote!(.with(#wire, #value))
         });
         let optional: Vec<TokenStream> = optional.collect();
@@ -254,8 +248,19 @@ impl<'a> Call<'a> {
     }
 }
 
+/// A member of the options as the value of a parameter.
+pub(crate) fn optional_value(parameter: &Parameter) -> TokenStream {
+    let name = argument(parameter);
+    match parameter.kind.present() {
+        Type::Array(_) => value(parameter, &quote!(options.#name)),
+        Type::Enum(_) => quote!(options.#name.as_ref().map(|one| one.as_str())),
+        Type::Text => quote!(options.#name.as_deref()),
+        _ => quote!(options.#name),
+    }
+}
+
 /// The type of an argument.
-fn borrowed(of: &Type) -> TokenStream {
+pub(crate) fn borrowed(of: &Type) -> TokenStream {
     match of {
         Type::Text => quote!(&str),
         Type::Integer | Type::Unsigned | Type::Number | Type::Boolean => kind(of),
@@ -271,7 +276,7 @@ fn borrowed(of: &Type) -> TokenStream {
 }
 
 /// An argument as the value of a parameter.
-fn value(parameter: &Parameter, name: &TokenStream) -> TokenStream {
+pub(crate) fn value(parameter: &Parameter, name: &TokenStream) -> TokenStream {
     match parameter.kind.present() {
         Type::Enum(_) => quote!(#name.as_str()),
         Type::Array(held) if matches!(held.present(), Type::Enum(_)) => {

@@ -65,7 +65,7 @@ pub(crate) fn constant(api: &Api, operation: &Operation) -> TokenStream {
         TokenUse::WhenThereIsOne => quote!(TokenUse::WhenThereIsOne),
     };
     let (answers, callable) = (operation.response.is_some(), operation.is_call());
-    let parameters = match operation.is_call() {
+    let parameters = match operation.is_generated() {
         true => operation
             .taken()
             .map(|one| parameter(api, operation, one))

@@ -643,7 +643,7 @@ typedef struct talentdata_page talentdata_page;
 typedef struct talentdata_pagination talentdata_pagination;
 
 /**
- * Optional parameters of a call. Freed with talentdata_parameters_free.
+ * Optional parameters of a call, or parameters of a list. Freed with talentdata_parameters_free.
  */
 typedef struct talentdata_parameters talentdata_parameters;
 
@@ -850,6 +850,28 @@ talentdata_error *talentdata_client_page(const talentdata_client *client,
                                          uint64_t limit,
                                          uint64_t offset,
                                          talentdata_page **page_out);
+
+/**
+ * Like talentdata_client_page, with values of the list's parameters, such as filters.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+ * @param offset how many records to skip
+ * @param parameters the parameters
+ * @param page_out the page
+ * Ownership: the caller frees `*page_out` with talentdata_page_free.
+ * Threads: any; no other may change `parameters` meanwhile; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
+ * of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_page_with(const talentdata_client *client,
+                                              uint32_t resource,
+                                              uint64_t limit,
+                                              uint64_t offset,
+                                              const talentdata_parameters *parameters,
+                                              talentdata_page **page_out);
 
 /**
  * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
@@ -1226,6 +1248,21 @@ talentdata_error *talentdata_scan_options_set_page_size(talentdata_scan_options 
                                                         uint64_t records);
 
 /**
+ * Sets the values of the list's parameters, such as filters; by default none. They replace those set before, and are
+ * sent with every page. Parameters that the list does not have, lacks, or cannot take make the first
+ * talentdata_scan_next fail, before anything is sent.
+ *
+ * @param options the options to change
+ * @param parameters the parameters
+ * Ownership: the caller still owns `parameters`, and may free them.
+ * Threads: one at a time per handle.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_scan_options_set_parameters(talentdata_scan_options *options,
+                                                         const talentdata_parameters *parameters);
+
+/**
  * Sets how many records to deliver at most; by default all. The scan ends behind them, and its receipt
  * says that it is unfinished.
  *
@@ -1400,6 +1437,23 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_plan(const talentdata_client *client,
                                          uint32_t resource,
                                          talentdata_plan **plan_out);
+
+/**
+ * Like talentdata_client_plan, with values of the list's parameters, such as filters.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param parameters the parameters
+ * @param plan_out the estimate
+ * Ownership: the caller frees `*plan_out` with talentdata_plan_free.
+ * Threads: any; no other may change `parameters` meanwhile; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_plan_with(const talentdata_client *client,
+                                              uint32_t resource,
+                                              const talentdata_parameters *parameters,
+                                              talentdata_plan **plan_out);
 
 /**
  * The number of records in the list, as the service reports it.

@@ -80,9 +80,12 @@ class client : public detail::calls<client> {
   /// One page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit the service decides.
   template <class Record>
   result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit,
-                                            std::uint64_t offset) const {
+                                            std::uint64_t offset, const list_parameters &parameters = {}) const {
+    const detail::parameter_set given = detail::parameters_of(parameters);
+    if (given.failed()) return *given.failed();
     return owned<talentdata::page<Record>>([&](talentdata_page **out) {
-      return talentdata_client_page(handle_.get(), list.number, limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset, out);
+      return talentdata_client_page_with(handle_.get(), list.number, limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset,
+                                         given.get(), out);
     });
   }
   /// Every record of a list.
@@ -107,9 +110,11 @@ class client : public detail::calls<client> {
   }
   /// An estimate of a scan or an export of a list, from one page of it.
   template <class Record>
-  result<talentdata::plan> try_plan(list_of<Record> list) const {
+  result<talentdata::plan> try_plan(list_of<Record> list, const list_parameters &parameters = {}) const {
+    const detail::parameter_set given = detail::parameters_of(parameters);
+    if (given.failed()) return *given.failed();
     return owned<talentdata::plan>(
-        [&](talentdata_plan **out) { return talentdata_client_plan(handle_.get(), list.number, out); });
+        [&](talentdata_plan **out) { return talentdata_client_plan_with(handle_.get(), list.number, given.get(), out); });
   }
   /// An export of a list to a file. Nothing is sent or written before it is run.
   template <class Record>
@@ -127,8 +132,9 @@ class client : public detail::calls<client> {
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
   template <class Record>
-  talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset) const {
-    return detail::log::take(log_, try_page(list, limit, offset));
+  talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset,
+                                const list_parameters &parameters = {}) const {
+    return detail::log::take(log_, try_page(list, limit, offset, parameters));
   }
   template <class Record>
   scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
@@ -139,8 +145,8 @@ class client : public detail::calls<client> {
     return detail::log::take(log_, try_schema(list, columns));
   }
   template <class Record>
-  talentdata::plan plan(list_of<Record> list) const {
-    return detail::log::take(log_, try_plan(list));
+  talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {
+    return detail::log::take(log_, try_plan(list, parameters));
   }
   template <class Record>
   talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {

@@ -33,6 +33,12 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_client_page(all->client, 1, 1, 1, NULL), "talentdata_client_page", "page_out");
   fixture_poison();
+  fixture_is_null(talentdata_client_page_with(NULL, 1, 1, 1, all->parameters, (talentdata_page **)fixture_slot(5)), "talentdata_client_page_with", "client");
+  fixture_poison();
+  fixture_is_null(talentdata_client_page_with(all->client, 1, 1, 1, NULL, (talentdata_page **)fixture_slot(5)), "talentdata_client_page_with", "parameters");
+  fixture_poison();
+  fixture_is_null(talentdata_client_page_with(all->client, 1, 1, 1, all->parameters, NULL), "talentdata_client_page_with", "page_out");
+  fixture_poison();
   fixture_is_null(talentdata_client_schema(NULL, 1, 1, (talentdata_json_text **)fixture_slot(3)), "talentdata_client_schema", "client");
   fixture_poison();
   fixture_is_null(talentdata_client_schema(all->client, 1, 1, NULL), "talentdata_client_schema", "schema_out");
@@ -97,6 +103,10 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_scan_options_set_page_size(NULL, 1), "talentdata_scan_options_set_page_size", "options");
   fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_parameters(NULL, all->parameters), "talentdata_scan_options_set_parameters", "options");
+  fixture_poison();
+  fixture_is_null(talentdata_scan_options_set_parameters(all->scan_options, NULL), "talentdata_scan_options_set_parameters", "parameters");
+  fixture_poison();
   fixture_is_null(talentdata_scan_options_set_limit(NULL, 1), "talentdata_scan_options_set_limit", "options");
   fixture_poison();
   fixture_is_null(talentdata_scan_options_set_columns(NULL, 1), "talentdata_scan_options_set_columns", "options");
@@ -140,6 +150,12 @@ int main(void) {
   fixture_is_null(talentdata_client_plan(NULL, 1, (talentdata_plan **)fixture_slot(2)), "talentdata_client_plan", "client");
   fixture_poison();
   fixture_is_null(talentdata_client_plan(all->client, 1, NULL), "talentdata_client_plan", "plan_out");
+  fixture_poison();
+  fixture_is_null(talentdata_client_plan_with(NULL, 1, all->parameters, (talentdata_plan **)fixture_slot(3)), "talentdata_client_plan_with", "client");
+  fixture_poison();
+  fixture_is_null(talentdata_client_plan_with(all->client, 1, NULL, (talentdata_plan **)fixture_slot(3)), "talentdata_client_plan_with", "parameters");
+  fixture_poison();
+  fixture_is_null(talentdata_client_plan_with(all->client, 1, all->parameters, NULL), "talentdata_client_plan_with", "plan_out");
   fixture_poison();
   fixture_is_null(talentdata_plan_records(NULL, (uint64_t *)fixture_slot(1)), "talentdata_plan_records", "plan");
   fixture_poison();

@@ -63,6 +63,7 @@ class Receipt(Record):
     __slots__ = ()
     _documented = (
         "resource",
+        "parameters",
         "completeness",
         "basis",
         "snapshot_at",
@@ -88,6 +89,8 @@ class Receipt(Record):
 
     resource: Field[str] = Field("resource", "text", required=True)
     """The list."""
+    parameters: Field[dict[str, Any]] = Field("parameters", "object", required=True)
+    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
     completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
     """Whether every record present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field("basis", "text", of=Basis)

@@ -31,12 +31,13 @@ class Resource(Generic[R]):
     (1, 3, 3)
     """
 
-    __slots__ = ("_client", "_model", "_name")
+    __slots__ = ("_client", "_model", "_name", "_parameters")
 
-    def __init__(self, client: BaseClient, name: str, model: type[R]) -> None:
+    def __init__(self, client: BaseClient, name: str, model: type[R], parameters: str | None = None) -> None:
         self._client = client
         self._name = name
         self._model = model
+        self._parameters = parameters
 
     def list(
         self,
@@ -73,7 +74,9 @@ class Resource(Generic[R]):
         ...     len({pool["id"] for pool in scan}), scan.receipt.completeness
         (150, Completeness('proven'))
         """
-        scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
+        scan = RawScan(
+            self._client, self._name, page_size, limit, consistency, columns, schema, on_new, self._parameters
+        )
         return Scan(scan, self._name, self._model, progress)
 
     def export(
@@ -147,7 +150,7 @@ class Resource(Generic[R]):
         >>> len(page), page.pagination.has_more
         (10, False)
         """
-        return made(self._model, self._client._page(False, self._name, limit, offset))
+        return made(self._model, self._client._page(False, self._name, limit, offset, self._parameters))
 
     def pages(self, limit: int | None = None, offset: int = 0) -> Iterator[Page[R]]:
         """One page after the other, as the service sends them; a list that changes may repeat or lose
@@ -180,7 +183,7 @@ class Resource(Generic[R]):
         >>> plan.records, plan.seconds > 0.5
         (4000, True)
         """
-        return Plan(self._client._plan(False, self._name))
+        return Plan(self._client._plan(False, self._name, self._parameters))
 
     def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
         """The columns that a table of the list has: names, types, nullability, and how they were found.
@@ -195,7 +198,7 @@ class Resource(Generic[R]):
         >>> [field["name"] for field in schema["fields"]] == table.column_names[:-1]
         True
         """
-        return Record(self._client._schema(False, self._name, columns))
+        return Record(self._client._schema(False, self._name, columns, self._parameters))
 
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"
@@ -214,12 +217,13 @@ class AsyncResource(Generic[R]):
     (2, 3)
     """
 
-    __slots__ = ("_client", "_model", "_name")
+    __slots__ = ("_client", "_model", "_name", "_parameters")
 
-    def __init__(self, client: BaseClient, name: str, model: type[R]) -> None:
+    def __init__(self, client: BaseClient, name: str, model: type[R], parameters: str | None = None) -> None:
         self._client = client
         self._name = name
         self._model = model
+        self._parameters = parameters
 
     def list(
         self,
@@ -233,7 +237,9 @@ class AsyncResource(Generic[R]):
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """See `Resource.list`; there is nothing to await before the first record."""
-        scan = RawScan(self._client, self._name, page_size, limit, consistency, columns, schema, on_new)
+        scan = RawScan(
+            self._client, self._name, page_size, limit, consistency, columns, schema, on_new, self._parameters
+        )
         return AsyncScan(scan, self._name, self._model, progress)
 
     async def export(
@@ -261,7 +267,7 @@ class AsyncResource(Generic[R]):
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """See `Resource.page`."""
-        return made(self._model, await self._client._page(True, self._name, limit, offset))
+        return made(self._model, await self._client._page(True, self._name, limit, offset, self._parameters))
 
     async def pages(self, limit: int | None = None, offset: int = 0) -> AsyncIterator[Page[R]]:
         """See `Resource.pages`."""
@@ -273,11 +279,11 @@ class AsyncResource(Generic[R]):
 
     async def plan(self) -> Plan:
         """See `Resource.plan`."""
-        return Plan(await self._client._plan(True, self._name))
+        return Plan(await self._client._plan(True, self._name, self._parameters))
 
     async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
         """See `Resource.schema`."""
-        return Record(await self._client._schema(True, self._name, columns))
+        return Record(await self._client._schema(True, self._name, columns, self._parameters))
 
     def __repr__(self) -> str:
         return f"<list {self._name} of {self._client!r}>"

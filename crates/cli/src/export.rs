@@ -4,6 +4,7 @@ use crate::args::Common;
 use crate::connect::{Connection, connect};
 use crate::continuation::Continuation;
 use crate::ending::Ending;
+use crate::filters::Filters;
 use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
@@ -74,6 +75,8 @@ pub(crate) struct Verb {
     /// keep them there silently, or fail
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
     on_new: Option<OnNew>,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -181,9 +184,11 @@ impl Verb {
             on_new: self.on_new.unwrap_or_default(),
         };
         let exports = self.resources.iter();
-        let exports = exports.map(|name| self.export(*name, one, table.clone()));
         exports
-            .map(|export| export.check().map(|()| export))
+            .map(|name| {
+                let export = self.export(*name, one, table.clone())?;
+                export.check().map(|()| export)
+            })
             .collect()
     }
 
@@ -213,10 +218,10 @@ impl Verb {
         self.format.unwrap_or_else(named)
     }
 
-    fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Export {
+    fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Result<Export, Error> {
         let format = self.format(one);
         let file = format!("{resource}.{}", format.extension());
-        Export {
+        Ok(Export {
             resource,
             format,
             target: match one {
@@ -231,11 +236,12 @@ impl Verb {
                     Consistency::Snapshot => scan::Consistency::Snapshot,
                 },
                 page_size: self.page_size,
+                arguments: self.filters.of(resource)?,
                 table,
                 ..ScanOptions::default()
             },
             resume: self.resume,
-        }
+        })
     }
 }
 

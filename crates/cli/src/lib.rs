@@ -8,6 +8,7 @@ mod connect;
 mod continuation;
 mod ending;
 mod export;
+mod filters;
 mod help;
 mod logging;
 mod names;

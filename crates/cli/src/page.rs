@@ -3,6 +3,7 @@
 use crate::args::Common;
 use crate::connect::connect;
 use crate::ending::Ending;
+use crate::filters::Filters;
 use crate::{names, output};
 use talentdata_core::RawRecord;
 use talentdata_core::types::Resource;
@@ -19,11 +20,14 @@ pub(crate) struct Verb {
     /// Records before the page
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+    let arguments = verb.filters.of(verb.resource)?;
     let connection = connect(common)?;
-    let list = connection.client.resource(verb.resource);
+    let list = connection.client.resource(verb.resource).with(arguments);
     let page = list.page(verb.limit, verb.offset).await?;
     // Put together by hand, because the records are to stay as they came, byte for byte.
     let records: Vec<&str> = page.records.iter().map(RawRecord::as_str).collect();

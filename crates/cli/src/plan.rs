@@ -3,7 +3,9 @@
 use crate::args::Common;
 use crate::connect::connect;
 use crate::ending::Ending;
+use crate::filters::Filters;
 use crate::{names, output};
+use talentdata_core::Error;
 use talentdata_core::types::Resource;
 
 /// What to plan.
@@ -12,10 +14,15 @@ pub(crate) struct Verb {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     names::refuse_twice(&verb.resources)?;
+    let lists = verb.resources.iter();
+    let lists = lists.map(|resource| Ok((*resource, verb.filters.of(*resource)?)));
+    let lists = lists.collect::<Result<Vec<_>, Error>>()?;
     let connection = connect(common)?;
     let row = |name: String, records: u64, pages: u64, seconds: f64| {
         let (records, pages) = (records.to_string(), pages.to_string());
@@ -27,9 +34,9 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
             .to_vec(),
     ];
     let (mut records, mut pages, mut seconds) = (0_u64, 0_u64, 0.0);
-    for resource in &verb.resources {
-        let plan = connection.client.plan(*resource).await?;
-        let name = names::dashed(*resource);
+    for (resource, arguments) in lists {
+        let plan = connection.client.plan_with(resource, arguments).await?;
+        let name = names::dashed(resource);
         rows.push(row(name, plan.records, plan.pages, plan.seconds));
         // A service may claim anything.
         records = records.saturating_add(plan.records);

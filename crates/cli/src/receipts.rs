@@ -39,6 +39,7 @@ pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
 pub(crate) fn unfinished(export: &Export, last: Option<&Receipt>) -> Receipt {
     Receipt {
         resource: export.resource.name().to_owned(),
+        parameters: export.parameters(),
         completeness: Completeness::Unfinished,
         ..last.cloned().unwrap_or_default()
     }

@@ -3,6 +3,7 @@
 use crate::args::Common;
 use crate::connect::connect;
 use crate::ending::Ending;
+use crate::filters::Filters;
 use crate::{names, output};
 use talentdata_core::arrow::Columns;
 use talentdata_core::types::Resource;
@@ -25,11 +26,14 @@ pub(crate) struct Verb {
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings
     #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = names::one_of(Columns::ALL))]
     columns: Columns,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+    let arguments = verb.filters.of(verb.resource)?;
     let connection = connect(common)?;
-    let list = connection.client.resource(verb.resource);
+    let list = connection.client.resource(verb.resource).with(arguments);
     let schema = list.schema(verb.columns).await?;
     output::data(&schema.to_json())
 }

@@ -1,5 +1,6 @@
 //! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
 
+mod of_list;
 mod path;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -16,6 +17,8 @@ use talentdata_types::{FieldKind, Location, Operation, Parameter};
 #[derive(Clone, Default)]
 pub struct Arguments {
     values: Map<String, Value>,
+    /// Values whose types are those of the operation, which is not known yet.
+    texts: Vec<(String, String)>,
     body: Option<String>,
 }
 
@@ -31,7 +34,11 @@ pub(crate) struct Parts {
 impl Arguments {
     /// Arguments with these values by the names of their parameters, and this JSON body.
     pub fn new(values: Map<String, Value>, body: Option<String>) -> Self {
-        Arguments { values, body }
+        Arguments {
+            values,
+            texts: Vec::new(),
+            body,
+        }
     }
 
     /// Adds the value of a parameter; null leaves it out.
@@ -105,8 +112,9 @@ impl Arguments {
     /// # Errors
     /// `InvalidArgument`, naming the argument.
     pub(crate) fn parts(self, operation: &'static Operation) -> Result<Parts> {
+        let this = self.resolved(operation)?;
         let known = |name: &str| operation.parameters.iter().any(|one| one.name == name);
-        if let Some(name) = self.values.keys().find(|name| !known(name)) {
+        if let Some(name) = this.values.keys().find(|name| !known(name)) {
             return Err(unknown(operation, name));
         }
         let mut parts = Parts {
@@ -117,7 +125,7 @@ impl Arguments {
         };
         let mut in_path = Vec::new();
         for parameter in operation.parameters {
-            let texts = texts(parameter, self.values.get(parameter.name))?;
+            let texts = texts(parameter, this.values.get(parameter.name))?;
             match parameter.location {
                 Location::Path => in_path.push((parameter, texts.join(","))),
                 Location::Query => {
@@ -137,7 +145,7 @@ impl Arguments {
             .split('/')
             .map(|segment| filled(segment, &in_path))
             .collect::<Result<_>>()?;
-        parts.body = match (&operation.body, self.body) {
+        parts.body = match (&operation.body, this.body) {
             (Some(body), None) if body.required => return Err(wrong("body", "is required")),
             (None, Some(_)) => {
                 let message = format_args!("{} takes no body", operation.name);
@@ -156,7 +164,8 @@ impl Arguments {
 /// Without the values, which may be secret.
 impl std::fmt::Debug for Arguments {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&String> = self.values.keys().collect();
+        let texts = self.texts.iter().map(|(name, _)| name);
+        let names: Vec<&String> = self.values.keys().chain(texts).collect();
         formatter
             .debug_struct("Arguments")
             .field("values", &names)

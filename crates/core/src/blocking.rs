@@ -95,7 +95,25 @@ impl Client {
     /// # Errors
     /// As there.
     pub fn page(&self, resource: Resource, limit: Option<u64>, offset: u64) -> Result<Page> {
-        self.run(move |client| async move { client.resource(resource).page(limit, offset).await })
+        self.page_with(resource, Arguments::default(), limit, offset)
+    }
+
+    /// One page of a list with these values of its parameters, such as filters.
+    ///
+    /// # Errors
+    /// As [`page`](Self::page).
+    pub fn page_with(
+        &self,
+        resource: Resource,
+        arguments: impl Into<Arguments>,
+        limit: Option<u64>,
+        offset: u64,
+    ) -> Result<Page> {
+        let arguments = arguments.into();
+        self.run(move |client| async move {
+            let list = client.resource(resource).with(arguments);
+            list.page(limit, offset).await
+        })
     }
 
     /// What a scan of a list will cost; see [`AsyncClient::plan`].
@@ -103,7 +121,20 @@ impl Client {
     /// # Errors
     /// As there.
     pub fn plan(&self, resource: Resource) -> Result<crate::Plan> {
-        self.run(move |client| async move { client.plan(resource).await })
+        self.plan_with(resource, Arguments::default())
+    }
+
+    /// The same for a list with these values of its parameters, such as filters.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plan_with(
+        &self,
+        resource: Resource,
+        arguments: impl Into<Arguments>,
+    ) -> Result<crate::Plan> {
+        let arguments = arguments.into();
+        self.run(move |client| async move { client.plan_with(resource, arguments).await })
     }
 
     /// The columns that an export of a list would have; see [`List::schema`](crate::List::schema).
@@ -116,7 +147,25 @@ impl Client {
         resource: Resource,
         columns: crate::arrow::Columns,
     ) -> Result<crate::arrow::TableSchema> {
-        self.run(move |client| async move { client.resource(resource).schema(columns).await })
+        self.schema_with(resource, Arguments::default(), columns)
+    }
+
+    /// The same for a list with these values of its parameters, such as filters.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "arrow")]
+    pub fn schema_with(
+        &self,
+        resource: Resource,
+        arguments: impl Into<Arguments>,
+        columns: crate::arrow::Columns,
+    ) -> Result<crate::arrow::TableSchema> {
+        let arguments = arguments.into();
+        self.run(move |client| async move {
+            let list = client.resource(resource).with(arguments);
+            list.schema(columns).await
+        })
     }
 
     /// Every record of a list, as the service sent it.

@@ -43,6 +43,8 @@ use checkpoint::Checkpoint;
 use key::ExportKey;
 use output::Output;
 use paths::OutputPaths;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use talentdata_types::Resource;
@@ -73,17 +75,24 @@ pub struct Export {
 }
 
 impl Export {
+    /// The values of the list's parameters, as receipts have them.
+    pub fn parameters(&self) -> BTreeMap<String, Value> {
+        let operation = self.resource.shape().operation;
+        self.scan.arguments.recorded(operation)
+    }
+
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` when a file that cannot be resumed is to be.
+    /// `InvalidArgument` when a file that cannot be resumed is to be, and for parameters that the list does not take.
     pub fn check(&self) -> Result<()> {
         if self.resume && self.format == Format::Arrow {
             let message =
                 "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        Ok(())
+        let operation = self.resource.shape().operation;
+        self.scan.arguments.check(operation)
     }
 
     /// Whether a file at `path` would be the output or a work file of this export, by whatever links
@@ -138,6 +147,7 @@ impl Export {
             let message = "scan.resume must be empty: an export continues from its checkpoint";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
+        self.check()?;
         let mut output = Output::open(self, client.config())?;
         let options = ScanOptions {
             resume: output.position(),

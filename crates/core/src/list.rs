@@ -1,5 +1,6 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones.
 
+use crate::arguments::Arguments;
 #[cfg(feature = "arrow")]
 use crate::arrow::{Columns, Seen, TableSchema};
 use crate::client::{Call, Client};
@@ -18,6 +19,7 @@ use talentdata_types::Resource;
 pub struct List<T> {
     client: Client,
     resource: Resource,
+    arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
 }
 
@@ -26,15 +28,26 @@ impl<T: DeserializeOwned> List<T> {
         List {
             client: client.clone(),
             resource,
+            arguments: Arguments::default(),
             read: |record| record.to(),
         }
     }
 }
 
 impl<T> List<T> {
+    /// The list with these values of its parameters, such as filters; they replace those that it had, and are sent
+    /// with every page. They are checked before anything is sent.
+    pub fn with(self, arguments: impl Into<Arguments>) -> Self {
+        List {
+            arguments: arguments.into(),
+            ..self
+        }
+    }
+
     /// The same list with records as the service sent them.
     pub fn raw(&self) -> List<RawRecord> {
-        self.client.resource(self.resource)
+        let raw = self.client.resource(self.resource);
+        raw.with(self.arguments.clone())
     }
 
     /// Every record, in order. Must be called within a tokio runtime.
@@ -43,7 +56,8 @@ impl<T> List<T> {
     }
 
     /// Every record, in order, read in this way. Must be called within a tokio runtime.
-    pub fn scan(&self, options: ScanOptions) -> Scan<T> {
+    pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
+        options.arguments = options.arguments.or(&self.arguments);
         Scan::start(&self.client, self.resource, options, self.read)
     }
 
@@ -71,14 +85,14 @@ impl<T> List<T> {
     /// One page: at most `limit` records (the service's default where none) after `offset` records.
     ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8); those of the
-    /// call; `Schema`, naming record and field, for a record that is not as documented.
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), and for parameters that cannot be
+    /// sent; those of the call; `Schema`, naming record and field, for a record that is not as documented.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
         check_limit(self.resource, "limit", limit)?;
         let key = self.resource.shape().record_key;
         let page = self
             .client
-            .fetch_page(self.resource, limit, offset, key, None)
+            .fetch_page(self.resource, &self.arguments, limit, offset, key, None)
             .await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
         // Its memory is the caller's from here on.
@@ -113,6 +127,7 @@ impl Client {
         List {
             client: self.clone(),
             resource,
+            arguments: Arguments::default(),
             read: Ok,
         }
     }
@@ -120,17 +135,18 @@ impl Client {
     pub(crate) async fn fetch_page(
         &self,
         resource: Resource,
+        arguments: &Arguments,
         limit: Option<u64>,
         offset: u64,
         key: Option<&str>,
         meter: Option<Arc<Meter>>,
     ) -> Result<Page> {
-        let mut query = vec![("offset", offset.to_string())];
-        query.extend(limit.map(|limit| ("limit", limit.to_string())));
-        let operation = resource.shape().operation;
+        let mut call = Call::new(resource.shape().operation, arguments.clone())?;
+        call.query.push(("offset", offset.to_string()));
+        call.query
+            .extend(limit.map(|limit| ("limit", limit.to_string())));
         let mut claim = self.memory().claim(meter.as_ref(), offset);
         let call = Call {
-            query,
             most: PAGE_BODY,
             // What is counted is a scan.
             lane: if meter.is_some() {
@@ -139,7 +155,7 @@ impl Client {
                 Lane::Single
             },
             meter,
-            ..Call::to(operation)
+            ..call
         };
         let page = self
             .call_within(call, Some(&mut claim), |answer| {

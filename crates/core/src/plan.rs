@@ -1,5 +1,6 @@
 //! What reading a list will cost, told by one page of it.
 
+use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::error::Result;
 use crate::page::{Page, total_pages};
@@ -27,8 +28,21 @@ impl Client {
     /// # Errors
     /// As [`List::page`](crate::List::page).
     pub async fn plan(&self, resource: Resource) -> Result<Plan> {
+        self.plan_with(resource, Arguments::default()).await
+    }
+
+    /// The same for a list with these values of its parameters, such as filters.
+    ///
+    /// # Errors
+    /// As [`List::page`](crate::List::page).
+    pub async fn plan_with(
+        &self,
+        resource: Resource,
+        arguments: impl Into<Arguments>,
+    ) -> Result<Plan> {
         let most = resource.shape().max_limit;
-        let page = self.resource(resource).page(most, 0).await?;
+        let list = self.resource(resource).with(arguments);
+        let page = list.page(most, 0).await?;
         // The gate keeps one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * self.config().share;
         let pages = pages(&page);

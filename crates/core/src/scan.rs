@@ -76,6 +76,7 @@ impl<T> Scan<T> {
         let (sender, batches) = mpsc::channel(4);
         let receipt = Arc::new(Mutex::new(Receipt {
             resource: resource.name().to_owned(),
+            parameters: options.arguments.recorded(resource.shape().operation),
             ..Receipt::default()
         }));
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));

@@ -9,12 +9,13 @@ use crate::generated::models::Resource;
 use crate::json_text::JsonText;
 use crate::options::{Columns, ScanOptions};
 use crate::page::Page;
+use crate::parameters::Parameters;
 use crate::scan::Scan;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::Resource as CoreResource;
-use talentdata_core::{Result, ScanOptions as CoreOptions};
+use talentdata_core::{Arguments, Result, ScanOptions as CoreOptions};
 
 /// Passed as a limit, lets the service decide how many records a page holds.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -161,10 +162,35 @@ pub extern "C" fn talentdata_client_page(
     page_out: Option<&mut MaybeUninit<Box<Page>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (page_out, "page_out"), |client| {
-        let resource = list(resource)?;
-        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
-        let page = client.inner.clone().page(resource, limit, offset)?;
-        Ok(Box::new(Page::new(page, resource)?))
+        client.page(resource, Arguments::default(), limit, offset)
+    })
+}
+
+/// Like talentdata_client_page, with values of the list's parameters, such as filters.
+///
+/// @param client the client
+/// @param resource the list, a talentdata_resource
+/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+/// @param offset how many records to skip
+/// @param parameters the parameters
+/// @param page_out the page
+/// Ownership: the caller frees `*page_out` with talentdata_page_free.
+/// Threads: any; no other may change `parameters` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
+/// of a call.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_page_with(
+    client: Option<&Client>,
+    resource: u32,
+    limit: u64,
+    offset: u64,
+    parameters: Option<&Parameters>,
+    page_out: Option<&mut MaybeUninit<Box<Page>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (page_out, "page_out"), |client| {
+        let arguments = lent(parameters, "parameters")?.arguments();
+        client.page(resource, arguments, limit, offset)
     })
 }
 
@@ -209,6 +235,20 @@ impl Client {
             inner: Blocking::with_thread_start(&config.builder, start)?,
             _lent: MayBeFreed::default(),
         }))
+    }
+
+    fn page(
+        &self,
+        resource: u32,
+        arguments: Arguments,
+        limit: u64,
+        offset: u64,
+    ) -> Result<Box<Page>> {
+        let resource = list(resource)?;
+        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
+        let client = self.inner.clone();
+        let page = client.page_with(resource, arguments, limit, offset)?;
+        Ok(Box::new(Page::new(page, resource)?))
     }
 
     fn scan(&self, resource: u32, options: CoreOptions) -> Result<Box<Scan>> {

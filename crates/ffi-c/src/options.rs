@@ -2,6 +2,7 @@
 
 use crate::boundary::{guard, guard_or, invalid, lent, slot, terminated, text};
 use crate::error::Error;
+use crate::parameters::Parameters;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -126,6 +127,28 @@ pub extern "C" fn talentdata_scan_options_set_page_size(
             return Err(invalid("records", "must be at least 1 (got 0)"));
         }
         options.inner.page_size = Some(records);
+        Ok(())
+    })
+}
+
+/// Sets the values of the list's parameters, such as filters; by default none. They replace those set before, and are
+/// sent with every page. Parameters that the list does not have, lacks, or cannot take make the first
+/// talentdata_scan_next fail, before anything is sent.
+///
+/// @param options the options to change
+/// @param parameters the parameters
+/// Ownership: the caller still owns `parameters`, and may free them.
+/// Threads: one at a time per handle.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_scan_options_set_parameters(
+    options: Option<&mut ScanOptions>,
+    parameters: Option<&Parameters>,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let options = lent(options, "options")?;
+        options.inner.arguments = lent(parameters, "parameters")?.arguments();
         Ok(())
     })
 }

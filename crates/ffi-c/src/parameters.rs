@@ -1,12 +1,12 @@
-//! The parameters that a call can do without, by their names.
+//! Parameters by their names: those that a call can do without, and those of a list.
 
 use crate::boundary::{guard, guard_or, lent, slot, terminated, text};
 use crate::error::Error;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use talentdata_core::Result;
+use talentdata_core::{Arguments, Result};
 
-/// Optional parameters of a call. Freed with talentdata_parameters_free.
+/// Optional parameters of a call, or parameters of a list. Freed with talentdata_parameters_free.
 #[derive(Default)]
 pub struct Parameters {
     pub(crate) values: Vec<(String, String)>,
@@ -85,6 +85,14 @@ pub extern "C" fn talentdata_parameters_free(parameters: Option<Box<Parameters>>
 }
 
 impl Parameters {
+    /// The same for a list, which is not known yet.
+    pub(crate) fn arguments(&self) -> Arguments {
+        let values = self.values.iter();
+        values.fold(Arguments::default(), |all, (name, value)| {
+            all.with_text(name, value)
+        })
+    }
+
     fn add(&mut self, name: Result<&str>, value: Result<&str>) -> Result<()> {
         self.values.push((name?.to_owned(), value?.to_owned()));
         Ok(())

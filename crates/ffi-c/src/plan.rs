@@ -1,8 +1,9 @@
 //! The plan handle: how many records, pages and seconds a whole list takes, before it is read.
 
-use crate::boundary::{get, guard_or};
+use crate::boundary::{get, guard_or, lent};
 use crate::client::{Client, list};
 use crate::error::Error;
+use crate::parameters::Parameters;
 use std::mem::MaybeUninit;
 use talentdata_core::Plan as CorePlan;
 
@@ -30,6 +31,30 @@ pub extern "C" fn talentdata_client_plan(
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let resource = list(resource)?;
         let inner = client.inner.clone().plan(resource)?;
+        Ok(Box::new(Plan { inner }))
+    })
+}
+
+/// Like talentdata_client_plan, with values of the list's parameters, such as filters.
+///
+/// @param client the client
+/// @param resource the list, a talentdata_resource
+/// @param parameters the parameters
+/// @param plan_out the estimate
+/// Ownership: the caller frees `*plan_out` with talentdata_plan_free.
+/// Threads: any; no other may change `parameters` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_plan_with(
+    client: Option<&Client>,
+    resource: u32,
+    parameters: Option<&Parameters>,
+    plan_out: Option<&mut MaybeUninit<Box<Plan>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (plan_out, "plan_out"), |client| {
+        let (resource, arguments) = (list(resource)?, lent(parameters, "parameters")?.arguments());
+        let inner = client.inner.clone().plan_with(resource, arguments)?;
         Ok(Box::new(Plan { inner }))
     })
 }

@@ -173,6 +173,7 @@ impl BaseClient {
         })
     }
 
+    #[pyo3(signature = (awaited, resource, limit, offset, parameters=None))]
     fn _page(
         &self,
         py: Python<'_>,
@@ -180,38 +181,53 @@ impl BaseClient {
         resource: &str,
         limit: Option<&Bound<'_, PyAny>>,
         offset: &Bound<'_, PyAny>,
+        parameters: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
         let resource = parse(py, resource)?;
+        let arguments = list_arguments(py, parameters)?;
         let limit = limit.map(|limit| count("limit", limit)).transpose()?;
         let offset = count("offset", offset)?;
         run(py, awaited, async move {
-            let page = client.resource(resource).page(limit, offset).await?;
+            let list = client.resource(resource).with(arguments);
+            let page = list.page(limit, offset).await?;
             let records = page.records.into_iter();
             let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
 
-    fn _plan(&self, py: Python<'_>, awaited: bool, resource: &str) -> PyResult<Py<PyAny>> {
+    #[pyo3(signature = (awaited, resource, parameters=None))]
+    fn _plan(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        resource: &str,
+        parameters: Option<&str>,
+    ) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
         let resource = parse(py, resource)?;
-        let plan = async move { json(&client.plan(resource).await?) };
+        let arguments = list_arguments(py, parameters)?;
+        let plan = async move { json(&client.plan_with(resource, arguments).await?) };
         run(py, awaited, plan)
     }
 
+    #[pyo3(signature = (awaited, resource, columns, parameters=None))]
     fn _schema(
         &self,
         py: Python<'_>,
         awaited: bool,
         resource: &str,
         columns: &str,
+        parameters: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.core(py)?;
         let resource = parse(py, resource)?;
+        let arguments = list_arguments(py, parameters)?;
         let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
         run(py, awaited, async move {
-            json(&client.resource(resource).schema(columns).await?)
+            let list = client.resource(resource).with(arguments);
+            json(&list.schema(columns).await?)
         })
     }
 
@@ -286,9 +302,22 @@ fn call(
     let mut all = OPERATIONS.iter();
     let found = all.find(|one| one.id == operation);
     let found = found.ok_or_else(|| wrong("operation: there is no such operation"))?;
+    Ok((found, arguments(parameters, body)?))
+}
+
+/// Arguments from parameters as a JSON object, and a JSON body.
+fn arguments(parameters: Option<&str>, body: Option<String>) -> Result<CallArguments> {
     let parameters = serde_json::from_str(parameters.unwrap_or("{}"));
-    let parameters = parameters.map_err(|_| wrong("parameters: not a JSON object"))?;
-    Ok((found, CallArguments::new(parameters, body)))
+    let parameters = parameters.map_err(|_| {
+        let message = "parameters: not a JSON object";
+        Error::new(ErrorKind::InvalidArgument, message)
+    })?;
+    Ok(CallArguments::new(parameters, body))
+}
+
+/// The values of a list's parameters, as a JSON object.
+pub(crate) fn list_arguments(py: Python<'_>, parameters: Option<&str>) -> PyResult<CallArguments> {
+    arguments(parameters, None).map_err(|error| raise(py, &error))
 }
 
 /// What the core read, as the record that a model of the package is made from.

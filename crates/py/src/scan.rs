@@ -2,7 +2,7 @@
 
 use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
-use crate::client::{BaseClient, Shared, json};
+use crate::client::{BaseClient, Shared, json, list_arguments};
 use crate::errors::{error, raise};
 use crate::inbox::Use;
 use crate::reading::Reading;
@@ -34,6 +34,7 @@ impl RawScan {
 #[pymethods]
 impl RawScan {
     #[new]
+    #[pyo3(signature = (client, resource, page_size, limit, consistency, columns, schema, on_new, parameters=None))]
     #[expect(clippy::too_many_arguments, reason = "the options of list()")]
     fn new(
         client: &Bound<'_, BaseClient>,
@@ -44,13 +45,15 @@ impl RawScan {
         columns: &str,
         schema: Option<&Bound<'_, PyAny>>,
         on_new: &str,
+        parameters: Option<&str>,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let client = client.get().shared();
         client.core(py)?;
         let resource = parse(py, resource)?;
         let table = (columns, schema, on_new);
-        let options = options(py, page_size, limit, consistency, table)?;
+        let mut options = options(py, page_size, limit, consistency, table)?;
+        options.arguments = list_arguments(py, parameters)?;
         let reading = Arc::new(Reading::new(resource, options));
         Ok(RawScan { client, reading })
     }

@@ -27,6 +27,9 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     for call in &calls {
         out += &options(call);
     }
+    for (list, _) in spec.lists() {
+        out += &list_options(list);
+    }
     out += "namespace detail {\n\n/// The calls of `Client`, which says where its handle is and how a result is taken.\n\
             template <class Client>\nclass calls {\n public:\n";
     for call in &calls {
@@ -41,16 +44,37 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     Ok(out + CLOSE)
 }
 
-fn options(operation: &Operation) -> String {
-    let mut fields = String::new();
-    for one in operation.optional() {
-        let member = names::argument(one);
-        let kind = match one.kind.present() {
-            Type::Array(held) => format!("std::vector<{}>", scalar(held.present(), "std::string")),
-            kind => format!("std::optional<{}>", scalar(kind, "std::string")),
-        };
-        fields += &format!("  /// {}\n  {kind} {member}{{}};\n", one.description);
+/// A parameter as a member of a struct, where it may be left out.
+fn member(one: &Parameter) -> String {
+    let kind = match one.kind.present() {
+        Type::Array(held) => format!("std::vector<{}>", scalar(held.present(), "std::string")),
+        kind => format!("std::optional<{}>", scalar(kind, "std::string")),
+    };
+    let needed = if one.required { " Required." } else { "" };
+    let (about, name) = (&one.description, names::argument(one));
+    format!("  /// {about}{needed}\n  {kind} {name}{{}};\n")
+}
+
+/// The parameters of a list, as a struct that becomes `list_parameters`; what it lacks is refused by the library.
+fn list_options(operation: &Operation) -> String {
+    let (mut fields, mut adds) = (String::new(), String::new());
+    for one in operation.taken() {
+        fields += &member(one);
+        adds += &format!("    out.add(\"{}\", {});\n", one.name, names::argument(one));
     }
+    match fields.is_empty() {
+        true => String::new(),
+        false => format!(
+            "/// The parameters of {}, beside limit and offset.\nstruct {} {{\n{fields}\n  \
+             operator list_parameters() const {{\n    list_parameters out;\n{adds}    return out;\n  }}\n}};\n\n",
+            operation.title(),
+            names::snake(&names::options(operation))
+        ),
+    }
+}
+
+fn options(operation: &Operation) -> String {
+    let fields: String = operation.optional().map(member).collect();
     match fields.is_empty() {
         true => String::new(),
         false => format!(

@@ -4,7 +4,7 @@ use super::unnamed::ends_texts;
 use super::{
     argument, c_call, command, constant, cpp_call, cpp_class, cpp_list, cpp_member, flag,
     list_variant, operation, options, python_call, python_field, python_list, python_value,
-    rust_call, rust_field, rust_list, snake, value_variant,
+    rust_call, rust_field, rust_list, rust_list_with, snake, value_variant,
 };
 use crate::c::cpp_bodies::structs;
 use crate::c::shapes;
@@ -202,6 +202,11 @@ impl Claims<'_> {
         for (scope, name) in names {
             self.claim(scope, name, thing, LEAVE_LIST);
         }
+        if one.optional().next().is_some() {
+            let with = rust_list_with(&list.name, &spec.taken);
+            self.claim("in the Rust client", with, thing, LEAVE_LIST);
+        }
+        self.parameters(one, &at);
     }
 
     fn call(&mut self, spec: &Spec, one: &api::Operation, at: &str) {
@@ -225,7 +230,18 @@ impl Claims<'_> {
         for (scope, name) in names {
             self.claim(scope, name, thing, RENAME_CALL);
         }
-        if one.optional().next().is_some() {
+        self.parameters(one, at);
+    }
+
+    /// The options of a call or a list, and its arguments.
+    fn parameters(&mut self, one: &api::Operation, at: &str) {
+        let thing = (one.id.as_str(), at);
+        let has_options = match one.list {
+            // In C++ those that are required are among them.
+            Some(_) => one.taken().next().is_some(),
+            None => one.optional().next().is_some(),
+        };
+        if has_options {
             let options = options(one);
             self.claim("in C++", snake(&options), thing, RENAME_CALL);
             self.claim("in Rust", options, thing, RENAME_CALL);

@@ -43,8 +43,8 @@ pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values item
 pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
-pub(super) const C_CLIENT: &str =
-    "close exporter free from_environment list list_with new page plan schema";
+pub(super) const C_CLIENT: &str = "\
+    close exporter free from_environment list list_with new page page_with plan plan_with schema";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\

@@ -190,6 +190,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn functions_of_a_c_client_are_kept() {
+        for file in sources(&crate::root().join("crates/ffi-c/src")).unwrap() {
+            for item in parsed(&file).unwrap().items {
+                let syn::Item::Fn(function) = item else {
+                    continue;
+                };
+                let name = function.sig.ident.to_string();
+                if let Some(name) = name.strip_prefix("talentdata_client_") {
+                    let mut kept = super::super::kept::C_CLIENT.split(' ');
+                    assert!(kept.any(|one| one == name), "{name} is not in C_CLIENT");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn hand_written_names_are_found_in_the_sources() {
         let taken = Taken::read(&crate::root()).unwrap();
         for (names, wanted) in [

@@ -34,7 +34,7 @@ fn a_list_that_the_spec_gains_appears_everywhere() {
     .unwrap();
     for wanted in [
         "Resource::JaLevels => {",
-        "pub fn ja_levels(&self) -> List<talentdata_types::Record>",
+        "pub fn ja_levels(&self) -> List<types::Record>",
         "path: \"/v1/ja/levels\",",
         "pub const LIST_JA_LEVELS: &Operation",
     ] {

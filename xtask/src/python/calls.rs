@@ -5,7 +5,7 @@ use super::{header, quoted, sentence};
 use crate::names;
 use crate::rust_operations::body_model;
 use crate::spec::Spec;
-use crate::spec::api::{Operation, Type};
+use crate::spec::api::{Operation, Parameter, Type};
 use std::collections::BTreeSet;
 
 /// The file.
@@ -44,12 +44,24 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
 const LINE: usize = 120;
 
 /// An argument of a method.
-struct Argument {
+pub(super) struct Argument {
     name: String,
     wire: String,
     annotation: String,
     required: bool,
     description: String,
+}
+
+impl Argument {
+    pub(super) fn of(one: &Parameter) -> Self {
+        Argument {
+            name: names::argument(one),
+            wire: one.name.clone(),
+            annotation: annotation(one.kind.present()),
+            required: one.required,
+            description: one.description.clone(),
+        }
+    }
 }
 
 struct Call<'a> {
@@ -74,13 +86,7 @@ enum Body {
 impl<'a> Call<'a> {
     fn of(spec: &Spec, operation: &'a Operation) -> Self {
         let api = &spec.api;
-        let parameters = operation.taken().map(|one| Argument {
-            name: names::argument(one),
-            wire: one.name.clone(),
-            annotation: annotation(one.kind.present()),
-            required: one.required,
-            description: one.description.clone(),
-        });
+        let parameters = operation.taken().map(Argument::of);
         let body = match &operation.body {
             None => Body::None,
             Some(body) => match body_model(api, operation, body) {
@@ -122,34 +128,17 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Everything that the method takes: what it needs first.
+    /// Everything that the method takes.
     fn arguments(&self) -> Vec<&Argument> {
         let body: Vec<&Argument> = match &self.body {
             Body::None => Vec::new(),
             Body::Fields(fields) => fields.iter().collect(),
             Body::Whole(body) => vec![body],
         };
-        let mut all: Vec<&Argument> = self.parameters.iter().chain(body).collect();
-        all.sort_by_key(|one| !one.required);
-        all
+        self.parameters.iter().chain(body).collect()
     }
 
     fn method(&self, spec: &Spec, awaited: bool) -> String {
-        let mut takes = vec!["self".to_owned()];
-        let mut keywords = false;
-        for one in self.arguments() {
-            let (name, annotation) = (&one.name, &one.annotation);
-            if one.required {
-                takes.push(format!("{name}: {annotation}"));
-                continue;
-            }
-            if !keywords {
-                takes.push("*".to_owned());
-                keywords = true;
-            }
-            let or_none = if annotation == "Any" { "" } else { " | None" };
-            takes.push(format!("{name}: {annotation}{or_none} = None"));
-        }
         let gives = match (&self.model, &self.operation.response) {
             (Some(model), _) => model.as_str(),
             (None, Some(_)) => "Any",
@@ -161,14 +150,7 @@ impl<'a> Call<'a> {
             true => format!("        \"\"\"See `Client.{method}`.\"\"\"\n"),
             false => self.doc(spec),
         };
-        let line = format!("    {start} {method}({}) -> {gives}:", takes.join(", "));
-        let signature = match line.len() <= LINE {
-            true => line,
-            false => format!(
-                "    {start} {method}(\n        {},\n    ) -> {gives}:",
-                takes.join(",\n        ")
-            ),
-        };
+        let signature = signature(start, method, self.arguments(), gives);
         format!("\n{signature}\n{doc}{}", self.statement(awaited))
     }
 
@@ -190,13 +172,7 @@ impl<'a> Call<'a> {
         if *deprecated {
             text += "\n        Deprecated: the service document advises against it.\n";
         }
-        let arguments = self.arguments();
-        if !arguments.is_empty() {
-            text += "\n        Args:\n";
-            for one in &arguments {
-                text += &format!("            {}: {}\n", one.name, quoted(&one.description));
-            }
-        }
+        text += &arguments_doc(self.arguments());
         text += "\n        Raises:\n            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.\n";
         if let (Some(model), true) = (&self.model, is_plain(self.operation)) {
             let method = names::python_call(self.operation, &spec.taken);
@@ -242,6 +218,51 @@ impl<'a> Call<'a> {
     }
 }
 
+/// The first lines of a method: what it needs comes first, and what it can do without is given by name.
+pub(super) fn signature(
+    start: &str,
+    method: &str,
+    mut arguments: Vec<&Argument>,
+    gives: &str,
+) -> String {
+    arguments.sort_by_key(|one| !one.required);
+    let mut takes = vec!["self".to_owned()];
+    let mut keywords = false;
+    for one in arguments {
+        let (name, annotation) = (&one.name, &one.annotation);
+        if one.required {
+            takes.push(format!("{name}: {annotation}"));
+            continue;
+        }
+        if !keywords {
+            takes.push("*".to_owned());
+            keywords = true;
+        }
+        let or_none = if annotation == "Any" { "" } else { " | None" };
+        takes.push(format!("{name}: {annotation}{or_none} = None"));
+    }
+    let line = format!("    {start} {method}({}) -> {gives}:", takes.join(", "));
+    match line.len() <= LINE {
+        true => line,
+        false => format!(
+            "    {start} {method}(\n        {},\n    ) -> {gives}:",
+            takes.join(",\n        ")
+        ),
+    }
+}
+
+/// The part of a docstring that describes the arguments.
+pub(super) fn arguments_doc<'a>(arguments: impl IntoIterator<Item = &'a Argument>) -> String {
+    let mut arguments: Vec<&Argument> = arguments.into_iter().collect();
+    arguments.sort_by_key(|one| !one.required);
+    let line =
+        |one: &&Argument| format!("            {}: {}\n", one.name, quoted(&one.description));
+    match arguments.is_empty() {
+        true => String::new(),
+        false => "\n        Args:\n".to_owned() + &arguments.iter().map(line).collect::<String>(),
+    }
+}
+
 /// Whether an operation reads, and can be called without arguments.
 fn is_plain(operation: &Operation) -> bool {
     operation.is_call()
@@ -250,7 +271,7 @@ fn is_plain(operation: &Operation) -> bool {
         && operation.body.is_none()
 }
 
-fn dictionary<'a>(arguments: impl Iterator<Item = &'a Argument>) -> String {
+pub(super) fn dictionary<'a>(arguments: impl Iterator<Item = &'a Argument>) -> String {
     let pairs = arguments.map(|one| format!("\"{}\": {}", one.wire, one.name));
     format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
 }

@@ -5,6 +5,9 @@ pub(crate) use super::kind::Type;
 /// The operation that issues tokens, which the client calls on its own.
 pub(crate) const TOKEN: &str = "createToken";
 
+/// The parameters by which lists are paged.
+pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
+
 /// The whole interface.
 #[derive(Debug, Default)]
 pub(crate) struct Api {
@@ -169,9 +172,18 @@ impl Operation {
         self.list.is_none() && self.id != TOKEN && self.obstacle.is_none()
     }
 
-    /// The parameters that a call takes.
+    /// Whether every language can send its parameters: a call, or a list, whose filters go with every page.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.list.is_some() || self.is_call()
+    }
+
+    /// The parameters that a call takes; of a list, those that do not page.
     pub(crate) fn taken(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|one| one.is_taken())
+        let pages = |one: &Parameter| {
+            self.list.is_some() && one.location == "query" && PAGING.contains(&one.name.as_str())
+        };
+        let parameters = self.parameters.iter();
+        parameters.filter(move |one| one.is_taken() && !pages(one))
     }
 
     /// The parameters that a call cannot do without, in the order of the spec.
@@ -197,19 +209,20 @@ impl Operation {
 }
 
 impl Parameter {
+    /// Whether OpenAPI leaves it to the client: a header that other parts of the document describe.
+    pub(crate) fn is_of_client(&self) -> bool {
+        let kept = ["accept", "content-type", "authorization"];
+        self.location == "header" && kept.contains(&self.name.to_lowercase().as_str())
+    }
+
     /// Whether a call can send it: texts, numbers and truth values, and arrays of them.
     pub(crate) fn is_taken(&self) -> bool {
-        let kept = ["accept", "content-type", "authorization"];
-        let is_header = self.location == "header";
-        let sent = match self.location.as_str() {
-            "path" | "query" => true,
-            // OpenAPI leaves these to the client.
-            _ => is_header && !kept.contains(&self.name.to_lowercase().as_str()),
-        };
-        sent && match self.kind.present() {
-            Type::Array(held) => held.present().is_scalar(),
-            other => other.is_scalar(),
-        }
+        let sent = ["path", "query", "header"].contains(&self.location.as_str());
+        sent && !self.is_of_client()
+            && match self.kind.present() {
+                Type::Array(held) => held.present().is_scalar(),
+                other => other.is_scalar(),
+            }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
-use super::api::{List, Model, Operation, Records, Type};
+use super::api::{List, Model, Operation, PAGING, Records, Type};
 use super::findings::Topic;
 use super::operations::Written;
 use super::references::follow;
@@ -18,7 +18,7 @@ const PAGINATION: [(&str, Type); 4] = [
 ];
 
 /// Parameters by which services page, in lower case and without separators.
-const PAGING: [&str; 20] = [
+const PAGES: [&str; 20] = [
     "limit",
     "offset",
     "skip",
@@ -140,7 +140,7 @@ fn reasons(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> Ve
     if operation.path.contains('{') {
         out.push("its path has parameters".to_owned());
     }
-    for name in ["limit", "offset"] {
+    for name in PAGING {
         let mut found = operation.parameters.iter();
         match found.find(|one| one.name == name && one.location == "query") {
             Some(one) if one.kind == Type::Integer && one.maximum != Some(0) => {}
@@ -150,12 +150,11 @@ fn reasons(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> Ve
             None => out.push(format!("it has no query parameter {name}")),
         }
     }
-    let paging = |name: &str| ["limit", "offset"].contains(&name);
-    let required = operation.parameters.iter();
-    for one in required.filter(|one| one.required && !paging(&one.name) && one.location != "path") {
+    let needed = operation.parameters.iter().filter(|one| one.required);
+    for one in needed.filter(|one| !one.is_taken() && !one.is_of_client()) {
         out.push(format!(
-            "it requires the {} parameter {}",
-            one.location, one.name
+            "it requires the {} parameter {} ({}), which cannot be sent",
+            one.location, one.name, one.kind
         ));
     }
     let Some(page) = page else {
@@ -204,7 +203,7 @@ fn resembles_list(types: &Types<'_>, operation: &Operation, page: Option<&Model>
         .parameters
         .iter()
         .filter(|one| one.location == "query");
-    let pages = queries.any(|one| PAGING.contains(&plain(&one.name).as_str()));
+    let pages = queries.any(|one| PAGES.contains(&plain(&one.name).as_str()));
     let several = |kind: &Type| {
         let object = |held: &Type| matches!(held, Type::Model(_) | Type::Object);
         matches!(kind, Type::Array(held) if object(held))

@@ -183,29 +183,22 @@ fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
         return Some("its request body is not JSON".to_owned());
     }
     let mut parameters = operation.parameters.iter();
-    let missing = parameters.find(|one| one.required && !one.is_taken() && !is_of_client(one))?;
+    let missing = parameters.find(|one| one.required && !one.is_taken() && !one.is_of_client())?;
     Some(format!(
         "its required parameter {} ({}, {}) cannot be sent",
         missing.name, missing.location, missing.kind
     ))
 }
 
-/// Whether OpenAPI leaves a header to the client.
-fn is_of_client(parameter: &Parameter) -> bool {
-    parameter.location == "header" && parameter.kind.is_scalar() && !parameter.is_taken()
-}
-
 /// Notes what the operation has and no language gets.
 fn note(types: &mut Types<'_>, operation: &Operation, body: &Value) {
     let (title, findings) = (operation.title(), &mut *types.findings);
-    let is_list = operation.list.is_some();
     if let Some(obstacle) = &operation.obstacle {
         findings.note(Topic::Operation, format!("{title}: {obstacle}"));
     }
-    let paging = |name: &str| is_list && ["limit", "offset"].contains(&name);
-    let lost = |one: &&Parameter| match operation.is_call() {
-        true => !one.is_taken() && !is_of_client(one),
-        false => !paging(&one.name),
+    let lost = |one: &&Parameter| match operation.is_generated() {
+        true => !one.is_taken() && !one.is_of_client(),
+        false => true,
     };
     for one in operation.parameters.iter().filter(lost) {
         let needed = if one.required { ", required" } else { "" };

@@ -40,7 +40,9 @@ pub(super) fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Ite
         let needed = if one.required { "" } else { ", optional" };
         let shown = format!("{}{needed}", one.kind) + mark(one.deprecated);
         let name = format!("{} parameter {} of {id}", one.location, one.name);
-        let facts = match is_call && one.is_taken() && !one.required {
+        let is_option = operation.is_generated()
+            && operation.optional().any(|option| std::ptr::eq(option, one));
+        let facts = match is_option {
             true => exact(
                 &Surface::ALL,
                 &format!("{} {}", names::argument(one), one.kind),
@@ -71,12 +73,17 @@ fn call_names(spec: &Spec, operation: &Operation) -> [(Surface, Fact); 4] {
     .map(|(surface, name)| (surface, Fact::Exact(name)))
 }
 
+/// The parameters that an operation cannot do without.
+pub(super) fn required(operation: &Operation) -> String {
+    let takes = operation.required();
+    let takes = takes.map(|one| format!("{}: {}", names::argument(one), one.kind));
+    takes.collect::<Vec<_>>().join(", ")
+}
+
 /// What a call cannot do without, and what it gives.
 fn signature(operation: &Operation) -> String {
-    let mut takes: Vec<String> = operation
-        .required()
-        .map(|one| format!("{}: {}", names::argument(one), one.kind))
-        .collect();
+    let mut takes = vec![required(operation)];
+    takes.retain(|one| !one.is_empty());
     if let Some(body) = &operation.body {
         let needed = if body.required { "" } else { " or none" };
         takes.push(format!("body: {}{needed}", body.kind));

@@ -1,6 +1,6 @@
 //! What users of each surface can see of a spec, one item each, with the facts that their code rests on.
 
-use super::calls::of_operation;
+use super::calls::{of_operation, required};
 use crate::c::shapes;
 use crate::names;
 use crate::spec::Spec;
@@ -163,6 +163,10 @@ fn of_list(spec: &Spec, operation: &Operation, list: &List, out: &mut Vec<Item>)
         .map_or("not shown".to_owned(), |most| most.to_string());
     let facts = Surface::ALL.map(|surface| (surface, Fact::Allowance(most)));
     part("largest limit", &shown, facts.into());
+    let needed = required(operation);
+    let shown = if needed.is_empty() { "none" } else { &needed };
+    let facts = exact(&Surface::ALL, &needed);
+    part("required parameters", shown, facts);
     let rust = names::rust_list(&list.name, &spec.taken);
     part("method", &rust, exact(&[Surface::Rust], &rust));
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace talentdata {
@@ -150,36 +151,50 @@ std::string to_json(const T &value) {
   return out;
 }
 
-/// The optional parameters of a call. The first error is kept until the call is made.
-class parameter_set {
+/// Adds values of parameters as text, by their names in the service document.
+template <class Self>
+class parameter_writer {
+ public:
+  Self &add(std::string_view name, std::string_view value) {
+    static_cast<Self &>(*this).put(name, value);
+    return static_cast<Self &>(*this);
+  }
+  Self &add(std::string_view name, const char *value) { return add(name, std::string_view(value)); }
+  Self &add(std::string_view name, const std::string &value) { return add(name, std::string_view(value)); }
+  Self &add(std::string_view name, bool value) { return add(name, std::string_view(value ? "true" : "false")); }
+  Self &add(std::string_view name, std::int64_t value) { return add(name, std::to_string(value)); }
+  Self &add(std::string_view name, std::uint64_t value) { return add(name, std::to_string(value)); }
+  Self &add(std::string_view name, int value) { return add(name, std::to_string(value)); }
+  Self &add(std::string_view name, double value) { return add(name, number_text(value)); }
+  template <class T>
+  Self &add(std::string_view name, const std::optional<T> &value) {
+    return value ? add(name, *value) : static_cast<Self &>(*this);
+  }
+  template <class T>
+  Self &add(std::string_view name, const std::vector<T> &values) {
+    // A bit of a vector of bool is no bool.
+    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
+    return static_cast<Self &>(*this);
+  }
+};
+
+/// The parameters of a call, as the library takes them. The first error is kept until the call is made.
+class parameter_set : public parameter_writer<parameter_set> {
  public:
   parameter_set() {
     talentdata_parameters *raw = nullptr;
     keep(talentdata_parameters_new(&raw));
     handle_.reset(raw);
   }
-  void add(std::string_view name, std::string_view value) {
-    keep(talentdata_parameters_add_n(handle_.get(), data(name), name.size(), data(value), value.size()));
-  }
-  void add(std::string_view name, const std::string &value) { add(name, std::string_view(value)); }
-  void add(std::string_view name, bool value) { add(name, std::string_view(value ? "true" : "false")); }
-  void add(std::string_view name, std::int64_t value) { add(name, std::to_string(value)); }
-  void add(std::string_view name, std::uint64_t value) { add(name, std::to_string(value)); }
-  void add(std::string_view name, double value) { add(name, number_text(value)); }
-  template <class T>
-  void add(std::string_view name, const std::optional<T> &value) {
-    if (value) add(name, *value);
-  }
-  template <class T>
-  void add(std::string_view name, const std::vector<T> &values) {
-    // A bit of a vector of bool is no bool.
-    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
-  }
 
   const std::optional<error> &failed() const noexcept { return error_; }
   const talentdata_parameters *get() const noexcept { return handle_.get(); }
 
  private:
+  friend class parameter_writer<parameter_set>;
+  void put(std::string_view name, std::string_view value) {
+    keep(talentdata_parameters_add_n(handle_.get(), data(name), name.size(), data(value), value.size()));
+  }
   void keep(talentdata_error *raw) {
     if (raw == nullptr) return;
     error cause(raw);
@@ -196,6 +211,31 @@ std::vector<talentdata_text> texts(const std::vector<T> &from) {
   std::vector<talentdata_text> out;
   out.reserve(from.size());
   for (const std::string_view text : from) out.push_back({data(text), text.size()});
+  return out;
+}
+
+}  // namespace detail
+
+/// Values of a list's parameters, such as filters, by their names in the service document. A list that has any has a
+/// struct of its own for them, which can be given instead: `list_contacts_options` for `/v1/contacts`.
+class list_parameters : public detail::parameter_writer<list_parameters> {
+ public:
+  bool empty() const noexcept { return values_.empty(); }
+  const std::vector<std::pair<std::string, std::string>> &values() const noexcept { return values_; }
+
+ private:
+  friend class detail::parameter_writer<list_parameters>;
+  void put(std::string_view name, std::string_view value) { values_.emplace_back(name, value); }
+
+  std::vector<std::pair<std::string, std::string>> values_;
+};
+
+namespace detail {
+
+/// The same, as the library takes them.
+inline parameter_set parameters_of(const list_parameters &list) {
+  parameter_set out;
+  for (const auto &[name, value] : list.values()) out.add(name, value);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Scans and receipts. Included by talentdata.hpp.
 #pragma once
 
+#include <talentdata/json.hpp>
 #include <talentdata/log.hpp>
 #include <talentdata/record.hpp>
 
@@ -51,6 +52,8 @@ struct scan_options {
   std::optional<std::uint64_t> page_size{};
   /// Records to deliver at most; by default all.
   std::optional<std::uint64_t> limit{};
+  /// Values of the list's parameters, such as filters; they are sent with every page.
+  list_parameters parameters{};
   /// The types of the columns of an Arrow stream or a file, where no schema is given.
   talentdata_columns columns = TALENTDATA_COLUMNS_TYPED;
   /// The columns of an Arrow stream or a file: what client::schema has determined, or the contents of a file that
@@ -80,6 +83,11 @@ inline result<handle<talentdata_scan_options, talentdata_scan_options_free>> hel
     talentdata_error *cause =
         talentdata_scan_options_set_schema_n(raw, schema.data(), schema.size(), options.on_new);
     if (cause) return error(cause);
+  }
+  if (!options.parameters.empty()) {
+    const parameter_set parameters = parameters_of(options.parameters);
+    if (parameters.failed()) return *parameters.failed();
+    if (talentdata_error *cause = talentdata_scan_options_set_parameters(raw, parameters.get())) return error(cause);
   }
   return made;
 }

@@ -5,11 +5,16 @@ use super::{Export, Format};
 use crate::scan::Consistency;
 use crate::settings::Config;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The settings that decide what an export writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ExportKey {
     resource: String,
+    /// The filters.
+    #[serde(default)]
+    parameters: BTreeMap<String, Value>,
     base_url: String,
     /// Each client has its own lists at the same address. It is not a secret.
     client_id: Option<String>,
@@ -36,6 +41,7 @@ impl ExportKey {
         let most = export.resource.shape().max_limit;
         ExportKey {
             resource: export.resource.name().to_owned(),
+            parameters: export.parameters(),
             base_url: config.base_url().to_string(),
             client_id: config.client_id().map(str::to_owned),
             format: export.format,
@@ -82,14 +88,22 @@ impl ExportKey {
         })
     }
 
-    fn settings(&self) -> [(&'static str, String); 10] {
+    fn settings(&self) -> [(&'static str, String); 11] {
         let page_size = self.page_size.map(|size| size.to_string());
         let client_id = self.client_id.clone();
         let limit = self.limit.map(|limit| limit.to_string());
         let none = || "none".to_owned();
+        let parameters = (!self.parameters.is_empty()).then(|| {
+            let pairs = self.parameters.iter();
+            let pairs: Vec<String> = pairs
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            pairs.join(" ")
+        });
         let consistency = format!("{:?}", self.consistency).to_lowercase();
         [
             ("resource", self.resource.clone()),
+            ("parameters", parameters.unwrap_or_else(none)),
             ("base_url", self.base_url.clone()),
             ("client_id", client_id.unwrap_or_else(none)),
             ("format", self.format.to_string()),

@@ -87,6 +87,8 @@ impl Driver {
 
     fn check(&self) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
+        let operation = self.resource.shape().operation;
+        self.options.arguments.check(operation)?;
         if self.options.consistency == Consistency::Snapshot && self.options.resume.is_some() {
             let message =
                 "resume: a scan with consistency snapshot cannot be resumed; leave it out";
@@ -168,9 +170,17 @@ impl Driver {
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
         let meter = Arc::clone(&self.meter);
         let limit = self.options.page_size.or(resource.shape().max_limit);
+        let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
             let page = client
-                .fetch_page(resource, limit, offset, key.as_deref(), Some(meter))
+                .fetch_page(
+                    resource,
+                    &arguments,
+                    limit,
+                    offset,
+                    key.as_deref(),
+                    Some(meter),
+                )
                 .await;
             (
                 request,

@@ -1,6 +1,7 @@
 //! What a scan is asked to do.
 
 use super::Position;
+use crate::arguments::Arguments;
 #[cfg(feature = "arrow")]
 use crate::arrow::TableOptions;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub struct ScanOptions {
     /// How many records to deliver at most; the scan ends behind so many, and its receipt says that it is
     /// unfinished.
     pub limit: Option<u64>,
+    /// Values of the list's parameters, such as filters; they are sent with every page.
+    pub arguments: Arguments,
     /// How records become columns.
     #[cfg(feature = "arrow")]
     pub table: TableOptions,

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 pub struct Receipt {
     /// The list.
     pub resource: String,
+    /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, serde_json::Value>,
     /// Whether every record present throughout the scan was delivered exactly once.
     pub completeness: Completeness,
     /// What the proof rests on; null where completeness is not proven.

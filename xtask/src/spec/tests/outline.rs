@@ -43,5 +43,9 @@ fn of_operation(operation: &Operation, lines: &mut Vec<String>) {
             "{id} list {}: {key} of {model}, at most {max}",
             list.name
         ));
+        let names: Vec<&str> = operation.taken().map(|one| one.name.as_str()).collect();
+        if !names.is_empty() {
+            lines.push(format!("{id} takes {}", names.join(", ")));
+        }
     }
 }
