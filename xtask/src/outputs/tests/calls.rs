@@ -66,6 +66,9 @@ fn changed(document: &mut Value) {
     teams["get"]["operationId"] = json!("listTeams");
     paths.insert("/v1/teams".into(), teams);
     paths.shift_remove("/v1/ja/tasks").unwrap();
+    let filter = json!({"name": "updatedSince", "in": "query", "schema": {"type": "string", "format": "date-time", "minLength": 10}});
+    let parameters = &mut paths["/v1/contacts"]["get"]["parameters"];
+    parameters.as_array_mut().unwrap().push(filter);
     document["components"]["parameters"]["Limit"]["schema"]["maximum"] = json!(250);
     let limit = &mut document["components"]["headers"]["RateLimitLimit"];
     let text = limit.to_string().replace("40;w=1", "80;w=2");
@@ -88,7 +91,7 @@ impl Drop for Service {
 impl Service {
     fn start(copy: &Path) -> Self {
         let mut process = Command::new(built(copy, "talentdata_trial"))
-            .args(["sandbox", "--records", "contacts=600"])
+            .args(["sandbox", "--records", "contacts=600,projects=600"])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -160,6 +163,7 @@ impl Service {
     fn command_line(&self, copy: &Path) {
         let page = self.json(copy, &["page", "contacts", "--limit", "1"], "");
         let id = page["records"][0]["id"].as_str().unwrap();
+        self.filters(copy);
         let options = [
             "--include",
             "pools",
@@ -208,6 +212,55 @@ impl Service {
                 .0,
             Some(2)
         );
+    }
+
+    /// Lists with parameters: one page, an export that another filter cannot continue, and a plan.
+    fn filters(&self, copy: &Path) {
+        let out = copy.join("projects.jsonl");
+        let receipt = copy.join("receipt.json");
+        let (file, noted) = (out.to_str().unwrap(), receipt.to_str().unwrap());
+        let region = ["--region", "eu", "--state", "open", "--state", "shut"];
+        // `--format` is the flag of the export, so that of the list has a `-` behind.
+        let more = ["--format-", "long", "--x-tenant", "mine"];
+        let to = ["--out", file, "--receipt", noted];
+        let export = [&["export", "projects"][..], &region, &more, &to].concat();
+        assert_eq!(self.ended(copy, &export, "").0, Some(0));
+        let lines = std::fs::read_to_string(&out).unwrap().lines().count();
+        assert_eq!(lines, 600);
+        let text = std::fs::read_to_string(&receipt).unwrap();
+        let receipt: Value = serde_json::from_str(&text).unwrap();
+        let parameters = &receipt["parameters"];
+        assert_eq!(parameters["state"], json!(["open", "shut"]), "{text}");
+        assert_eq!(parameters["region"], "eu", "{text}");
+        assert!(
+            !text.contains("mine") && parameters["X-Tenant"].is_string(),
+            "{text}"
+        );
+        let page = [&["page", "projects", "--format", "short"][..], &region].concat();
+        assert_eq!(self.json(copy, &page, "")["pagination"]["total"], 600);
+        let plan = [
+            &["plan", "projects", "contacts"][..],
+            &["--updated-since", "2026-01-01T00:00:00Z"],
+        ];
+        let plan = [&plan.concat()[..], &region[..2]].concat();
+        // Contacts have no region.
+        assert_eq!(self.ended(copy, &plan, "").0, Some(2));
+        assert_eq!(
+            self.ended(copy, &["plan", "projects", "--region", "us"], "")
+                .0,
+            Some(0)
+        );
+        for wrong in [
+            &["page", "projects"][..],
+            &["page", "contacts", "--region", "eu"],
+            &["page", "projects", "--region", "eu", "--min-size", "big"],
+            &["export", "projects", "--out", "never.jsonl"],
+        ] {
+            assert_eq!(self.ended(copy, wrong, "").0, Some(2), "{wrong:?}");
+        }
+        // It is sent, and the service refuses it.
+        let refused = ["page", "contacts", "--updated-since", "yesterday"];
+        assert_eq!(self.ended(copy, &refused, "").0, Some(26));
     }
 
     fn json(&self, copy: &Path, arguments: &[&str], input: &str) -> Value {

@@ -24,6 +24,38 @@ static void refused(talentdata_error *error, const char *words) {
   talentdata_error_free(error);
 }
 
+/* A list with parameters, which the service needs with every page. */
+static void filters(talentdata_client *client) {
+  talentdata_parameters *parameters = NULL;
+  talentdata_scan_options *options = NULL;
+  talentdata_scan *scan = NULL;
+  talentdata_record *project = NULL;
+  talentdata_page *page = NULL;
+  size_t count = 0;
+  ok(talentdata_parameters_new(&parameters));
+  ok(talentdata_parameters_add(parameters, "region", "eu"));
+  ok(talentdata_parameters_add(parameters, "state", "open"));
+  ok(talentdata_parameters_add(parameters, "state", "shut"));
+  ok(talentdata_parameters_add(parameters, "minSize", "0"));
+  ok(talentdata_client_page_with(client, TALENTDATA_RESOURCE_PROJECTS, 1, 0, parameters, &page));
+  talentdata_page_free(page);
+  refused(talentdata_client_page(client, TALENTDATA_RESOURCE_PROJECTS, 1, 0, &page), "region: is required");
+  refused(talentdata_client_page_with(client, TALENTDATA_RESOURCE_CONTACTS, 1, 0, parameters, &page), "region");
+  ok(talentdata_scan_options_new(&options));
+  ok(talentdata_scan_options_set_parameters(options, parameters));
+  talentdata_parameters_free(parameters);
+  ok(talentdata_client_list_with(client, TALENTDATA_RESOURCE_PROJECTS, options, &scan));
+  talentdata_scan_options_free(options);
+  for (;;) {
+    ok(talentdata_scan_next(scan, &project));
+    if (!project) break;
+    talentdata_record_free(project);
+    count += 1;
+  }
+  SURE(count == 600);
+  talentdata_scan_free(scan);
+}
+
 int main(void) {
   talentdata_client *client = NULL;
   talentdata_page *page = NULL;
@@ -56,6 +88,7 @@ int main(void) {
   refused(talentdata_client_get_contact(client, pointer, parameters, &contact), "deep");
   ok(talentdata_client_delete_pool(client, "one"));
   ok(talentdata_client_delete_pool_n(client, "one two", 3));
+  filters(client);
   talentdata_parameters_free(parameters);
   talentdata_record_free(found);
   talentdata_record_free(contact);

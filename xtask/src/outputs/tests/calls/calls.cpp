@@ -29,5 +29,22 @@ int main() {
   SURE(!client.try_delete_pool("two"));
   const auto refused = client.try_get_contact("");
   SURE(!refused && refused.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  talentdata::list_projects_options filter;
+  filter.region = "eu";
+  filter.state = {"open", "shut"};
+  filter.min_size = 0;
+  filter.x_tenant = "mine";
+  talentdata::scan_options all;
+  all.parameters = filter;
+  std::size_t count = 0;
+  auto projects = client.list(talentdata::projects, all);
+  for (const auto &project : projects) count += project.find("/id") ? 1 : 0;
+  SURE(count == 600);
+  SURE(client.page(talentdata::projects, 1, 0, filter).size() == 1);
+  const auto named = talentdata::list_parameters().add("region", "us").add("minSize", 3);
+  SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
+  filter.region.reset();
+  const auto missing = client.try_page(talentdata::projects, 1, 0, filter);
+  SURE(!missing && missing.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
   return 0;
 }

@@ -29,6 +29,27 @@ def blocking():
         refused(lambda: client.get_contact(first.id, depth="deep"), "depth: must be an integer (got a string)")
         assert client.teams.page().pagination.total >= 0
         assert not hasattr(client, "ja_tasks")
+        filters(client)
+
+
+def filters(client):
+    projects = client.projects("eu", updated_since="2026-01-01T00:00:00Z", state=["open", "shut"], x_tenant="mine")
+    scan = projects.list()
+    assert len({project["id"] for project in scan}) == 600
+    assert scan.receipt.parameters["state"] == ["open", "shut"] and "mine" not in str(scan.receipt.parameters)
+    assert projects.plan().records == 600 and len(projects.page(limit=5)) == 5
+    assert projects.schema()["resource"] == "projects"
+    assert len(client.contacts(updated_since="2026-01-01T00:00:00Z").page(limit=1)) == 1
+    assert isinstance(client.contacts.page(limit=1)[0], talentdata.Contact)
+    refused(lambda: client.projects.page(), "region: is required")
+    refused(lambda: list(client.projects.list()), "region: is required")
+    refused(lambda: client.projects("eu", min_size="big").page(), "min_size: must be an integer (got a string)")
+    try:
+        client.contacts(updated_since="yesterday").page()
+    except talentdata.BadRequestError:
+        pass
+    else:
+        raise AssertionError("the filter was not sent")
 
 
 async def waiting():
@@ -38,6 +59,9 @@ async def waiting():
         assert contact.id == first.id
         found = await client.search_contacts(["active"])
         assert found["contacts"]
+        projects = client.projects("us", min_size=3)
+        assert len([project async for project in projects.list()]) == 600
+        assert (await projects.page()).pagination.total == 600
         assert await client.delete_pool("one") is None
 
 

@@ -1,7 +1,10 @@
 //! Calls each new operation from Rust.
 
-use talentdata_core::types::{ContactSearch, GetContactOptions, Place};
-use talentdata_core::{Client, ErrorKind, Result, blocking};
+use talentdata_core::export::{Export, Format, Target};
+use talentdata_core::types::{
+    ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
+};
+use talentdata_core::{Arguments, Client, ErrorKind, Result, ScanOptions, blocking};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -28,17 +31,138 @@ async fn main() -> Result<()> {
     assert!(!found.contacts.is_empty() && found.pagination.total >= 0);
     client.delete_pool("any/../pool").await?;
     let error = client.get_contact("", &options).await.unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, "id: must not be empty"));
+    assert_eq!(
+        (error.kind(), error.message()),
+        (ErrorKind::InvalidArgument, "id: must not be empty")
+    );
     assert!(client.teams().page(None, 0).await?.pagination.total >= 0);
-    let over = client.contacts().page(Some(251), 0).await.map(drop).unwrap_err();
+    let over = client
+        .contacts()
+        .page(Some(251), 0)
+        .await
+        .map(drop)
+        .unwrap_err();
     assert_eq!(over.kind(), ErrorKind::InvalidArgument);
-    assert_eq!(client.contacts().page(Some(250), 0).await?.pagination.limit, 250);
+    assert_eq!(
+        client.contacts().page(Some(250), 0).await?.pagination.limit,
+        250
+    );
+    filters(&client).await?;
     let waits = std::thread::spawn(move || {
         let client = blocking::Client::new(&blocking::Client::builder())?;
         let found = client.search_contacts(&search)?;
         client.delete_pool("one")?;
+        let arguments = Arguments::from(&projects()).with("region", "us");
+        assert_eq!(
+            client
+                .page_with(Resource::Projects, arguments.clone(), Some(5), 0)?
+                .records
+                .len(),
+            5
+        );
+        let options = ScanOptions {
+            arguments,
+            ..ScanOptions::default()
+        };
+        assert_eq!(client.scan(Resource::Projects, options)?.count(), 600);
         Ok(found.contacts.len())
     });
     assert_eq!(waits.join().unwrap()?, found.contacts.len());
+    Ok(())
+}
+
+fn projects() -> ListProjectsOptions {
+    ListProjectsOptions {
+        updated_since: Some("2026-01-01T00:00:00Z".to_owned()),
+        state: vec!["open".into(), "shut".into()],
+        min_size: Some(0),
+        format: Some("long".into()),
+        x_tenant: Some("mine".to_owned()),
+    }
+}
+
+/// Lists with parameters, which the service needs with every page.
+async fn filters(client: &Client) -> Result<()> {
+    let region = "eu".into();
+    let mut scan = client.projects_with(&region, &projects()).list();
+    let mut count = 0;
+    while let Some(project) = scan.next().await {
+        project?;
+        count += 1;
+    }
+    let receipt = scan.receipt();
+    assert_eq!((count, &receipt.parameters["region"]), (600, &"eu".into()));
+    assert!(
+        receipt.parameters["X-Tenant"]
+            .as_str()
+            .is_some_and(|hash| hash.starts_with("hash "))
+    );
+    assert_eq!(
+        client
+            .projects(&region)
+            .page(None, 0)
+            .await?
+            .pagination
+            .total,
+        600
+    );
+    let missing = client
+        .resource(Resource::Projects)
+        .page(None, 0)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (missing.kind(), missing.message()),
+        (ErrorKind::InvalidArgument, "region: is required")
+    );
+    let since = |text: &str| ListContactsOptions {
+        updated_since: Some(text.to_owned()),
+    };
+    let contacts = client.contacts_with(&since("2026-01-01T00:00:00Z"));
+    assert!(contacts.page(Some(1), 0).await?.pagination.total > 0);
+    let refused = client
+        .contacts_with(&since("yesterday"))
+        .page(None, 0)
+        .await
+        .map(drop);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::BadRequest);
+    resumed(client).await
+}
+
+/// An export that was stopped goes on with the same filter only.
+async fn resumed(client: &Client) -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("projects.jsonl");
+    let export = |region: &str| Export {
+        resource: Resource::Projects,
+        format: Format::Jsonl,
+        target: Target::File(path.clone()),
+        scan: ScanOptions {
+            arguments: Arguments::default().with("region", region),
+            page_size: Some(100),
+            ..ScanOptions::default()
+        },
+        resume: true,
+    };
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let mut stop = Some(stop);
+    let end = async { drop(stopped.await) };
+    let error = export("eu")
+        .run(client, end, |_| drop(stop.take()))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    let error = export("us")
+        .run(client, std::future::pending(), |_| ())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("parameters"), "{error}");
+    let receipt = export("eu")
+        .run(client, std::future::pending(), |_| ())
+        .await?;
+    assert_eq!((receipt.records, receipt.resumed), (600, 1));
+    std::fs::remove_dir_all(&folder).unwrap();
     Ok(())
 }
