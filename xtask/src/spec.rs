@@ -17,7 +17,7 @@ mod references;
 mod security;
 mod shape;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod types;
 mod view;
 mod words;
@@ -25,12 +25,14 @@ mod words;
 pub(crate) use api::{List, Operation};
 pub(crate) use findings::{Findings, Topic};
 
+use crate::c::shapes;
 use crate::names::taken::Taken;
 use crate::names::{claims, unnamed};
 use crate::settings::{SETTINGS, Setting};
 use api::Api;
 use serde_json::Value;
 pub(crate) use shape::reachable;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
@@ -50,6 +52,8 @@ pub(crate) struct Spec {
     pub(crate) settings: Vec<Setting>,
     /// Names that the hand-written code has.
     pub(crate) taken: Taken,
+    /// What of it crosses into C, once that was asked for.
+    pub(crate) crossing: OnceCell<Vec<shapes::Model>>,
     /// What is not generated, for the person who generates; empty where everything is.
     pub(crate) summary: String,
 }
@@ -89,6 +93,7 @@ impl Spec {
             api,
             settings: SETTINGS.to_vec(),
             taken,
+            crossing: OnceCell::new(),
             summary: String::new(),
         };
         claims::check(&spec, &mut findings);
@@ -154,6 +159,11 @@ pub(crate) fn pointer(steps: &[&str]) -> String {
 pub(crate) fn is_hidden(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || (letter.is_control() && !letter.is_whitespace())
+}
+
+/// Prose that says something.
+fn said(text: Option<&str>) -> Option<String> {
+    text.map(prose).filter(|text| !text.is_empty())
 }
 
 /// Prose on one line without hidden characters; a comment of C ends at `*/`, and one of C++ goes on

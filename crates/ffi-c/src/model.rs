@@ -1,5 +1,7 @@
 //! What the generated accessors of models have in common.
 
+#![allow(dead_code, reason = "which are needed depends on the spec")]
+
 use crate::boundary::invalid;
 use serde::Serialize;
 use talentdata_core::{Error, ErrorKind, Result};

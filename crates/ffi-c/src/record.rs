@@ -20,6 +20,7 @@ pub struct Record {
     values: Values,
 }
 
+#[allow(dead_code, reason = "which are needed depends on the spec")]
 impl Record {
     pub(crate) fn new(raw: RawRecord, resource: Option<List>) -> Self {
         Record {

@@ -16,9 +16,9 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let models = models(spec);
     let numbers = Numbers::given(&spec.root)?;
     let resources = resources(spec, &numbers);
-    let enums = enums(spec, &models);
+    let enums = enums(spec, models);
     let enums = enums.iter().map(|known| open_enum(known, &numbers));
-    let optionals = optionals(&models);
+    let optionals = optionals(models);
     let items = models.iter().map(|model| {
         if model.is_record() {
             record(model)
@@ -27,7 +27,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
         }
     });
     print(quote! {
-        #![allow(unused_imports, reason = "which are needed depends on the spec")]
+        #![allow(unused_imports, dead_code, reason = "which are needed depends on the spec")]
         #![allow(clippy::enum_variant_names, reason = "the spec names them")]
         use crate::boundary::{get, guard_or, terminated, text};
         use crate::error::Error;

@@ -43,10 +43,10 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let mut out = format!(
         "{HEAD}\n//\n// A class per model, a tag per list. Included by talentdata.hpp.\n#pragma once\n\n{OPEN}"
     );
-    for one in optionals(&models) {
+    for one in optionals(models) {
         out += &wire(&one);
     }
-    for model in in_order(&models) {
+    for model in in_order(models) {
         out += &if model.is_record() {
             record(model)
         } else {

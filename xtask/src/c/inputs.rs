@@ -71,7 +71,7 @@ fn text_input(
     let pointer = quote!(*const c_char);
     match sized {
         true => {
-            let length = format_ident!("{name}_length");
+            let length = format_ident!("{}_length", said.trim_end_matches('_'));
             let passed = vec![
                 (name.clone(), pointer, doc.to_owned()),
                 (length.clone(), quote!(usize), "its length in bytes".into()),

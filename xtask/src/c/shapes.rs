@@ -22,12 +22,18 @@ pub(crate) struct Field {
     pub(crate) description: String,
     pub(crate) required: bool,
     pub(crate) shape: Shape,
+    /// What types of C have behind the model's name.
+    types: Vec<String>,
 }
 
 impl Field {
-    /// What a C function that reads it has behind the model's name.
+    /// What a C function that reads it has behind the model's name: no type has the same.
     pub(crate) fn function(&self, suffix: &str) -> String {
-        names::c_function(&self.wire, suffix)
+        let mut name = names::c_function(&self.wire, suffix);
+        while self.types.contains(&name) {
+            name.push('_');
+        }
+        name
     }
 }
 
@@ -89,10 +95,17 @@ impl Model {
 
 /// The models that C sees: records, and what functions give with all it holds, except for
 /// secrets, which never leave the core, and for pages, which have a handle of their own.
-pub(crate) fn models(spec: &Spec) -> Vec<Model> {
+pub(crate) fn models(spec: &Spec) -> &[Model] {
+    spec.crossing.get_or_init(|| crossing(spec))
+}
+
+fn crossing(spec: &Spec) -> Vec<Model> {
     let crossing =
         |model: &&api::Model| model.answered && !model.holds_secret() && !model.is_page();
     let held = held(spec);
+    let models = spec.api.models.iter().map(|model| &model.name);
+    let named = models.chain(spec.api.enums.iter().map(|known| &known.name));
+    let types: Vec<String> = named.map(|name| names::snake(name)).collect();
     let mut out = Vec::new();
     for model in spec.api.models.iter().filter(crossing) {
         let lists = spec.lists();
@@ -102,7 +115,11 @@ pub(crate) fn models(spec: &Spec) -> Vec<Model> {
         if lists.is_empty() && !held.contains(&model.name) {
             continue;
         }
+        let start = format!("{}_", names::snake(&model.name));
+        let types = types.iter().filter_map(|name| name.strip_prefix(&start));
+        let types: Vec<String> = types.map(str::to_owned).collect();
         let fields = model.fields.iter().map(|field| Field {
+            types: types.clone(),
             wire: field.wire.clone(),
             description: spec.api.about(field).unwrap_or("Not described.").to_owned(),
             required: field.required,
@@ -159,11 +176,10 @@ pub(crate) fn response(spec: &Spec, operation: &api::Operation) -> Response {
     let Some(kind) = &operation.response else {
         return Response::None;
     };
-    let models = models(spec);
     match kind {
-        Type::Model(name) => match models.into_iter().find(|model| model.name == *name) {
-            Some(model) if model.is_record() => Response::Record(model.lists),
-            Some(model) if model.root => Response::Handle(model.name),
+        Type::Model(name) => match models(spec).iter().find(|model| model.name == *name) {
+            Some(model) if model.is_record() => Response::Record(model.lists.clone()),
+            Some(model) if model.root => Response::Handle(model.name.clone()),
             _ => Response::Record(Vec::new()),
         },
         Type::Map(_) | Type::Object => Response::Record(Vec::new()),

@@ -42,7 +42,7 @@ pub(crate) fn check(spec: &Spec, findings: &mut Findings) {
         claims.schema(&known.name, &known.place);
     }
     for model in shapes::models(spec) {
-        claims.c_model(spec, &model);
+        claims.c_model(spec, model);
     }
     claims.stays_in_c(spec);
     for (name, model) in structs(spec) {

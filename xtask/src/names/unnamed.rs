@@ -1,7 +1,7 @@
 //! Leaves out what no language can name: it is delivered like what the document does not show, and reported.
 
 use super::{constant, python_field, rust_field, snake, value_variant};
-use crate::spec::api::Api;
+use crate::spec::api::{Api, Type};
 use crate::spec::{Findings, Topic, is_hidden, pointer, reachable};
 use std::collections::BTreeSet;
 
@@ -18,6 +18,7 @@ pub(crate) fn leave_out(api: &mut Api, findings: &mut Findings) {
             kept
         });
     }
+    without_values(api);
     let bodies = api
         .operations
         .iter()
@@ -44,6 +45,32 @@ pub(crate) fn leave_out(api: &mut Api, findings: &mut Findings) {
             python.insert(python_field(wire));
             true
         });
+    }
+}
+
+/// Makes texts of enums that have no value left.
+fn without_values(api: &mut Api) {
+    let (empty, others) = std::mem::take(&mut api.enums)
+        .into_iter()
+        .partition::<Vec<_>, _>(|known| known.values.is_empty());
+    api.enums = others;
+    let is_empty = |name: &str| empty.iter().any(|known| known.name == name);
+    let open = |kind: &mut Type| {
+        if kind.named().is_some_and(is_empty) {
+            *kind = kind.with_named(&Type::Text);
+        }
+    };
+    for field in api.models.iter_mut().flat_map(|model| &mut model.fields) {
+        open(&mut field.kind);
+        field.keys = field.keys.take().filter(|name| !is_empty(name));
+    }
+    for operation in &mut api.operations {
+        let parameters = operation.parameters.iter_mut().map(|one| &mut one.kind);
+        let body = operation.body.iter_mut().map(|body| &mut body.kind);
+        parameters
+            .chain(body)
+            .chain(&mut operation.response)
+            .for_each(open);
     }
 }
 

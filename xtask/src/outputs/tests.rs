@@ -2,6 +2,7 @@
 
 mod agreement;
 mod calls;
+mod changes;
 mod refusals;
 mod setting;
 mod trial;

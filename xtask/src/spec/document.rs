@@ -17,8 +17,9 @@ pub(crate) fn read(text: &str) -> Result<Value, String> {
 }
 
 fn yaml(text: &str) -> Result<Value, String> {
-    let mut documents =
-        Yaml::load_from_str(text).map_err(|error| format!("neither JSON nor YAML: {error}"))?;
+    let mut documents = Yaml::load_from_str(text).map_err(|error| {
+        format!("neither JSON nor YAML: {error}; correct it, or convert the file to JSON")
+    })?;
     match documents.len() {
         1 => value(&documents.remove(0)),
         several => Err(format!("{several} YAML documents; give one")),

@@ -5,7 +5,7 @@ use super::findings::Topic;
 use super::parameters::parameter;
 use super::references::follow;
 use super::types::Types;
-use super::{content, lists, pointer, prose, security};
+use super::{content, lists, pointer, prose, said, security};
 use crate::names;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -143,8 +143,8 @@ pub(super) fn read(
                 .and_then(Value::as_str)
                 .unwrap_or_default(),
         ),
-        summary: prose(text("summary").unwrap_or(&id)),
-        description: prose(text("description").unwrap_or("Not described.")),
+        summary: said(text("summary")).unwrap_or_else(|| prose(&id)),
+        description: said(text("description")).unwrap_or_else(|| "Not described.".to_owned()),
         deprecated: body.get("deprecated") == Some(&Value::Bool(true)),
         token: security::token(types, body, &whose),
         parameters,
@@ -181,6 +181,25 @@ fn is_idempotent(written: &Written<'_>) -> bool {
 fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
     if needs_other_body {
         return Some("its request body is not JSON".to_owned());
+    }
+    let in_path = operation
+        .parameters
+        .iter()
+        .filter(|one| one.location == "path");
+    let in_path: Vec<&str> = in_path.map(|one| one.name.as_str()).collect();
+    let placeholders = operation.path.split('{').skip(1);
+    let placeholders: Vec<&str> = placeholders
+        .filter_map(|part| Some(part.split_once('}')?.0))
+        .collect();
+    if let Some(name) = placeholders.iter().find(|name| !in_path.contains(name)) {
+        return Some(format!(
+            "its path has {{{name}}}, which is none of its parameters"
+        ));
+    }
+    if let Some(name) = in_path.iter().find(|name| !placeholders.contains(name)) {
+        return Some(format!(
+            "its path has no {{{name}}}, which is one of its parameters"
+        ));
     }
     let mut parameters = operation.parameters.iter();
     let missing = parameters.find(|one| one.required && !one.is_taken() && !one.is_of_client())?;

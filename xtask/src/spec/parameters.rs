@@ -3,7 +3,7 @@
 use super::api::{Parameter, Type};
 use super::references::resolve;
 use super::types::Types;
-use super::{content, prose};
+use super::{content, said};
 use crate::names;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub(super) fn parameter(
     Some(Parameter {
         name: name.to_owned(),
         location: location.to_owned(),
-        description: prose(text("description").unwrap_or("Not described.")),
+        description: said(text("description")).unwrap_or_else(|| "Not described.".to_owned()),
         required: flag("required") || location == "path",
         deprecated: flag("deprecated"),
         kind,

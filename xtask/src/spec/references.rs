@@ -4,13 +4,30 @@ use super::findings::Findings;
 use super::pointer;
 use serde_json::Value;
 
+/// What holds things by their names, which may be any.
+const NAMED: [&str; 10] = [
+    "$defs",
+    "callbacks",
+    "headers",
+    "links",
+    "parameters",
+    "properties",
+    "requestBodies",
+    "responses",
+    "schemas",
+    "securitySchemes",
+];
+
 /// Refuses every reference that leads nowhere in this document.
 pub(super) fn check(document: &Value, value: &Value, at: &str, findings: &mut Findings) {
+    let parent = at.rsplit('/').next().unwrap_or_default();
+    let named = NAMED.contains(&parent);
     match value {
         Value::Object(map) => {
             for (key, child) in map {
-                // An example may hold anything.
-                if key == "example" || key == "examples" {
+                // An example may hold anything, and so may an extension.
+                let is_open = key == "example" || key == "examples" || key.starts_with("x-");
+                if is_open && !named {
                     continue;
                 }
                 let below = format!("{at}{}", pointer(&[key]));

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 /// A change of our own spec, and what becomes of it.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Change {
+pub(crate) struct Change {
     /// What stands where, by JSON pointer.
     #[serde(default)]
-    set: BTreeMap<String, Value>,
+    pub(crate) set: BTreeMap<String, Value>,
     /// What is gone, by JSON pointer.
     #[serde(default)]
-    remove: Vec<String>,
+    pub(crate) remove: Vec<String>,
     /// Parts of the lines of refusals.
     #[serde(default)]
-    refused: Vec<String>,
+    pub(crate) refused: Vec<String>,
     /// Parts of the lines of the summary.
     #[serde(default)]
     reported: Vec<String>,
@@ -49,13 +49,25 @@ struct Small {
     shows: Vec<String>,
 }
 
-fn ours() -> Value {
+pub(crate) fn ours() -> Value {
     let text = std::fs::read_to_string(crate::root().join(FILE)).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 fn changed(change: &Change) -> Value {
     let mut document = ours();
+    apply(change, &mut document);
+    document
+}
+
+/// Makes a change; what it sets may be within what it sets before.
+pub(crate) fn apply(change: &Change, document: &mut Value) {
+    for (place, value) in &change.set {
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        let parent = document.pointer_mut(parent);
+        let parent = parent.unwrap_or_else(|| panic!("nothing above {place}"));
+        parent[&key.replace("~1", "/")] = value.clone();
+    }
     for place in &change.remove {
         let (parent, key) = place.rsplit_once('/').unwrap();
         let key = key.replace("~1", "/");
@@ -63,13 +75,11 @@ fn changed(change: &Change) -> Value {
         let parent = parent.as_object_mut().unwrap();
         assert!(parent.shift_remove(&key).is_some(), "nothing at {place}");
     }
-    for (place, value) in &change.set {
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        let parent = document.pointer_mut(parent);
-        let parent = parent.unwrap_or_else(|| panic!("nothing above {place}"));
-        parent[&key.replace("~1", "/")] = value.clone();
-    }
-    document
+}
+
+/// The table of changes.
+pub(crate) fn table() -> Vec<Change> {
+    serde_json::from_str(include_str!("tests/changes.json")).unwrap()
 }
 
 /// Everything that comes of a spec: refusals, summary, outline, and the whole model.
@@ -83,6 +93,7 @@ fn said(document: &Value, taken: &Taken, whole: bool) -> Said {
         api: interface(document, taken, &mut findings),
         taken: taken.clone(),
         settings: Vec::new(),
+        crossing: std::cell::OnceCell::new(),
         summary: String::new(),
     };
     if whole {
@@ -141,24 +152,14 @@ fn no_change_is_lost() {
     for row in &table {
         let change: Change = serde_json::from_value(row.clone()).unwrap();
         let after = said(&changed(&change), &taken, true);
-        let what = row.to_string();
-        assert!(
-            before != after,
-            "{what}\nchanges nothing, and nothing says so"
-        );
         let mut wrong = wrong(&after, &change.refused, &change.reported, &change.shows);
         if before == after {
             wrong.push("changes nothing, and nothing says so".to_owned());
         }
-        failures.extend(wrong.iter().map(|wrong| {
-            format!(
-                "{row}
-  {wrong}"
-            )
-        }));
+        failures.extend(wrong.iter().map(|wrong| format!("{row}\n  {wrong}")));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(table.len() >= 120, "{} changes", table.len());
+    assert!(table.len() >= 150, "{} changes", table.len());
 }
 
 #[test]

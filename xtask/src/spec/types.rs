@@ -3,7 +3,7 @@
 use super::api::{Api, Type};
 use super::findings::{Findings, Topic};
 use super::view::{Form, View, Viewer};
-use super::{pointer, prose};
+use super::{pointer, said};
 use crate::names;
 use crate::names::taken::Taken;
 use serde_json::{Map, Value};
@@ -128,7 +128,7 @@ impl<'a> Types<'a> {
         if deprecated {
             self.findings.note(Topic::Deprecated, view.at.clone());
         }
-        let own = view.description.as_deref().map(prose);
+        let own = said(view.description.as_deref());
         let mut typed = match view.form {
             Form::Reference(target) => self.referred(&target, &view.at),
             Form::Keywords(map) => {
@@ -204,7 +204,7 @@ impl<'a> Types<'a> {
 
     /// A schema that others refer to: a model or an enum of its own, or what stands for another type.
     fn defined(&mut self, map: &Map<String, Value>, view: &View, at: &str, name: &str) -> Typed {
-        let description = view.description.as_deref().map(prose);
+        let description = said(view.description.as_deref());
         let mut typed = match self.named(map, at, name, description.as_deref(), None) {
             Some(kind) => Typed::of(kind),
             None => Typed {
@@ -221,7 +221,8 @@ impl<'a> Types<'a> {
     fn in_place(&mut self, map: &Map<String, Value>, at: &str, place: &str) -> Typed {
         let hint = self.names.get(at).cloned();
         let name = hint.unwrap_or_else(|| names::camel(&format!("{place}Value")));
-        let description = map.get("description").and_then(Value::as_str).map(prose);
+        let name = self.free_name(name, at);
+        let description = said(map.get("description").and_then(Value::as_str));
         match self.named(map, at, &name, description.as_deref(), Some(place)) {
             Some(kind) => {
                 let typed = Typed::of(kind);
@@ -233,6 +234,14 @@ impl<'a> Types<'a> {
                 ..Typed::of(self.kind(map, at, place))
             },
         }
+    }
+
+    /// A name that no other schema has: that of a schema in place gets a number behind.
+    fn free_name(&self, name: String, at: &str) -> String {
+        let is_free = |name: &String| self.owners.get(name).is_none_or(|place| place == at);
+        let numbered = (2..).map(|number| format!("{name}{number}"));
+        let mut all = std::iter::once(name.clone()).chain(numbered);
+        all.find(is_free).unwrap_or(name)
     }
 
     /// What is neither a model nor an enum.

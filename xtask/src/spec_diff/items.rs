@@ -66,7 +66,7 @@ pub(super) struct Item {
 pub(super) fn items(spec: &Spec) -> Vec<Item> {
     let mut out = Vec::new();
     let crossing = shapes::models(spec);
-    let enums: BTreeSet<&str> = shapes::enums(spec, &crossing)
+    let enums: BTreeSet<&str> = shapes::enums(spec, crossing)
         .into_iter()
         .map(|known| known.name.as_str())
         .collect();

@@ -21,8 +21,8 @@ const COPIED: [&str; 9] = [
     "bindings/python/talentdata",
 ];
 
-/// Checked in Python, against a native module that has every name.
-const IMPORT: &str = "\
+/// A native module that has every name, for Python.
+pub(super) const NATIVE: &str = "\
 import sys, types
 class Native(types.ModuleType):
     def __getattr__(self, name):
@@ -35,6 +35,10 @@ native = Native('talentdata._talentdata')
 native.__version__ = '0'
 sys.modules['talentdata._talentdata'] = native
 import talentdata
+";
+
+/// Checked in Python with it.
+const IMPORT: &str = "\
 assert talentdata.Contact.class_ and talentdata.Contact.n2fa and talentdata.Contact.json_
 assert talentdata.ContactStateValue.OTHER_VALUE == 'other' and talentdata.ContactStateValue.N2ND == '2nd'
 for name in ('import_', 'resource', 'ja_levels', 'companies', 'n2fa'):
@@ -68,7 +72,7 @@ static_assert(talentdata::page_.number == TALENTDATA_RESOURCE_PAGE);
 ";
 
 /// Our own lints, too: what is generated has to pass them like the rest.
-const CLIPPY: &str =
+pub(super) const CLIPPY: &str =
     "clippy --quiet -p talentdata-types -p talentdata-core -p talentdata-ffi-c -- -D warnings";
 
 #[test]
@@ -83,15 +87,15 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     generate(&copy);
     cargo(&copy, CLIPPY);
     cargo(&copy, "test --quiet -p talentdata-types --test spec");
-    c_and_cpp(&copy);
-    python(&copy, IMPORT);
+    c_and_cpp(&copy, &["#include \"null_arguments.c\"\n", CPP]);
+    python(&copy, &format!("{NATIVE}{IMPORT}"));
     // What vendors write besides: the test of the types reads the spec as it stands, and knows it not.
     as_vendors_write(&mut document);
     std::fs::write(&spec, document.to_string()).unwrap();
     generate(&copy);
     cargo(&copy, CLIPPY);
-    c_and_cpp(&copy);
-    python(&copy, &format!("{IMPORT}{VENDOR}"));
+    c_and_cpp(&copy, &["#include \"null_arguments.c\"\n", CPP]);
+    python(&copy, &format!("{NATIVE}{IMPORT}{VENDOR}"));
 }
 
 /// A copy of the workspace, in this folder of what cargo builds.
@@ -125,13 +129,14 @@ pub(super) fn cargo(copy: &Path, arguments: &str) {
     succeed(command.env("CARGO_NET_OFFLINE", "true")).unwrap();
 }
 
-fn c_and_cpp(copy: &Path) {
+/// What these include compiles: C, and C++ in both standards.
+pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
     let folder = copy.join("bindings/c");
-    let cpp = copy.join("all.cpp");
-    std::fs::write(&cpp, CPP).unwrap();
-    let nulls = folder.join("tests/null_arguments.c");
+    let (c, cpp) = (folder.join("tests/all.c"), copy.join("all.cpp"));
+    std::fs::write(&c, c_text).unwrap();
+    std::fs::write(&cpp, cpp_text).unwrap();
     for (compiler, flags, file) in [
-        ("cc", &["-std=c11"][..], &nulls),
+        ("cc", &["-std=c11"][..], &c),
         ("c++", &["-std=c++17"], &cpp),
         ("c++", &["-std=c++20", "-fno-exceptions"], &cpp),
     ] {
@@ -146,7 +151,7 @@ fn c_and_cpp(copy: &Path) {
     }
 }
 
-fn python(copy: &Path, code: &str) {
+pub(super) fn python(copy: &Path, code: &str) {
     let folder = copy.join("bindings/python");
     let mut compile = Command::new("python3");
     succeed(
