@@ -10,15 +10,15 @@
 
 static void wrong_numbers_and_texts(talentdata_client *client) {
   void *slot = fixture_slot(0);
-  const uint32_t numbers[] = {0, 10, 0xAAAAAAAA, UINT32_MAX};
+  const uint32_t numbers[] = {0, 0xFFFF, 0xAAAAAAAA, UINT32_MAX};
   for (size_t i = 0; i < 4; i++) {
     fixture_poison();
     fixture_fails(talentdata_client_list(client, numbers[i], slot), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
                   "resource: ", "a number that is no list");
     fixture_fails(talentdata_client_page(client, numbers[i], 1, 0, slot), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
                   "resource: ", "a number that is no list");
-    fixture_fails(talentdata_error_kind_name(numbers[i] == 10 ? 26 : numbers[i], slot),
-                  TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "kind: ", "a number that is no kind");
+    fixture_fails(talentdata_error_kind_name(numbers[i], slot), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "kind: ",
+                  "a number that is no kind");
   }
   talentdata_scan_options *options;
   OK(talentdata_scan_options_new(&options));

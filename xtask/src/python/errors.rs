@@ -36,14 +36,15 @@ pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
 /// The lines of the docstring that show how the error comes about and is caught.
 fn shown(kind: kind::ErrorKind, class: &str) -> String {
     let (client, rule, call, facts, printed) = match example(kind) {
-        Example::Never(note) => return format!("    {note}\n"),
-        Example::Call {
+        None => return String::new(),
+        Some(Example::Never(note)) => return format!("    {note}\n"),
+        Some(Example::Call {
             client,
             rule,
             call,
             facts,
             shown,
-        } => (client, rule, call, facts, shown),
+        }) => (client, rule, call, facts, shown),
     };
     let (faults, rule) = match rule {
         "" => ("", String::new()),

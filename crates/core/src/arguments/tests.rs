@@ -1,6 +1,7 @@
 //! Where arguments go, and which cannot be sent.
 
 use super::*;
+use serde_json::json;
 use talentdata_types::{CHECK_VERSION, Method, RequestBody, TokenUse};
 
 const fn parameter(
@@ -167,5 +168,55 @@ fn arguments_are_not_shown() {
     assert!(
         shown.contains("token") && !shown.contains("CANARY"),
         "{shown}"
+    );
+}
+
+#[test]
+fn texts_are_read_when_the_operation_is_known() {
+    let given = arguments(&json!({"id": "a", "view": "b"}));
+    let given = given
+        .with_text("tags", "x")
+        .with_text("tags", "y")
+        .with_text("depth", "3");
+    let parts = given.clone().parts(&OPERATION).unwrap();
+    let wanted = [("tags", "x"), ("tags", "y"), ("depth", "3")];
+    assert_eq!(
+        parts.query,
+        wanted.map(|(name, text)| (name, text.to_owned()))
+    );
+    let wrong = given
+        .clone()
+        .with_text("depth", "deep")
+        .parts(&OPERATION)
+        .err()
+        .unwrap();
+    assert!(wrong.message().starts_with("depth: "), "{wrong}");
+    let unknown = given.with_text("deep", "1").check(&OPERATION).unwrap_err();
+    assert!(unknown.message().contains("no such parameter"), "{unknown}");
+}
+
+#[test]
+fn arguments_complete_others_and_hide_headers_in_records() {
+    let list = Arguments::default().with("depth", 1).with_text("tags", "x");
+    let given = Arguments::default()
+        .with("depth", 2)
+        .with("x-trace", "secret");
+    let both = given.or(&list);
+    let recorded = both.recorded(&OPERATION);
+    assert_eq!(recorded["depth"], 2);
+    assert_eq!(recorded["tags"], json!(["x"]));
+    let header = recorded["x-trace"].as_str().unwrap();
+    assert!(
+        header.starts_with("hash ") && !header.contains("secret"),
+        "{header}"
+    );
+    let other = Arguments::default().with("x-trace", "another");
+    assert_ne!(other.recorded(&OPERATION)["x-trace"], header);
+    assert_eq!(
+        Arguments::default()
+            .with("tags", Value::Null)
+            .recorded(&OPERATION)
+            .len(),
+        0
     );
 }

@@ -170,24 +170,12 @@ impl Encoder {
 
     /// Writes to `writer` from here on, which holds `bytes` bytes of this format already.
     pub(super) fn open(&mut self, writer: impl Write + Send + 'static, bytes: u64) -> Result<()> {
-        let sink: Box<dyn Sink> = match self.format {
-            Format::Jsonl => Box::new(JsonlSink::new(writer, bytes)),
-            #[cfg(feature = "arrow")]
-            Format::Csv => Box::new(crate::format::CsvSink::new(writer, self.columns()?, bytes)?),
-            #[cfg(feature = "arrow")]
-            Format::Parquet => Box::new(crate::format::ParquetSink::new(writer, self.columns()?)?),
-            #[cfg(feature = "arrow")]
-            Format::Arrow => Box::new(crate::format::IpcSink::new(writer, self.columns()?)?),
-            #[cfg(not(feature = "arrow"))]
-            _ => return Err(out_of_order()),
-        };
+        #[cfg(feature = "arrow")]
+        let sink = self.format.sink(writer, bytes, self.schema.as_deref())?;
+        #[cfg(not(feature = "arrow"))]
+        let sink = self.format.sink(writer, bytes)?;
         self.sink = Some(sink);
         Ok(())
-    }
-
-    #[cfg(feature = "arrow")]
-    fn columns(&self) -> Result<&TableSchema> {
-        self.schema.as_deref().ok_or_else(out_of_order)
     }
 
     /// Where the records go.
@@ -208,7 +196,7 @@ impl Encoder {
     }
 }
 
-fn out_of_order() -> Error {
+pub(super) fn out_of_order() -> Error {
     Error::new(
         ErrorKind::Internal,
         "internal error; please report it (an export has lost its output)",

@@ -1,9 +1,16 @@
 //! Output formats and their names.
 
+use super::encoder::out_of_order;
+#[cfg(feature = "arrow")]
+use crate::arrow::TableSchema;
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "arrow")]
+use crate::format;
+use crate::format::{JsonlSink, Sink};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -52,6 +59,28 @@ impl Format {
         let extension = path.extension().and_then(OsStr::to_str);
         let named = extension.and_then(|text| text.to_lowercase().parse().ok());
         named.unwrap_or(Self::Jsonl)
+    }
+
+    /// What writes it to `writer`, which holds `bytes` bytes of it already.
+    pub(super) fn sink(
+        self,
+        writer: impl Write + Send + 'static,
+        bytes: u64,
+        #[cfg(feature = "arrow")] columns: Option<&TableSchema>,
+    ) -> Result<Box<dyn Sink>, Error> {
+        #[cfg(feature = "arrow")]
+        let columns = || columns.ok_or_else(out_of_order);
+        Ok(match self {
+            Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),
+            #[cfg(feature = "arrow")]
+            Self::Csv => Box::new(format::CsvSink::new(writer, columns()?, bytes)?),
+            #[cfg(feature = "arrow")]
+            Self::Parquet => Box::new(format::ParquetSink::new(writer, columns()?)?),
+            #[cfg(feature = "arrow")]
+            Self::Arrow => Box::new(format::IpcSink::new(writer, columns()?)?),
+            #[cfg(not(feature = "arrow"))]
+            _ => return Err(out_of_order()),
+        })
     }
 
     pub(super) const fn layout(self) -> Layout {
