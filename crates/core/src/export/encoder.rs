@@ -2,7 +2,7 @@
 
 use super::{Export, Format};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{JsonlSink, Sink};
+use crate::format::Sink;
 use crate::record::RawRecord;
 use crate::scan::SchemaDifferences;
 use serde::{Deserialize, Serialize};
