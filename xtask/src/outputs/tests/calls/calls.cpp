@@ -41,7 +41,7 @@ int main() {
   for (const auto &project : projects) count += project.find("/id") ? 1 : 0;
   SURE(count == 600);
   SURE(client.page(talentdata::projects, 1, 0, filter).size() == 1);
-  SURE(client.plan(talentdata::projects, filter).records() == 600);
+  SURE(client.plan(talentdata::projects, filter).records == 600);
   const auto named = talentdata::list_parameters().add("region", "us").add("minSize", 3);
   SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
   filter.region.reset();
