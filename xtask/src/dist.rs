@@ -5,7 +5,7 @@ use crate::cargo::{self, Made};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is installed from the tree as it is: from a folder of the repository into one of the prefix.
+/// What is installed from the tree as it is: from a directory of the repository into one of the prefix.
 const HEADERS: (&str, &str) = ("bindings/c/include", "include");
 
 /// Files with places for the version and the libraries that a static link needs.
@@ -36,8 +36,8 @@ pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
     copy(made.file("libtalentdata.so")?, &lib.join(&real))?;
     link(&real, &lib.join(&soname))?;
     link(&soname, &lib.join("libtalentdata.so"))?;
-    copy_folder(&root.join(HEADERS.0), &prefix.join(HEADERS.1))?;
-    for (name, folder) in TEMPLATES {
+    copy_directory(&root.join(HEADERS.0), &prefix.join(HEADERS.1))?;
+    for (name, directory) in TEMPLATES {
         let source = root.join("bindings/c/cmake").join(format!("{name}.in"));
         let text = std::fs::read_to_string(&source)
             .map_err(|error| format!("{}: {error}", source.display()))?;
@@ -51,7 +51,7 @@ pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
             .replace("@SONAME@", &soname)
             .replace("@STATIC_LIBS@", &names.join(";"))
             .replace("@STATIC_FLAGS@", &libraries.join(" "));
-        write(&prefix.join(folder).join(name), &text)?;
+        write(&prefix.join(directory).join(name), &text)?;
     }
     println!(
         "installed libtalentdata {version} into {}",
@@ -73,13 +73,14 @@ fn series(version: &str) -> String {
 /// The flags that a static link needs: those of Rust's own library, as the compiler tells them of a
 /// library that holds nothing else. What our dependencies have in C is inside.
 fn native_libraries() -> Result<Vec<String>, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let directory =
+        tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(program);
     command
         .args(["--crate-type", "staticlib", "--crate-name", "nothing"])
         .args(["--print", "native-static-libs", "-"])
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .stdin(Stdio::null());
     let output = command
         .output()
@@ -98,13 +99,13 @@ fn native_libraries() -> Result<Vec<String>, String> {
     Ok(distinct)
 }
 
-fn folder_of(path: &Path) -> Outcome {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+fn directory_of(path: &Path) -> Outcome {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Outcome {
-    folder_of(to)?;
+    directory_of(to)?;
     // Programs that run keep the file they have opened.
     let _ = std::fs::remove_file(to);
     let copied = std::fs::copy(from, to).map(drop);
@@ -118,7 +119,7 @@ fn copy(from: &Path, to: &Path) -> Outcome {
 }
 
 fn write(to: &Path, text: &str) -> Outcome {
-    folder_of(to)?;
+    directory_of(to)?;
     std::fs::write(to, text).map_err(|error| format!("cannot write {}: {error}", to.display()))
 }
 
@@ -130,14 +131,14 @@ fn link(target: &str, name: &Path) -> Outcome {
     Ok(())
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Outcome {
+fn copy_directory(from: &Path, to: &Path) -> Outcome {
     let entries =
         std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for entry in entries {
         let path: PathBuf = entry.map_err(|error| error.to_string())?.path();
         let target = to.join(path.file_name().unwrap_or_default());
         if path.is_dir() {
-            copy_folder(&path, &target)?;
+            copy_directory(&path, &target)?;
         } else {
             copy(&path, &target)?;
         }

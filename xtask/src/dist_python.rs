@@ -33,16 +33,16 @@ const SOURCES: [&str; 7] = [
 /// What only the makers of the package need.
 const OURS: [&str; 3] = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"];
 
-/// Builds both into `dist/python` of the folder that cargo builds in.
+/// Builds both into `dist/python` of the directory that cargo builds in.
 pub(crate) fn run(root: &Path) -> Outcome {
     let target = crate::cargo::target(root)?;
-    let (folder, tests) = (target.join("dist/python"), target.join("python/tests"));
+    let (directory, tests) = (target.join("dist/python"), target.join("python/tests"));
     let tools = Environment::with_requirements(root, REQUIREMENTS, &tests)?;
-    let wheel = wheel::build(root, &tools, &folder, "dist")?;
+    let wheel = wheel::build(root, &tools, &directory, "dist")?;
     let mut sources = tools.command("maturin");
-    sources.args(["sdist", "--out"]).arg(&folder);
+    sources.args(["sdist", "--out"]).arg(&directory);
     succeed(sources.current_dir(root.join(PROJECT)))?;
-    let sources = only(&folder, "gz")?;
+    let sources = only(&directory, "gz")?;
     check_tags(&wheel)?;
     check_contents(&tools, "zipfile", &wheel, &WHEEL)?;
     check_contents(&tools, "tarfile", &sources, &SOURCES)?;

@@ -10,28 +10,28 @@ pub(crate) struct Environment(PathBuf);
 
 impl Environment {
     /// A new one without packages.
-    pub(crate) fn new(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn new(directory: &Path) -> Result<Self, String> {
         succeed(
             Command::new("python3")
                 .args(["-m", "venv", "--clear"])
-                .arg(folder),
+                .arg(directory),
         )?;
-        Ok(Environment(folder.to_owned()))
+        Ok(Environment(directory.to_owned()))
     }
 
     /// One with the packages of a list, in which all that they need is pinned; made anew when the list has changed.
     pub(crate) fn with_requirements(
         root: &Path,
         requirements: &str,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<Self, String> {
         let wanted = std::fs::read_to_string(root.join(requirements))
             .map_err(|error| format!("cannot read {requirements}: {error}"))?;
-        let installed = folder.join("requirements.txt");
+        let installed = directory.join("requirements.txt");
         if std::fs::read_to_string(&installed).is_ok_and(|present| present == wanted) {
-            return Ok(Environment(folder.to_owned()));
+            return Ok(Environment(directory.to_owned()));
         }
-        let environment = Self::new(folder)?;
+        let environment = Self::new(directory)?;
         environment.pip(&["--no-deps", "--requirement"], &root.join(requirements))?;
         std::fs::write(&installed, wanted)
             .map_err(|error| format!("cannot note what is installed: {error}"))?;

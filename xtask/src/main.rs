@@ -96,7 +96,7 @@ fn failed(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The folder that holds the workspace.
+/// The directory that holds the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

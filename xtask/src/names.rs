@@ -171,7 +171,7 @@ pub(crate) fn rust_list_with(list: &str, taken: &Taken) -> String {
     rust_list(&format!("{list}_with"), taken)
 }
 
-/// The field of a C handle that holds what the answer's field lends.
+/// The field of a C handle that holds what the response's field lends.
 pub(crate) fn rust_child(wire: &str) -> String {
     free(snake(wire), &[RUST, CHILDREN])
 }

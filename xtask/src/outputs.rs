@@ -60,8 +60,8 @@ pub(crate) fn write(root: &Path) -> Outcome {
 fn write_all(spec: &Spec) -> Outcome {
     for (path, text) in differing(spec)? {
         let target = spec.root.join(path);
-        let folder = target.parent().ok_or(format!("{path} has no folder"))?;
-        std::fs::create_dir_all(folder)
+        let directory = target.parent().ok_or(format!("{path} has no directory"))?;
+        std::fs::create_dir_all(directory)
             .and_then(|()| std::fs::write(&target, text))
             .map_err(|error| format!("cannot write {path}: {error}"))?;
         println!("wrote {path}");

@@ -29,7 +29,7 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
         #![allow(unused_variables, clippy::match_single_binding, reason = "the spec may have no bodies")]
         #![allow(unused_imports, reason = "which are needed depends on the spec")]
         #![allow(clippy::too_many_arguments, reason = "the spec has that many parameters")]
-        use crate::answer::fits;
+        use crate::request::response::fits;
         use crate::blocking;
         use crate::arguments::Arguments;
         use crate::client::Client;

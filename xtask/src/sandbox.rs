@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// What the admin endpoints answer at once, they answer within this time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running sandbox.
 pub(crate) struct Sandbox {
@@ -85,7 +85,9 @@ impl Sandbox {
     fn exchange(&self, method: &str, path: &str, body: &str) -> Result<Vec<u8>, String> {
         let failed = |error: std::io::Error| format!("cannot read {path}: {error}");
         let mut socket = TcpStream::connect(&self.address).map_err(failed)?;
-        socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        socket
+            .set_read_timeout(Some(ADMIN_TIMEOUT))
+            .map_err(failed)?;
         let address = &self.address;
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",

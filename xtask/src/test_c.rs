@@ -66,16 +66,16 @@ pub(crate) fn run_sanitized(root: &Path) -> Outcome {
     instrumented::run(&ready(root, &made, "c-sanitized")?)
 }
 
-/// A sandbox, and empty folders for a library and programs.
-fn ready(root: &Path, made: &Made, folder: &str) -> Result<Bench, String> {
+/// A sandbox, and empty directories for a library and programs.
+fn ready(root: &Path, made: &Made, directory: &str) -> Result<Bench, String> {
     let talentdata = made.file("talentdata")?.to_owned();
-    let folder = cargo::target(root)?.join(folder);
+    let directory = cargo::target(root)?.join(directory);
     let arguments = ["--policy", "unlimited", "--records"].map(str::to_owned);
     let records = format!("contacts={CONTACTS}");
     let bench = Bench {
         root: root.to_owned(),
-        prefix: folder.join("prefix"),
-        out: folder.join("out"),
+        prefix: directory.join("prefix"),
+        out: directory.join("out"),
         sandbox: Sandbox::start(&talentdata, &[&arguments[..], &[records]].concat())?,
         talentdata,
     };
@@ -124,7 +124,7 @@ fn symbols(bench: &Bench) -> Outcome {
         return Err("the library has no SONAME".into());
     }
     let bytes = std::fs::read(&library).map_err(|error| error.to_string())?;
-    // The name of the header that marks every answer of the sandbox.
+    // The name of the header that marks every response of the sandbox.
     let mark = b"x-talentdata-sandbox";
     if bytes.windows(mark.len()).any(|window| window == mark) {
         return Err("the library holds the sandbox".into());

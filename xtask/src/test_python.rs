@@ -18,10 +18,10 @@ with talentdata.Sandbox(records={'contacts': 250}, policy='unlimited') as sandbo
 
 /// Builds the wheel, installs it beside nothing and beside all packages it can work with, and runs the tests.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let folder = crate::cargo::target(root)?.join("python");
-    let tools = Environment::with_requirements(root, REQUIREMENTS, &folder.join("tests"))?;
-    let wheel = wheel::build(root, &tools, &folder.join("wheel"), "dev")?;
-    let bare = Environment::new(&folder.join("bare"))?;
+    let directory = crate::cargo::target(root)?.join("python");
+    let tools = Environment::with_requirements(root, REQUIREMENTS, &directory.join("tests"))?;
+    let wheel = wheel::build(root, &tools, &directory.join("wheel"), "dev")?;
+    let bare = Environment::new(&directory.join("bare"))?;
     bare.install(&wheel)?;
     succeed(bare.command("python").args(["-c", BARE]))?;
     tools.install(&wheel)?;

@@ -1,5 +1,7 @@
 //! Rules of the house that neither formatter nor linter knows.
 
+mod vocabulary;
+
 use crate::Outcome;
 use std::path::Path;
 use std::process::Command;
@@ -31,11 +33,13 @@ const FORBIDDEN: [(&str, &str); 3] = [
 /// Checks every tracked file; reports all that is wrong at once.
 pub(crate) fn run(root: &Path) -> Outcome {
     let mut wrong = Vec::new();
-    for path in tracked(root)? {
-        if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
-            check_file(&path, &text, &mut wrong);
+    let tracked = tracked(root)?;
+    for path in &tracked {
+        if let Ok(text) = std::fs::read_to_string(root.join(path)) {
+            check_file(path, &text, &mut wrong);
         }
     }
+    vocabulary::check(root, &tracked, &mut wrong)?;
     check_edges(root, &mut wrong)?;
     check_examples(root, &mut wrong);
     if wrong.is_empty() {
@@ -88,13 +92,13 @@ fn check_file(path: &str, text: &str, wrong: &mut Vec<String>) {
 
 fn check_edges(root: &Path, wrong: &mut Vec<String>) -> Outcome {
     for (name, allowed) in EDGES {
-        let folder = if name == "xtask" {
+        let directory = if name == "xtask" {
             root.join(name)
         } else {
             root.join("crates").join(name)
         };
-        let manifest = std::fs::read_to_string(folder.join("Cargo.toml"))
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let manifest = std::fs::read_to_string(directory.join("Cargo.toml"))
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
         // Tests may use anything; only what ships is architecture.
         let shipped = manifest
             .split("[dev-dependencies]")

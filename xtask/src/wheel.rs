@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 /// Where the Python project is.
 pub(crate) const PROJECT: &str = "bindings/python";
 
-/// Builds the wheel in this profile, by the maturin of `tools`; the only one in `folder` then.
+/// Builds the wheel in this profile, by the maturin of `tools`; the only one in `directory` then.
 pub(crate) fn build(
     root: &Path,
     tools: &Environment,
-    folder: &Path,
+    directory: &Path,
     profile: &str,
 ) -> Result<PathBuf, String> {
     // What an earlier build left would be taken for this one's.
-    let _ = std::fs::remove_dir_all(folder);
+    let _ = std::fs::remove_dir_all(directory);
     let mut build = tools.command("maturin");
     build.args(["build", "--quiet", "--locked"]);
-    build.args(["--profile", profile, "--out"]).arg(folder);
+    build.args(["--profile", profile, "--out"]).arg(directory);
     succeed(build.current_dir(root.join(PROJECT)))?;
-    only(folder, "whl")
+    only(directory, "whl")
 }
 
-/// The one file in `folder` whose name ends so.
-pub(crate) fn only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+/// The one file in `directory` whose name ends so.
+pub(crate) fn only(directory: &Path, extension: &str) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut files = files.filter(|path| path.extension().is_some_and(|one| one == extension));
     match (files.next(), files.next()) {
         (Some(file), None) => Ok(file),
         _ => Err(format!(
             "{} does not hold one .{extension} file",
-            folder.display()
+            directory.display()
         )),
     }
 }

@@ -102,15 +102,15 @@ enum talentdata_error_kind
    */
   TALENTDATA_ERROR_KIND_REDIRECT = 7,
   /**
-   * The answer is larger than the client takes.
+   * The response is larger than the client takes.
    */
   TALENTDATA_ERROR_KIND_TOO_LARGE = 8,
   /**
-   * The answer is not the JSON it should be.
+   * The response is not the JSON it should be.
    */
   TALENTDATA_ERROR_KIND_DECODE = 9,
   /**
-   * The answer is JSON, but not of the documented shape.
+   * The response is JSON that does not match the documented schema.
    */
   TALENTDATA_ERROR_KIND_SCHEMA = 10,
   /**
@@ -166,7 +166,7 @@ enum talentdata_error_kind
    */
   TALENTDATA_ERROR_KIND_CANCELLED = 23,
   /**
-   * The client, scan or handle was closed before.
+   * The client, scan or handle is closed.
    */
   TALENTDATA_ERROR_KIND_CLOSED = 24,
   /**

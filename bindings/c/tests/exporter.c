@@ -6,11 +6,11 @@
 #include <sched.h>
 #include <unistd.h>
 
-static char folder[] = "exporter-XXXXXX";
+static char directory[] = "exporter-XXXXXX";
 
-static const char *in_folder(const char *name) {
+static const char *in_directory(const char *name) {
   static char path[256];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s", directory, name);
   return path;
 }
 
@@ -96,7 +96,7 @@ static void every_format(talentdata_client *client) {
       {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":", 1},
   };
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    const char *path = in_folder(formats[i].name);
+    const char *path = in_directory(formats[i].name);
     size_t size = 0;
     CHECK(run(exporter_new(client, path, formats[i].format, false, NULL), TALENTDATA_COMPLETENESS_PROVEN) == contacts());
     char *bytes = content(path, &size);
@@ -117,18 +117,18 @@ static void as_the_scan_options_say(talentdata_client *client) {
                                         "{\"name\":\"email\",\"type\":\"string\",\"nullable\":false},"
                                         "{\"name\":\"id\",\"type\":\"string\",\"nullable\":false}]}",
                                         TALENTDATA_ON_NEW_FREEZE));
-  talentdata_exporter *exporter = exporter_new(client, in_folder("five.csv"), 0, false, options);
+  talentdata_exporter *exporter = exporter_new(client, in_directory("five.csv"), 0, false, options);
   /* They were copied. */
   talentdata_scan_options_free(options);
   CHECK(run(exporter, TALENTDATA_COMPLETENESS_UNFINISHED) == 5);
-  char *bytes = content(in_folder("five.csv"), &size);
+  char *bytes = content(in_directory("five.csv"), &size);
   CHECK(bytes && strncmp(bytes, "email,id,_extra", 15) == 0 && lines(bytes, size) == 6);
   free(bytes);
 }
 
 static void refused(talentdata_client *client) {
   talentdata_export_options *options;
-  const char *part = in_folder("taken.jsonl.part");
+  const char *part = in_directory("taken.jsonl.part");
   const uint32_t invalid = TALENTDATA_ERROR_KIND_INVALID_ARGUMENT;
   size_t size = 0;
   OK(talentdata_export_options_new(&options));
@@ -145,15 +145,15 @@ static void refused(talentdata_client *client) {
 
   FILE *file = fopen(part, "wb");
   CHECK(file && fputs("mine", file) >= 0 && fclose(file) == 0);
-  talentdata_exporter *exporter = exporter_new(client, in_folder("taken.jsonl"), 0, false, NULL);
+  talentdata_exporter *exporter = exporter_new(client, in_directory("taken.jsonl"), 0, false, NULL);
   fixture_poison();
   fixture_fails(talentdata_exporter_run(exporter, fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "taken.jsonl.part",
                 "a foreign file at the name of a work file");
-  char *bytes = content(in_folder("taken.jsonl.part"), &size);
+  char *bytes = content(in_directory("taken.jsonl.part"), &size);
   CHECK(bytes && strcmp(bytes, "mine") == 0);
   free(bytes);
   /* Once it is out of the way, the same exporter runs. */
-  CHECK(remove(in_folder("taken.jsonl.part")) == 0);
+  CHECK(remove(in_directory("taken.jsonl.part")) == 0);
   CHECK(run(exporter, TALENTDATA_COMPLETENESS_PROVEN) == contacts());
 }
 
@@ -211,7 +211,7 @@ static void cancelled_and_resumed(void) {
   size_t size = 0;
   OK(talentdata_scan_options_new(&options));
   OK(talentdata_scan_options_set_page_size(options, page_size));
-  talentdata_exporter *exporter = exporter_new(client, in_folder("slow.jsonl"), 0, true, options);
+  talentdata_exporter *exporter = exporter_new(client, in_directory("slow.jsonl"), 0, true, options);
   CHECK(progress(exporter) == 0);
   pthread_create(&thread, NULL, run_until_cancelled, exporter);
   while (progress(exporter) == 0) sched_yield();
@@ -225,7 +225,7 @@ static void cancelled_and_resumed(void) {
   fixture_fails(error, TALENTDATA_ERROR_KIND_CANCELLED, "10 records are kept", "a cancelled export");
   fixture_fails(talentdata_exporter_run(exporter, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "stopped",
                 "an exporter that was cancelled");
-  CHECK(content(in_folder("slow.jsonl"), &size) == NULL);
+  CHECK(content(in_directory("slow.jsonl"), &size) == NULL);
   talentdata_exporter_free(exporter);
   fixture_fails(talentdata_client_exporter(client, 1, "a.csv", NULL, fixture_slot(0)), TALENTDATA_ERROR_KIND_CLOSED,
                 "closed", "an exporter of a closed client");
@@ -236,11 +236,11 @@ static void cancelled_and_resumed(void) {
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
   client = service_client(service);
-  exporter = exporter_new(client, in_folder("slow.jsonl"), 0, true, options);
+  exporter = exporter_new(client, in_directory("slow.jsonl"), 0, true, options);
   /* It outlives the client. */
   talentdata_client_free(client);
   CHECK(run(exporter, TALENTDATA_COMPLETENESS_PROVEN) == total);
-  char *bytes = content(in_folder("slow.jsonl"), &size);
+  char *bytes = content(in_directory("slow.jsonl"), &size);
   CHECK(bytes && lines(bytes, size) == total);
   free(bytes);
   talentdata_scan_options_free(options);
@@ -249,7 +249,7 @@ static void cancelled_and_resumed(void) {
 
 int main(void) {
   talentdata_client *client;
-  CHECK(mkdtemp(folder) != NULL);
+  CHECK(mkdtemp(directory) != NULL);
   OK(talentdata_client_from_environment(&client));
   a_plan(client);
   every_format(client);

@@ -29,7 +29,7 @@ class Client(Lists, Calls):
 
     @property
     def last_response(self) -> LastResponse | None:
-        """Status, headers and request id of the answer that came last; `None` before the first.
+        """Status, headers and request id of the response that came last; `None` before the first.
 
         >>> import talentdata
         >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
@@ -41,7 +41,7 @@ class Client(Lists, Calls):
         return None if last is None else LastResponse(last)
 
     def close(self) -> None:
-        """Lets go of all connections; whatever is asked of the client afterwards raises `ClosedError`.
+        """Closes all connections; every later call raises `ClosedError`.
 
         What other threads wait for at this moment is still answered. `Scan.close` ends the wait for a scan.
         """
@@ -77,7 +77,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
 
     @property
     def last_response(self) -> LastResponse | None:
-        """Status, headers and request id of the answer that came last; `None` before the first."""
+        """Status, headers and request id of the response that came last; `None` before the first."""
         last = self._last_response()
         return None if last is None else LastResponse(last)
 

@@ -35,7 +35,7 @@ class Error(Exception):
     offset: int | None
     """The offset of the page that failed, in records."""
     body: str | None
-    """The beginning of the answer, at most 512 bytes, without secrets."""
+    """The beginning of the response, at most 512 bytes, without secrets."""
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class ConnectError(Error):
 
 
 class TlsError(Error):
-    """Certificate or TLS handshake refused.
+    """TLS handshake failed.
 
     >>> import talentdata
     >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
@@ -112,7 +112,7 @@ class RedirectError(Error):
 
 
 class TooLargeError(Error):
-    """The answer is too large.
+    """The response is too large.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
@@ -128,7 +128,7 @@ class TooLargeError(Error):
 
 
 class DecodeError(Error):
-    """The answer is not JSON.
+    """The response is not JSON.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
@@ -144,7 +144,7 @@ class DecodeError(Error):
 
 
 class SchemaError(Error):
-    """The answer has not the documented shape.
+    """The response does not match the documented schema.
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
@@ -333,7 +333,7 @@ class IoError(Error):
     >>> import talentdata
     >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
     ...     try:
-    ...         client.pools.export("/no/such/folder/pools.parquet")
+    ...         client.pools.export("/no/such/directory/pools.parquet")
     ...     except talentdata.IoError as error:
     ...         print(error.kind, error.attempts)
     Io 0
@@ -373,7 +373,7 @@ class ClosedError(Error):
 
 
 class InternalError(Error):
-    """A defect of this program.
+    """Internal error; please report it.
 
     Please report it, with its text. The client can still be used.
     """

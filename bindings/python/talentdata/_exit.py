@@ -1,4 +1,4 @@
-"""Lets threads that bring an answer leave Python before the interpreter shuts down."""
+"""Lets threads that bring a response leave Python before the interpreter shuts down."""
 
 import atexit
 import time

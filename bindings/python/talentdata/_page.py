@@ -33,7 +33,7 @@ class Page(Sequence[R], Generic[R]):
     pagination: Pagination
     """Total, limit, offset and whether more follow (section 2)."""
     key: str
-    """The key under which the records stood in the answer."""
+    """The key under which the records stood in the response."""
 
     def __init__(self, records: list[R], pagination: Pagination, key: str) -> None:
         self.records = records

@@ -33,7 +33,7 @@ class Plan(Record):
 
 
 class LastResponse(Record):
-    """Status and headers of the answer that came last, of whichever call of the client.
+    """Status and headers of the response that came last, of whichever call of the client.
 
     >>> import talentdata
     >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:

@@ -55,7 +55,7 @@ class Resource(Generic[R]):
         Args:
             limit: Records to deliver at most; by default all.
             page_size: Records per request; the list's maximum by default (section 8: 100).
-            consistency: `"complete"` delivers every record that is in the list all the time exactly once,
+            consistency: `"complete"` delivers every record present throughout the scan exactly once,
                 even while the list changes; `"fast"` follows the offsets and checks nothing; `"snapshot"` delivers
                 the list as it was at one instant: it reads it two to five times, until two passes in a row agree,
                 and keeps the records in a temporary file until then.
@@ -122,8 +122,8 @@ class Resource(Generic[R]):
 
         >>> import os, talentdata, tempfile
         >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
-        ...     with tempfile.TemporaryDirectory() as folder:
-        ...         receipt = client.pools.export(os.path.join(folder, "pools.csv"), resume=True)
+        ...     with tempfile.TemporaryDirectory() as directory:
+        ...         receipt = client.pools.export(os.path.join(directory, "pools.csv"), resume=True)
         >>> receipt.records, receipt.completeness
         (250, Completeness('proven'))
         """
@@ -142,7 +142,7 @@ class Resource(Generic[R]):
             offset: Records to skip.
 
         Raises:
-            talentdata.InvalidArgumentError: The limit is not possible; nothing was sent.
+            talentdata.InvalidArgumentError: The limit is out of range; nothing was sent.
 
         >>> import talentdata
         >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:

@@ -82,7 +82,7 @@ class Sandbox(BaseSandbox):
 
         Args:
             rules: Dicts of `match` (`path`, `method`, `nth`, `from`: which requests) and `reply` (`status`, `headers`,
-                `body`, `delay_ms`, `close_after_read`: what becomes of the answer). The first that matches counts.
+                `body`, `delay_ms`, `close_after_read`: what becomes of the response). The first that matches counts.
 
         Raises:
             talentdata.InvalidArgumentError: A rule is wrong, or the sandbox was started without faults.

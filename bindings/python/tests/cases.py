@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[3] / "tests" / "cases"
+DIRECTORY = Path(__file__).parents[3] / "tests" / "cases"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,5 +87,5 @@ def suite(path: Path) -> dict[str, Case]:
 
 def every() -> dict[str, Case]:
     """All cases by name."""
-    suites = [suite(path) for path in sorted(FOLDER.glob("*.json"))]
+    suites = [suite(path) for path in sorted(DIRECTORY.glob("*.json"))]
     return {name: one for cases in suites for name, one in cases.items()}

@@ -76,7 +76,7 @@ def held() -> Iterator[Held]:
 
 
 def wire(sandbox: talentdata.Sandbox, path: str) -> str:
-    """An answer as it comes over the wire, fetched without this package's client."""
+    """A response as it comes over the wire, fetched without this package's client."""
     body = json.dumps({"clientId": sandbox.client_id, "clientSecret": sandbox.client_secret}).encode()
     headers = {"content-type": "application/json"}
     request = urllib.request.Request(f"{sandbox.base_url}/v1/oauth/token", body, headers)

@@ -25,7 +25,7 @@ class Yield:
 
 
 async def settled(answer):
-    """The answer of a verb, whichever client gave it."""
+    """The response of a verb, whichever client gave it."""
     return await answer if isawaitable(answer) else answer
 
 

@@ -101,9 +101,9 @@ def test_settings_come_from_the_environment_and_from_a_profile(sandbox, tmp_path
     monkeypatch.setenv("TALENTDATA_CLIENT_SECRET", sandbox.client_secret)
     assert talentdata.Client().permissions().roles
     assert talentdata.Client(client_id="mine").client_id == "mine"
-    folder = tmp_path / "talentdata"
-    folder.mkdir()
-    profiles = folder / "profiles.toml"
+    directory = tmp_path / "talentdata"
+    directory.mkdir()
+    profiles = directory / "profiles.toml"
     profiles.write_text('[other]\nbase_url = "http://127.0.0.1:1"\nclient_id = "hers"\n')
     profiles.chmod(0o600)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

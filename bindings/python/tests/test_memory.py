@@ -146,9 +146,9 @@ def test_an_event_loop_that_is_never_run_again_is_collected():
         service.answer.set()
         until(lambda: loop._ready)
     gone = weakref.ref(future)
-    # As `close` does, which would also forget the answer.
+    # As `close` does, which would also forget the response.
     loop._selector.close(), loop._ssock.close(), loop._csock.close()
     loop._closed = True
     del loop, future
-    # The thread that has brought the answer may still be about to let go of the loop.
+    # The thread that has brought the response may still be about to let go of the loop.
     until(lambda: gc.collect() >= 0 and gone() is None)

@@ -7,7 +7,7 @@ import pytest
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+DIRECTORY = Path(__file__).parent.parent / "notebooks"
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def executed():
 
     def run(name):
         if name not in done:
-            notebook = nbformat.read(FOLDER / name, as_version=4)
+            notebook = nbformat.read(DIRECTORY / name, as_version=4)
             nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
             done[name] = [cell for cell in notebook.cells if cell.cell_type == "code"]
         return done[name]
@@ -50,7 +50,7 @@ def test_first_steps(executed):
     assert "soft" in shown(cells, "crosstab")["text/html"]
     assert len(shown(cells, "resample")["image/png"]) > 5_000
     assert "fr" in shown(cells, 'contacts["languages"].explode()')["text/plain"]
-    assert "limit: 1000 is not possible" in shown(cells, "limit=1000")["stdout"]
+    assert "limit must be between 1 and 100 (got 1000)" in shown(cells, "limit=1000")["stdout"]
 
 
 @pytest.mark.filterwarnings("default")

@@ -203,6 +203,6 @@ with talentdata.Sandbox() as sandbox:
 
 
 def test_a_program_that_awaited_ends_in_order():
-    # The thread that brings the last answer may still be in Python when the interpreter shuts down.
+    # The thread that brings the last response may still be in Python when the interpreter shuts down.
     for _ in range(12):
         assert python(ENDING).returncode == 0

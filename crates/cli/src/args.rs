@@ -32,7 +32,7 @@ pub(crate) struct Common {
     /// Use the embedded sample service, started for this one run; needs no account
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,
-    /// Say more on standard error: -v what is done, -vv everything; never a secret
+    /// Increase verbosity on standard error: -v what is done, -vv everything; never a secret
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
-    /// Tell records, pages and seconds of an export, before running it
+    /// Estimate the records, pages and time of an export
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
     /// Print the columns of a list as JSON, to pin them with export --schema
@@ -101,7 +101,7 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     match arguments.common.connection() {
         Some(option) if !arguments.command.asks_a_service() => Err(Arguments::command().error(
             clap::error::ErrorKind::ArgumentConflict,
-            format!("this verb asks no service; leave out {option}"),
+            format!("{option} has no effect here: this command does not contact the service"),
         )),
         _ => Ok(arguments),
     }

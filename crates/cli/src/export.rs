@@ -103,12 +103,12 @@ pub(crate) async fn run(
     let sandbox = common.sandbox;
     let continuation = Continuation::new(&exports, &connection.client, arguments, sandbox);
     let last_words = continuation.clone();
-    let farewell = move || {
+    let before_exit = move || {
         if let Some(hint) = last_words.hint() {
             remark(&format!("error: stopped immediately; {hint}"));
         }
     };
-    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), farewell)?;
+    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), before_exit)?;
     if let Some(path) = &verb.receipt {
         receipts::begin(path, &exports)?;
     }

@@ -29,13 +29,13 @@ pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
 
 impl Signals {
     /// Takes the signals over. After the first one the process ends by itself when a second one
-    /// comes, or when `patience` has passed; `farewell` is called before.
+    /// comes, or when `timeout` has passed; `before_exit` is called before.
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
     pub(crate) fn take(
-        patience: Option<Duration>,
-        farewell: impl FnOnce() + Send + 'static,
+        timeout: Option<Duration>,
+        before_exit: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Error> {
         let mut source = Source::new().map_err(|error| {
             Error::new(
@@ -49,15 +49,15 @@ impl Signals {
             // With nobody left to tell, the run is about to end anyway.
             let _ = sender.send(Some(first));
             let second = async {
-                match patience {
-                    Some(patience) => tokio::time::timeout(patience, source.next())
+                match timeout {
+                    Some(timeout) => tokio::time::timeout(timeout, source.next())
                         .await
                         .unwrap_or(first),
                     None => source.next().await,
                 }
             };
             let code = second.await.exit_code();
-            farewell();
+            before_exit();
             std::process::exit(code.into());
         });
         Ok(Signals(receiver))

@@ -65,7 +65,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The size of the answer's body, piece by piece.
+/// The size of the response's body, piece by piece.
 async fn read(request: RequestBuilder, mut file: Option<&File>) -> Result<usize, Failure> {
     let mut answer = request.send().await?.error_for_status()?;
     let mut bytes = 0;

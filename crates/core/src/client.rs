@@ -1,23 +1,17 @@
 //! The client: one company's credentials, budget and connections, shared by cheap clones.
 
-mod admission;
-mod call;
-mod request;
-mod token;
-
-pub(crate) use call::Call;
-
 use crate::arguments::Arguments;
-use crate::auth::Auth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::generated::calls::{check_body, check_response};
-use crate::memory::{Memory, PAGES};
-use crate::meter::Meter;
-use crate::retry::Retry;
+use crate::request::Call;
+use crate::request::auth::Auth;
+use crate::request::memory::{Memory, PAGES};
+use crate::request::metrics::ScanMetrics;
+use crate::request::queue::AdmissionQueue;
+use crate::request::retry::Retry;
+use crate::request::transport::{Response, Transport};
 use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
-use crate::transport::{Answer, Transport};
-use crate::turnstile::Turnstile;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,15 +20,16 @@ use talentdata_types::Operation;
 /// A client of the service. Clones share token, budget and connections; it may be used from any task
 /// of a tokio runtime.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(pub(crate) Arc<Shared>);
 
-struct Inner {
-    config: Config,
-    transport: Transport,
-    turnstile: Arc<Turnstile>,
-    auth: Auth,
-    retry: Mutex<Retry>,
-    memory: Arc<Memory>,
+/// What the clones of a client share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) transport: Transport,
+    pub(crate) queue: Arc<AdmissionQueue>,
+    pub(crate) auth: Auth,
+    pub(crate) retry: Mutex<Retry>,
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl Client {
@@ -57,8 +52,8 @@ impl Client {
             longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
-        let turnstile = Turnstile::new(gate, config.max_wait);
-        Self::with_turnstile(config, turnstile)
+        let queue = AdmissionQueue::new(gate, config.max_wait);
+        Self::with_queue(config, queue)
     }
 
     /// A client with other settings that spends the same budget; nothing is sent.
@@ -73,13 +68,13 @@ impl Client {
         if budget(&config) != budget(present) {
             return Self::new(config);
         }
-        Self::with_turnstile(config, Arc::clone(&self.0.turnstile))
+        Self::with_queue(config, Arc::clone(&self.0.queue))
     }
 
-    fn with_turnstile(config: Config, turnstile: Arc<Turnstile>) -> Result<Self> {
-        Ok(Client(Arc::new(Inner {
+    fn with_queue(config: Config, queue: Arc<AdmissionQueue>) -> Result<Self> {
+        Ok(Client(Arc::new(Shared {
             transport: Transport::new(&config)?,
-            turnstile,
+            queue,
             auth: Auth::default(),
             retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
             memory: Memory::new(PAGES),
@@ -98,13 +93,13 @@ impl Client {
     }
 
     /// A scan cannot go on without the page at this offset, which therefore gets memory before its other pages.
-    pub(crate) fn needs_page(&self, meter: &Meter, offset: u64) {
-        meter.needs(offset);
+    pub(crate) fn needs_page(&self, metrics: &ScanMetrics, offset: u64) {
+        metrics.needs(offset);
         self.0.memory.look_again();
     }
 
-    /// The answer that came last, of whichever call; none before the first.
-    pub fn last_response(&self) -> Option<crate::transport::LastResponse> {
+    /// The response that came last, of whichever call; none before the first.
+    pub fn last_response(&self) -> Option<crate::request::transport::LastResponse> {
         self.0.transport.last()
     }
 
@@ -135,10 +130,10 @@ impl Client {
             return Ok(None);
         }
         let call = Call::new(operation, arguments)?;
-        let read = |answer: &Answer| {
-            let text = answer.json_text()?;
+        let read = |response: &Response| {
+            let text = response.json_text()?;
             let fits = check_response(operation, text);
-            fits.map_err(|error| error.with_status(answer.status.as_u16()))?;
+            fits.map_err(|error| error.with_status(response.status.as_u16()))?;
             Ok(Some(text.to_owned()))
         };
         self.call(call, read).await
@@ -150,7 +145,7 @@ impl Client {
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<T> {
-        self.call(Call::new(operation, arguments)?, Answer::json)
+        self.call(Call::new(operation, arguments)?, Response::json)
             .await
     }
 

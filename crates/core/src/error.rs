@@ -36,15 +36,15 @@ struct Inner {
     attempts: u32,
     offset: Option<u64>,
     body: Option<String>,
-    again: Again,
+    retryability: Retryability,
 }
 
 /// Whether the same request may succeed when sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum Retryability {
     /// It would fail again.
     Never,
-    /// One more try tells a damaged answer from a wrong one.
+    /// One more try tells a damaged response from a wrong one.
     Once,
     /// The fault may pass.
     Yes,
@@ -53,10 +53,10 @@ pub(crate) enum Again {
 impl Error {
     /// An error of this kind that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let again = if kind.is_retryable() {
-            Again::Yes
+        let retryability = if kind.is_retryable() {
+            Retryability::Yes
         } else {
-            Again::Never
+            Retryability::Never
         };
         Error(Box::new(Inner {
             kind,
@@ -68,7 +68,7 @@ impl Error {
             attempts: 0,
             offset: None,
             body: None,
-            again,
+            retryability,
         }))
     }
 
@@ -112,17 +112,17 @@ impl Error {
         self.0.offset
     }
 
-    /// The beginning of the answer's body, scrubbed, at most 512 bytes.
+    /// The beginning of the response's body, scrubbed, at most 512 bytes.
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
     }
 
-    pub(crate) fn again(&self) -> Again {
-        self.0.again
+    pub(crate) fn retryability(&self) -> Retryability {
+        self.0.retryability
     }
 
-    pub(crate) fn with_again(mut self, again: Again) -> Self {
-        self.0.again = again;
+    pub(crate) fn with_retryability(mut self, retryability: Retryability) -> Self {
+        self.0.retryability = retryability;
         self
     }
 
@@ -216,7 +216,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}\n  {}", self.0.message, self.facts())?;
         match &self.0.body {
-            Some(body) => write!(formatter, "\n  the answer began: {body}"),
+            Some(body) => write!(formatter, "\n  the response began: {body}"),
             None => Ok(()),
         }
     }
@@ -240,6 +240,6 @@ mod tests {
             error.to_string(),
             "the service failed (Server, listContacts, status 503, page offset 200, after 4 attempts)"
         );
-        assert!(format!("{error:?}").ends_with("the answer began: oops"));
+        assert!(format!("{error:?}").ends_with("the response began: oops"));
     }
 }

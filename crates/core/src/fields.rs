@@ -1,9 +1,9 @@
 //! Single fields of a record, read from its text when they are asked for.
 
-use crate::answer::from_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::RawRecord;
+use crate::request::response::from_json;
 use memchr::memchr;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -124,13 +124,13 @@ fn last_named<'a>(
 mod tests {
     use super::*;
     use crate::page::Page;
-    use crate::transport::Answer;
+    use crate::request::transport::Response;
 
     /// The last record of a page.
     fn record(json: &str) -> RawRecord {
         let pagination = r#"{"total":204,"limit":4,"offset":200,"hasMore":false}"#;
         let body = format!("{{\"rows\":[{{}},{{}},{{}},{json}],\"pagination\":{pagination}}}");
-        let mut page = Page::read(&Answer::of_json(body), None, 200).unwrap();
+        let mut page = Page::read(&Response::of_json(body), None, 200).unwrap();
         page.records.pop().unwrap()
     }
 

@@ -1,11 +1,11 @@
 //! JSON as a bulk scan needs it: cut into records and fields, checked, but not read into values.
 
-mod joints;
-mod outline;
+mod key_trie;
 mod reader;
+mod structural_index;
 
-pub(crate) use outline::{
-    Fields, Item, Layout, MOST_FIELDS, MOST_ITEMS, Member, Outline, Span, outline,
+pub(crate) use structural_index::{
+    Fields, Item, Layout, MOST_FIELDS, MOST_ITEMS, Member, Span, StructuralIndex, structural_index,
 };
 
 use reader::Text;

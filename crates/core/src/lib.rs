@@ -26,21 +26,15 @@ pub mod page;
 pub mod scan;
 pub mod settings;
 
-mod answer;
 mod arguments;
-mod auth;
 mod client;
 mod error;
 mod fields;
 mod list;
-mod memory;
-mod meter;
 mod nested;
 mod plan;
 mod record;
-mod retry;
-mod transport;
-mod turnstile;
+mod request;
 
 #[rustfmt::skip]
 mod generated {
@@ -58,7 +52,7 @@ pub use nested::{NestedValue, ValueKind};
 pub use page::Page;
 pub use plan::Plan;
 pub use record::RawRecord;
+pub use request::transport::LastResponse;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};
 pub use talentdata_types as types;
-pub use transport::LastResponse;

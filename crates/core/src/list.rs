@@ -3,14 +3,15 @@
 use crate::arguments::Arguments;
 #[cfg(feature = "arrow")]
 use crate::arrow::{Columns, Seen, TableSchema};
-use crate::client::{Call, Client};
+use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::meter::Meter;
 use crate::page::Page;
 use crate::record::RawRecord;
+use crate::request::Call;
+use crate::request::metrics::ScanMetrics;
+use crate::request::queue::Priority;
+use crate::request::transport::PAGE_BODY;
 use crate::scan::{Scan, ScanOptions};
-use crate::transport::PAGE_BODY;
-use crate::turnstile::Lane;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use talentdata_types::Resource;
@@ -113,8 +114,10 @@ pub(crate) fn check_limit(resource: Resource, name: &str, limit: Option<u64>) ->
     let most = resource.shape().max_limit;
     match limit {
         Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {
-            let bound = most.map(|most| format!(" to {most}")).unwrap_or_default();
-            let message = format!("{name}: {limit} is not possible; give 1{bound}");
+            let bounds = most.map_or("at least 1".to_owned(), |most| {
+                format!("between 1 and {most}")
+            });
+            let message = format!("{name} must be {bounds} (got {limit})");
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
         _ => Ok(()),
@@ -139,27 +142,27 @@ impl Client {
         limit: Option<u64>,
         offset: u64,
         key: Option<&str>,
-        meter: Option<Arc<Meter>>,
+        metrics: Option<Arc<ScanMetrics>>,
     ) -> Result<Page> {
         let mut call = Call::new(resource.shape().operation, arguments.clone())?;
         call.query.push(("offset", offset.to_string()));
         call.query
             .extend(limit.map(|limit| ("limit", limit.to_string())));
-        let mut claim = self.memory().claim(meter.as_ref(), offset);
+        let mut claim = self.memory().claim(metrics.as_ref(), offset);
         let call = Call {
             most: PAGE_BODY,
             // What is counted is a scan.
-            lane: if meter.is_some() {
-                Lane::Scan
+            priority: if metrics.is_some() {
+                Priority::Scan
             } else {
-                Lane::Single
+                Priority::Single
             },
-            meter,
+            metrics,
             ..call
         };
         let page = self
-            .call_within(call, Some(&mut claim), |answer| {
-                Page::read(answer, key, offset)
+            .call_within(call, Some(&mut claim), |response| {
+                Page::read(response, key, offset)
             })
             .await;
         page.map(|page| page.with_claim(claim))

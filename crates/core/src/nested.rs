@@ -1,10 +1,10 @@
 //! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
 
-use crate::answer::from_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::decoded;
 use crate::json;
 use crate::record::RawRecord;
+use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -6,12 +6,12 @@ pub(crate) use text::PageText;
 #[cfg(feature = "arrow")]
 pub(crate) use text::Texts;
 
-use crate::answer::{from_json, json_error};
-use crate::error::{Again, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Retryability};
 use crate::json::{self, MOST_FIELDS, MOST_ITEMS, Member, Span};
-use crate::memory::Claim;
 use crate::record::RawRecord;
-use crate::transport::Answer;
+use crate::request::memory::Claim;
+use crate::request::response::{from_json, json_error};
+use crate::request::transport::Response;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,17 +46,17 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
-    /// What its text and outline take of the memory of all pages, until the page is handed on.
+    /// What its text and structure take of the memory of all pages, until the page is handed on.
     pub(crate) claim: Option<Arc<Claim>>,
 }
 
 impl Page {
-    /// Reads the answer to a page request at `offset`.
+    /// Reads the response to a page request at `offset`.
     ///
-    /// `key` is where the records are known to be; else they are the answer's one array of objects.
-    pub(crate) fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
-        let status = answer.status.as_u16();
-        read(answer, key, offset).map_err(|error| error.with_offset(offset).with_status(status))
+    /// `key` is where the records are known to be; else they are the response's one array of objects.
+    pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
+        let status = response.status.as_u16();
+        read(response, key, offset).map_err(|error| error.with_offset(offset).with_status(status))
     }
 
     /// The same page with its claim to memory, which from here on is for all that it takes.
@@ -68,10 +68,10 @@ impl Page {
     }
 }
 
-fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
-    let text = answer.object_text()?;
-    let mut outline = json::outline(text).ok_or_else(|| fault(text))?;
-    let members = std::mem::take(&mut outline.members);
+fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
+    let text = response.object_text()?;
+    let mut structure = json::structural_index(text).ok_or_else(|| fault(text))?;
+    let members = std::mem::take(&mut structure.members);
     let members = Members {
         text,
         members: &members,
@@ -96,8 +96,8 @@ fn read(answer: &Answer, key: Option<&str>, offset: u64) -> Result<Page> {
         None if members.text(array.value) == "null" => &[],
         None => return Err(schema(format!("{key} is not an array"))),
     };
-    let bytes = answer.body.slice_ref(text.as_bytes());
-    let page = PageText::new(bytes, outline, items, &key, offset)?;
+    let bytes = response.body.slice_ref(text.as_bytes());
+    let page = PageText::new(bytes, structure, items, &key, offset)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -110,13 +110,13 @@ impl PageText {
     /// A page of one record.
     pub(crate) fn of_one(json: &str) -> Result<Self> {
         let text = format!("{{\"record\":[{json}]}}");
-        let mut outline = json::outline(&text).ok_or_else(|| fault(json))?;
-        let members = std::mem::take(&mut outline.members);
+        let mut structure = json::structural_index(&text).ok_or_else(|| fault(json))?;
+        let members = std::mem::take(&mut structure.members);
         let items = members.first().and_then(|member| member.items.as_deref());
         let (Some(items @ [_]), 1) = (items, members.len()) else {
             return Err(Error::new(ErrorKind::Decode, "this is not one JSON value"));
         };
-        PageText::new(text.clone().into(), outline, items, "record", 0)
+        PageText::new(text.clone().into(), structure, items, "record", 0)
     }
 }
 
@@ -137,7 +137,7 @@ fn fault(text: &str) -> Error {
     }
 }
 
-/// The members of the answer's object.
+/// The members of the response's object.
 struct Members<'a> {
     text: &'a str,
     members: &'a [Member],
@@ -160,7 +160,7 @@ impl<'a> Members<'a> {
     fn require(&self, name: &str) -> Result<&'a Member> {
         self.get(name).ok_or_else(|| {
             let names = self.names(self.members);
-            schema(format!("{name} is missing; the answer holds: {names}"))
+            schema(format!("{name} is missing; the response holds: {names}"))
         })
     }
 
@@ -178,7 +178,7 @@ impl<'a> Members<'a> {
             None | Some("true") => Ok(()),
             Some("false") => {
                 let error = Error::new(ErrorKind::Api, "the service answered success: false");
-                Err(error.with_again(Again::Never))
+                Err(error.with_retryability(Retryability::Never))
             }
             Some(_) => Err(schema("success is not a boolean".into())),
         }
@@ -232,8 +232,8 @@ mod tests {
         let pagination = format!(
             r#""pagination":{{"total":{total},"limit":{returned},"offset":0,"hasMore":true}}"#
         );
-        let answer = Answer::of_json(format!("{{{members},{pagination}}}"));
-        Page::read(&answer, None, 0).map(|page| page.key)
+        let response = Response::of_json(format!("{{{members},{pagination}}}"));
+        Page::read(&response, None, 0).map(|page| page.key)
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! A record as the service sent it: a place in a page's text, shared and not copied.
 
-use crate::answer::from_json;
+mod identity;
+
+pub(crate) use identity::{Identity, IdentityKey};
+
 use crate::error::{Error, Result, Scrubber};
 use crate::page::PageText;
 #[cfg(feature = "arrow")]
 use crate::page::Texts;
-use crate::scan::{Identity, IdentityKey};
+use crate::request::response::from_json;
 use bytes::Bytes;
 use memchr::memchr2;
 use serde::de::DeserializeOwned;

@@ -2,7 +2,6 @@
 
 mod driver;
 mod evidence;
-mod identity;
 mod join;
 mod memory;
 mod options;
@@ -16,14 +15,13 @@ mod sight;
 mod simulation;
 mod snapshot;
 mod spool;
-mod tally;
+mod unknown_fields;
 
 pub(crate) use driver::AbortOnDrop;
-pub(crate) use identity::{Identity, IdentityKey};
 pub use options::{Consistency, ScanOptions};
 pub use position::{Batch, Position};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
-pub(crate) use tally::Unknown;
+pub(crate) use unknown_fields::Unknown;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};

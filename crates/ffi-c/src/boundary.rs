@@ -270,16 +270,16 @@ mod tests {
     /// The compiler cannot tell an exported name from other unsafe code, so this test does.
     #[test]
     fn no_other_file_holds_unsafe_code() {
-        let mut folders = vec![std::path::PathBuf::from(concat!(
+        let mut directories = vec![std::path::PathBuf::from(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/src"
         ))];
         let mut seen = 0;
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                 } else if !path.ends_with("boundary.rs") {
                     let text = std::fs::read_to_string(&path).unwrap();
                     let code = text

@@ -10,17 +10,17 @@ use std::task::Wake;
 /// neither does reading.
 ///
 /// After a fork the child has the same pipe; it leaves it alone, or the parent would hear the child.
-pub(crate) struct Doorbell {
+pub(crate) struct SelfPipe {
     listen: PipeReader,
     bell: PipeWriter,
     rung: Mutex<bool>,
     process: u32,
 }
 
-impl Doorbell {
+impl SelfPipe {
     pub(crate) fn new() -> std::io::Result<Self> {
         let (listen, bell) = std::io::pipe()?;
-        Ok(Doorbell {
+        Ok(SelfPipe {
             listen,
             bell,
             rung: Mutex::new(false),
@@ -33,7 +33,7 @@ impl Doorbell {
     }
 
     /// Makes the descriptor readable.
-    pub(crate) fn ring(&self) {
+    pub(crate) fn notify(&self) {
         if self.is_foreign() {
             return;
         }
@@ -44,7 +44,7 @@ impl Doorbell {
     }
 
     /// Makes it unreadable.
-    pub(crate) fn hush(&self) {
+    pub(crate) fn clear(&self) {
         if self.is_foreign() {
             return;
         }
@@ -60,8 +60,8 @@ impl Doorbell {
     }
 }
 
-impl Wake for Doorbell {
+impl Wake for SelfPipe {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.notify();
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|_| {
         Error::new(
             ErrorKind::Internal,
-            "an answer could not be written as JSON",
+            "a response could not be written as JSON",
         )
     })
 }

@@ -3,7 +3,7 @@
 use crate::boundary::{get, guard_or, invalid, terminated, text};
 use crate::error::Error;
 use crate::generated::models::Resource;
-use crate::text::{Kept, Text};
+use crate::text::{Text, TextArena};
 use crate::value::{Value, Values};
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ pub struct Record {
     pub(crate) raw: RawRecord,
     /// The list it belongs to; none where it is the response of a call that describes no record.
     pub(crate) resource: Option<List>,
-    kept: Kept,
+    texts: TextArena,
     values: Values,
 }
 
@@ -26,7 +26,7 @@ impl Record {
         Record {
             raw,
             resource,
-            kept: Kept::default(),
+            texts: TextArena::default(),
             values: Values::default(),
         }
     }
@@ -57,7 +57,7 @@ impl Record {
     pub(crate) fn text(&self, lists: &[List], name: &str, required: bool) -> Result<Text> {
         let raw = self.of(lists)?;
         match raw.text_field(name)? {
-            Some(text) => Ok(self.kept.keep(text)),
+            Some(text) => Ok(self.texts.keep(text)),
             None if required => Err(raw.missing_field(name)),
             None => Ok(Text::ABSENT),
         }
@@ -71,7 +71,7 @@ impl Record {
             let message = format!("the value at {pointer:?} is not a string");
             CoreError::new(ErrorKind::Schema, message)
         })?;
-        Ok(self.kept.keep(text))
+        Ok(self.texts.keep(text))
     }
 }
 

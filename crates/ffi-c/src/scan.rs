@@ -1,7 +1,7 @@
 //! The scan handle: takes record after record, waiting or not, and is cancelled from any thread.
 
 use crate::boundary::{MayBeFreed, get, guard, guard_or, lent, shared, slot};
-use crate::descriptor::Doorbell;
+use crate::descriptor::SelfPipe;
 use crate::error::Error;
 use crate::receipt::Receipt;
 use crate::record::Record;
@@ -116,17 +116,17 @@ pub extern "C" fn talentdata_scan_descriptor(
         (shared(&scan), "scan"),
         (descriptor_out, "descriptor_out"),
         |scan| {
-            if let Some(doorbell) = scan.source.doorbell.get() {
-                return Ok(doorbell.descriptor());
+            if let Some(self_pipe) = scan.source.self_pipe.get() {
+                return Ok(self_pipe.descriptor());
             }
-            let made = Doorbell::new().map_err(|error| {
+            let made = SelfPipe::new().map_err(|error| {
                 let message = format!("cannot create a pipe for the descriptor: {error}");
                 CoreError::new(ErrorKind::Io, message)
             })?;
             // Readable at first, so that the caller looks once and thereby registers for more.
-            made.ring();
-            let doorbell = scan.source.doorbell.get_or_init(|| Arc::new(made));
-            Ok(doorbell.descriptor())
+            made.notify();
+            let self_pipe = scan.source.self_pipe.get_or_init(|| Arc::new(made));
+            Ok(self_pipe.descriptor())
         },
     )
 }

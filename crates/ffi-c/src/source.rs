@@ -2,7 +2,7 @@
 
 use crate::arrow::{Batches, Shared};
 use crate::boundary::invalid;
-use crate::descriptor::Doorbell;
+use crate::descriptor::SelfPipe;
 use crate::record::Record;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
@@ -16,7 +16,7 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 pub(crate) struct Source {
     reader: Mutex<Reader>,
     stop: Stop,
-    pub(crate) doorbell: OnceLock<Arc<Doorbell>>,
+    pub(crate) self_pipe: OnceLock<Arc<SelfPipe>>,
 }
 
 /// The side of a scan that one thread at a time uses.
@@ -41,7 +41,7 @@ impl Source {
     pub(crate) fn new(scan: Scan, resource: Resource) -> Self {
         Source {
             stop: scan.stop_handle(),
-            doorbell: OnceLock::new(),
+            self_pipe: OnceLock::new(),
             reader: Mutex::new(Reader {
                 records: Records::OneByOne(Box::new(scan)),
                 resource,
@@ -67,8 +67,8 @@ impl Source {
 
     pub(crate) fn stop(&self) {
         self.stop.stop();
-        if let Some(doorbell) = self.doorbell.get() {
-            doorbell.ring();
+        if let Some(self_pipe) = self.self_pipe.get() {
+            self_pipe.notify();
         }
     }
 }
@@ -91,20 +91,20 @@ impl Reader {
             if let Some(record) = self.take(source)? {
                 return Ok(Poll::Ready(Some(record)));
             }
-            let doorbell = source.doorbell.get();
-            let waker = match doorbell {
-                Some(doorbell) => {
+            let self_pipe = source.self_pipe.get();
+            let waker = match self_pipe {
+                Some(self_pipe) => {
                     // Before the look, so that what comes after it rings again.
-                    doorbell.hush();
-                    Waker::from(Arc::clone(doorbell))
+                    self_pipe.clear();
+                    Waker::from(Arc::clone(self_pipe))
                 }
                 None => Waker::noop().clone(),
             };
             let Poll::Ready(batch) = self.one_by_one()?.poll_batch(&waker) else {
                 return Ok(Poll::Pending);
             };
-            if let Some(doorbell) = doorbell {
-                doorbell.ring();
+            if let Some(self_pipe) = self_pipe {
+                self_pipe.notify();
             }
             if self.refill(batch)?.is_none() {
                 return Ok(Poll::Ready(None));

@@ -39,9 +39,9 @@ impl Text {
 ///
 /// An `Arc`, unlike a `Box`, may move within the set while C points at its text.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<HashSet<Arc<str>>>);
+pub(crate) struct TextArena(Mutex<HashSet<Arc<str>>>);
 
-impl Kept {
+impl TextArena {
     /// The text for C: what is borrowed from the handle as it is, anything else kept by the handle.
     pub(crate) fn keep(&self, text: Cow<'_, str>) -> Text {
         let made = match text {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn many_texts_are_kept_and_dropped_on_a_small_stack() {
         let work = || {
-            let kept = Kept::default();
+            let kept = TextArena::default();
             let keep = |number: usize| kept.keep(Cow::Owned(format!("text {number}")));
             let first = keep(0);
             for number in 1..TEXTS {
@@ -90,7 +90,7 @@ mod tests {
     fn borrowed_text_is_not_copied() {
         let own = "own";
         assert_eq!(
-            Kept::default().keep(Cow::Borrowed(own)).data,
+            TextArena::default().keep(Cow::Borrowed(own)).data,
             own.as_ptr().cast()
         );
     }

@@ -6,7 +6,7 @@
 use crate::boundary::{get, terminated, text};
 use crate::error::Error;
 use crate::record::Record;
-use crate::text::{Kept, Text};
+use crate::text::{Text, TextArena};
 use std::collections::HashMap;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -34,7 +34,7 @@ pub enum ValueKind {
 /// A value of a record; read-only. It belongs to the record, and is valid until that is freed.
 pub struct Value {
     nested: NestedValue,
-    kept: Kept,
+    texts: TextArena,
     /// What an array or an object holds, once it was asked for.
     children: OnceLock<Vec<Child>>,
 }
@@ -75,7 +75,7 @@ impl Value {
     pub(crate) fn new(nested: NestedValue) -> Self {
         Value {
             nested,
-            kept: Kept::default(),
+            texts: TextArena::default(),
             children: OnceLock::new(),
         }
     }
@@ -250,6 +250,6 @@ pub extern "C" fn talentdata_value_text(
     text_out: Option<&mut MaybeUninit<Text>>,
 ) -> Option<Box<Error>> {
     get((value, "value"), (text_out, "text_out"), |value| {
-        Ok(value.kept.keep(value.nested.text()?))
+        Ok(value.texts.keep(value.nested.text()?))
     })
 }

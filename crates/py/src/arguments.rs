@@ -65,7 +65,7 @@ impl<'py> Arguments<'py> {
         };
         let duration = Duration::try_from_secs_f64(seconds);
         let duration = duration.map_err(|_| {
-            let message = format!("{name}: {seconds} is no time in seconds; give a number from 0");
+            let message = format!("{name} must be at least 0 seconds (got {seconds})");
             error(self.class.py(), self.kind, message)
         });
         duration.map(Some)

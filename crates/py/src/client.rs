@@ -1,22 +1,20 @@
-//! The client: its settings, its life, and its verbs, each written once.
+//! The client: its settings and its verbs, each written once.
 
 use crate::arguments::{Arguments, count, parse};
 use crate::errors::raise;
-use crate::process::Owned;
 use crate::record::RawRecord;
 use crate::settings;
+use crate::shared::Shared;
 use crate::verb::run;
 use http::{HeaderName, HeaderValue};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use talentdata_core::arrow::Columns;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
-use talentdata_core::{
-    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result,
-};
+use talentdata_core::{Arguments as CallArguments, Builder, Client, Error, ErrorKind, Result};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -24,20 +22,6 @@ pub(crate) struct BaseClient {
     /// What another client with other options is made from.
     settings: Builder,
     shared: Arc<Shared>,
-}
-
-/// What a client shares with its scans. It holds no Python object, so that no reference cycle goes through it.
-pub(crate) struct Shared {
-    config: Config,
-    /// The client whose budget this one spends.
-    origin: Option<Arc<Shared>>,
-    state: Mutex<State>,
-}
-
-enum State {
-    /// None until it is used in this process.
-    Open(Option<Owned<Client>>),
-    Closed,
 }
 
 impl BaseClient {
@@ -49,36 +33,6 @@ impl BaseClient {
     /// What outlives this object where a scan is held.
     pub(crate) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
-    }
-}
-
-impl Shared {
-    /// The core's client; in a forked child, another one with the same settings.
-    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
-        self.open().map_err(|error| raise(py, &error))
-    }
-
-    /// The same. Nothing of Python runs while the state is locked: it might let another thread have the
-    /// GIL, which would wait for the state.
-    fn open(&self) -> Result<Client> {
-        let mut state = self.state();
-        let State::Open(slot) = &mut *state else {
-            let message = "this client is closed; create a new one";
-            return Err(Error::new(ErrorKind::Closed, message));
-        };
-        if let Some(client) = slot.as_ref().and_then(Owned::get) {
-            return Ok(client.clone());
-        }
-        let client = match &self.origin {
-            Some(origin) => origin.open()?.with_config(self.config.clone()),
-            None => Client::new(self.config.clone()),
-        }?;
-        *slot = Some(Owned::new(client.clone()));
-        Ok(client)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,11 +54,8 @@ impl BaseClient {
         let mut settings = settings.unwrap_or_default();
         settings::set(&mut settings, &mut given)?;
         given.end(positional)?;
-        let shared = Shared {
-            config: settings.config().map_err(|error| raise(py, &error))?,
-            origin: origin.map(|origin| origin.get().shared()),
-            state: Mutex::new(State::Open(None)),
-        };
+        let config = settings.config().map_err(|error| raise(py, &error))?;
+        let shared = Shared::new(config, origin.map(|origin| origin.get().shared()));
         let client = BaseClient {
             settings,
             shared: Arc::new(shared),
@@ -116,24 +67,23 @@ impl BaseClient {
     /// Where the service is.
     #[getter]
     fn base_url(&self) -> String {
-        self.shared.config.base_url().to_string()
+        self.shared.config().base_url().to_string()
     }
 
     /// The client's identifier, when one is set.
     #[getter]
     fn client_id(&self) -> Option<&str> {
-        self.shared.config.client_id()
+        self.shared.config().client_id()
     }
 
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        matches!(*self.shared.state(), State::Closed)
+        self.shared.is_closed()
     }
 
     fn _close(&self) {
-        let open = std::mem::replace(&mut *self.shared.state(), State::Closed);
-        drop(open);
+        self.shared.close();
     }
 
     /// Calls an operation whose response is an object.
@@ -285,7 +235,7 @@ fn defect() -> Result<RawRecord> {
     std::panic::panic_any("a defect on purpose")
 }
 
-/// An answer as Python sees it; of a header that comes twice, the last.
+/// A response as Python sees it; of a header that comes twice, the last.
 #[derive(serde::Serialize)]
 struct Response {
     status: u16,
@@ -323,6 +273,6 @@ pub(crate) fn list_arguments(py: Python<'_>, parameters: Option<&str>) -> PyResu
 /// What the core read, as the record that a model of the package is made from.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
     let json = serde_json::to_vec(value);
-    let json = json.map_err(|_| Error::new(ErrorKind::Internal, "an answer is not JSON"))?;
+    let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a response is not JSON"))?;
     Ok(RawRecord::new(json))
 }

@@ -1,10 +1,11 @@
 //! An export as Python holds it: the whole list into a file, waited for or awaited.
 
 use crate::arguments::parse;
-use crate::client::{BaseClient, Shared, json};
+use crate::client::{BaseClient, json};
 use crate::errors::raise;
 use crate::runtime::block_telling;
 use crate::scan::options;
+use crate::shared::Shared;
 use crate::verb::run;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;

@@ -20,6 +20,7 @@ mod runtime;
 mod sandbox;
 mod scan;
 mod settings;
+mod shared;
 mod table;
 mod verb;
 

@@ -110,7 +110,7 @@ pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     let (logger, _) = logger(py)?;
     let mut wanted = 0;
     for (number, _) in LEVELS {
-        // The logger remembers the answer, so that this costs next to nothing.
+        // The logger remembers the response, so that this costs next to nothing.
         let enabled = logger.call_method1(intern!(py, "isEnabledFor"), (number,))?;
         if enabled.is_truthy()? {
             wanted = number;

@@ -1,9 +1,9 @@
 //! The records of a scan, one after the other, as Python iterates over them.
 
-use crate::client::Shared;
 use crate::inbox::Use;
 use crate::reading::Reading;
 use crate::runtime::block;
+use crate::shared::Shared;
 use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::PyType;

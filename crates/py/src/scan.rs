@@ -2,13 +2,14 @@
 
 use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
-use crate::client::{BaseClient, Shared, json, list_arguments};
+use crate::client::{BaseClient, json, list_arguments};
 use crate::errors::{error, raise};
 use crate::inbox::Use;
 use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::records::Records;
 use crate::runtime::block;
+use crate::shared::Shared;
 use crate::table;
 use crate::verb::run;
 use pyo3::prelude::*;

@@ -78,7 +78,7 @@ fn fetch(
     Ok((pages, bytes))
 }
 
-/// Sends a request and reads its answer; the body.
+/// Sends a request and reads its response; the body.
 fn exchange<'a>(
     socket: &mut TcpStream,
     request: &str,

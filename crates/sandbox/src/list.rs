@@ -83,7 +83,7 @@ impl List {
     }
 
     /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
-    /// that a client has to find it in the answer.
+    /// that a client has to find it in the response.
     pub(crate) fn served_key(&self) -> &'static str {
         let last = self.path.rsplit('/').next().unwrap_or(self.name);
         self.record_key.unwrap_or(match hash(self.name) % 3 {

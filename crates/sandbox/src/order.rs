@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Dice, scramble};
+use crate::data::{Rng, scramble};
 use crate::name::named;
 use crate::sequence::Sequence;
 
@@ -44,7 +44,7 @@ pub(crate) struct View<'a> {
     /// Numbers below it were there at the start; the others came later.
     pub(crate) original: u64,
     /// Another one for each request.
-    pub(crate) dice: Dice,
+    pub(crate) rng: Rng,
 }
 
 impl Order {
@@ -56,7 +56,7 @@ impl Order {
             }
             Self::Ties => view.tied(places),
             Self::Random => {
-                let permutation = Permutation::new(view.total, &mut view.dice);
+                let permutation = Permutation::new(view.total, &mut view.rng);
                 let places = places.map(|place| permutation.of(place));
                 let numbers = places.flat_map(|place| view.sequence.cut(place..place + 1));
                 numbers.collect()
@@ -65,12 +65,12 @@ impl Order {
     }
 
     /// Where an updated record goes, in a list of `others` beside it; `None` where it stays.
-    pub(crate) fn after_update(self, others: u64, dice: &mut Dice) -> Option<u64> {
+    pub(crate) fn after_update(self, others: u64, rng: &mut Rng) -> Option<u64> {
         match self {
             Self::Stable | Self::Ties | Self::Random => None,
             Self::Updated => Some(others),
             Self::UpdatedDesc => Some(0),
-            Self::Anywhere => Some(dice.below(others + 1)),
+            Self::Anywhere => Some(rng.below(others + 1)),
         }
     }
 }
@@ -90,7 +90,7 @@ impl View<'_> {
         });
         let mut valued: Vec<(u64, u64)> = valued.collect();
         for tied in valued.chunk_by_mut(|one, other| one.0 == other.0) {
-            self.dice.shuffle(tied);
+            self.rng.shuffle(tied);
         }
         let before = (places.start - start) as usize;
         let count = places.end.saturating_sub(places.start) as usize;
@@ -115,12 +115,12 @@ struct Permutation {
 }
 
 impl Permutation {
-    fn new(count: u64, dice: &mut Dice) -> Self {
+    fn new(count: u64, rng: &mut Rng) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Self {
             count,
             half_bits: bits.div_ceil(2).max(1),
-            keys: std::array::from_fn(|_| dice.next()),
+            keys: std::array::from_fn(|_| rng.next()),
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
             sequence: &Sequence::new(total),
             total,
             original: total,
-            dice: Dice::new(request),
+            rng: Rng::new(request),
         };
         order.list(view, places).into_iter().flatten().collect()
     }

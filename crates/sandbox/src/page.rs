@@ -75,7 +75,7 @@ named!(Total {
 /// Enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;
 
-/// The page as the document shows it. `limit` is the number of records in the answer (section 2), not the number asked for.
+/// The page as the document shows it. `limit` is the number of records in the response (section 2), not the number asked for.
 pub(crate) fn page(
     options: &Options,
     records: &Records<'_>,

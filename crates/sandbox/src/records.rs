@@ -3,7 +3,7 @@
 use std::iter::repeat_n;
 
 use crate::data::json::{Object, hexadecimal, integer};
-use crate::data::{Dice, IdForm, scramble};
+use crate::data::{IdForm, Rng, scramble};
 use crate::list::List;
 use crate::name::named;
 use crate::plan::{Plan, Source};
@@ -62,7 +62,7 @@ impl Records<'_> {
                 out.extend_from_slice(b"\"https://files.example.com/");
                 hexadecimal(out, scramble(number));
                 out.extend_from_slice(b"?signature=");
-                hexadecimal(out, Dice::new(number ^ scramble(read)).next());
+                hexadecimal(out, Rng::new(number ^ scramble(read)).next());
                 out.push(b'"');
             });
         }

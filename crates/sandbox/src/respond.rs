@@ -10,7 +10,7 @@ use crate::spec::{Found, Success};
 
 /// A successful answer, which repeats path parameters and members of the request that it documents.
 ///
-/// The same request gets the same answer, for the same seed.
+/// The same request gets the same response, for the same seed.
 pub(crate) fn made(
     schemas: &Schemas,
     found: &Found<'_>,
@@ -33,7 +33,7 @@ pub(crate) fn made(
     with_body(success, &value)
 }
 
-/// The answer for one record of a list: the record itself, or where the response holds a record under a name, that.
+/// The response for one record of a list: the record itself, or where the response holds a record under a name, that.
 pub(crate) fn of_record(
     schemas: &Schemas,
     found: &Found<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn of_record(
     with_body(success, &value)
 }
 
-/// An answer made by hand, with what a changed document asks for besides.
+/// A response made by hand, with what a changed document asks for besides.
 pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u64) -> Answer {
     let value = Maker::new(schemas, seed).fit(&success.schema, value);
     with_body(success, &value)

@@ -107,17 +107,17 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Dice;
+    use crate::data::Rng;
 
     /// The same changes made to a plain vector give the same list.
     #[test]
     fn runs_behave_like_a_vector() {
         let mut list = Sequence::new(50);
         let mut plain: Vec<u64> = (0..50).collect();
-        let mut dice = Dice::new(11);
+        let mut rng = Rng::new(11);
         for number in 50..2050 {
-            let place = dice.below(list.total() + 2);
-            if dice.below(100) < 48 {
+            let place = rng.below(list.total() + 2);
+            if rng.below(100) < 48 {
                 plain.insert(plain.len().min(place as usize), number);
                 list.insert(place, number);
             } else if plain.is_empty() {
@@ -128,7 +128,7 @@ mod tests {
             }
             assert_eq!(list.total(), plain.len() as u64);
             assert!(list.numbers().eq(plain.iter().copied()), "{number}");
-            let (offset, limit) = (dice.below(60), 1 + dice.below(20));
+            let (offset, limit) = (rng.below(60), 1 + rng.below(20));
             let cut = list.cut(offset..offset + limit).into_iter().flatten();
             let expected = plain.iter().skip(offset as usize).take(limit as usize);
             assert!(expected.copied().eq(cut), "{number}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::contents::Contents;
 use crate::credentials::Credentials;
-use crate::data::Dice;
+use crate::data::Rng;
 use crate::faults::{Book, Reply};
 use crate::inspect;
 use crate::limit::Limiter;
@@ -42,7 +42,7 @@ struct State {
     limiter: Limiter,
     counter: Counter,
     tokens: Tokens,
-    jitter: Dice,
+    jitter: Rng,
 }
 
 impl Service {
@@ -67,7 +67,7 @@ impl Service {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
                 tokens: Tokens::default(),
-                jitter: Dice::new(seed),
+                jitter: Rng::new(seed),
             }),
             options,
         })
@@ -90,13 +90,13 @@ impl Service {
         latency.saturating_add(Duration::from_nanos(chosen)) / 2
     }
 
-    /// Logs the request, and finds what is to be done to its answer.
+    /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
         let book = self.book.as_ref()?;
         lock(book).received(request, self.started.elapsed())
     }
 
-    /// Answers a request; the three headers of section 8 are on every answer.
+    /// Answers a request; the three headers of section 8 are on every response.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
         let at_path = find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);

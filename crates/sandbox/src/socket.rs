@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// One of the two holders. Only one of them writes at a time: a fault writes while the library waits for an answer.
+/// One of the two holders. Only one of them writes at a time: a fault writes while the library waits for a response.
 pub(crate) struct Socket(pub(crate) Arc<TcpStream>);
 
 impl AsyncRead for Socket {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
-use crate::data::{Dice, scramble};
+use crate::data::{Rng, scramble};
 use crate::drift::{Change, Drift, Replicas};
 use crate::options::Options;
 use crate::order::{Order, View};
@@ -26,7 +26,7 @@ pub(crate) struct State {
     ignore_offset: bool,
     later_limit: u64,
     seed: u64,
-    dice: Dice,
+    rng: Rng,
     sequence: Sequence,
     /// Numbers below it were there at the start, the others came later.
     original: u64,
@@ -47,7 +47,7 @@ impl State {
             ignore_offset: options.ignore_offset,
             later_limit: options.later_max_limit.unwrap_or(u64::MAX),
             seed: options.seed,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             sequence: Sequence::new(size),
             original: size,
             next: size,
@@ -96,9 +96,9 @@ impl State {
 
     /// The page at this moment; the list may change right after it.
     pub(crate) fn page(&mut self, asked: Asked) -> Slice {
-        // Not of the dice that choose the changes, so that those are the same for every order.
-        let mut dice = Dice::new(scramble(self.seed) ^ self.requests);
-        let total = self.seen(&mut dice);
+        // Not of the rng that choose the changes, so that those are the same for every order.
+        let mut rng = Rng::new(scramble(self.seed) ^ self.requests);
+        let total = self.seen(&mut rng);
         let offset = if self.ignore_offset { 0 } else { asked.offset };
         let limit = match self.requests < REQUESTS_OF_FULL_PAGES {
             true => asked.limit,
@@ -109,7 +109,7 @@ impl State {
             sequence: &self.sequence,
             total,
             original: self.original,
-            dice,
+            rng,
         };
         let slice = Slice {
             total,
@@ -128,14 +128,14 @@ impl State {
     }
 
     /// How many records the replica has whose turn it is.
-    fn seen(&self, dice: &mut Dice) -> u64 {
+    fn seen(&self, rng: &mut Rng) -> u64 {
         let total = self.total();
         let Some(replicas) = self.replicas.filter(|replicas| replicas.count > 1) else {
             return total;
         };
         let count = u64::from(replicas.count);
         let turn = match replicas.random {
-            true => dice.below(count),
+            true => rng.below(count),
             false => self.requests % count,
         };
         let lacking = u128::from(total) * u128::from(replicas.lag_percent.min(100)) / 100;
@@ -151,7 +151,7 @@ impl State {
             [drift.inserts, drift.deletes, drift.updates].map(u64::from);
         while inserts + deletes + updates > 0 {
             let place = self.place(cursor);
-            let chosen = self.dice.below(inserts + deletes + updates);
+            let chosen = self.rng.below(inserts + deletes + updates);
             if chosen < inserts {
                 inserts -= 1;
                 self.sequence.insert(place, self.next);
@@ -165,7 +165,7 @@ impl State {
             }
         }
         if drift.bulk_deletes > 0 {
-            let place = self.dice.below(self.total());
+            let place = self.rng.below(self.total());
             for _ in 0..drift.bulk_deletes {
                 self.delete(place);
             }
@@ -175,10 +175,10 @@ impl State {
     /// Before the cursor, right at it, or behind it.
     fn place(&mut self, cursor: u64) -> u64 {
         let cursor = cursor.min(self.total());
-        match self.dice.below(3) {
-            0 => self.dice.below(cursor),
-            1 => cursor.saturating_sub(1) + self.dice.below(3),
-            _ => cursor + self.dice.below(self.total() - cursor),
+        match self.rng.below(3) {
+            0 => self.rng.below(cursor),
+            1 => cursor.saturating_sub(1) + self.rng.below(3),
+            _ => cursor + self.rng.below(self.total() - cursor),
         }
     }
 
@@ -188,7 +188,7 @@ impl State {
 
     fn update(&mut self, place: u64) {
         let others = self.total().saturating_sub(1);
-        if let Some(after) = self.order.after_update(others, &mut self.dice) {
+        if let Some(after) = self.order.after_update(others, &mut self.rng) {
             self.put(place, after);
         }
     }
@@ -230,20 +230,20 @@ impl State {
             }
             Change::Move(count) => {
                 for _ in 0..count {
-                    let place = self.dice.below(self.total());
-                    let after = self.dice.below(self.total());
+                    let place = self.rng.below(self.total());
+                    let after = self.rng.below(self.total());
                     self.put(place, after);
                 }
             }
             Change::Reverse => self.reorder(|numbers, _| numbers.reverse()),
-            Change::Shuffle => self.reorder(|numbers, dice| dice.shuffle(numbers)),
+            Change::Shuffle => self.reorder(|numbers, rng| rng.shuffle(numbers)),
         }
         Ok(())
     }
 
-    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Dice)) {
+    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Rng)) {
         let mut numbers: Vec<u64> = self.sequence.numbers().collect();
-        how(&mut numbers, &mut self.dice);
+        how(&mut numbers, &mut self.rng);
         self.sequence.replace(&numbers);
         self.moved.extend(numbers);
     }

@@ -1,6 +1,6 @@
 """Someone else of the same company: 10 requests a second, evenly, until standard input ends.
 
-Never stops for an answer, and keeps no rule, so that what is left for the others is always the same. Prints the
+Never stops for a response, and keeps no rule, so that what is left for the others is always the same. Prints the
 number of requests and how many of them were refused.
 """
 

@@ -5,7 +5,7 @@ import time
 
 
 class Rule:
-    """Waits after an answer as long as the document says."""
+    """Waits after a response as long as the document says."""
 
     def __init__(self):
         self.refused = 0

@@ -27,8 +27,8 @@ def main():
     rounds = int(sys.argv[1])
     measured = {}
     options = {"records": {"contacts": 1000}, "policy": "unlimited", "faults": True}
-    with full() as nobody, tempfile.TemporaryDirectory() as folder, talentdata.Sandbox(**options) as sandbox:
-        for state, (rule, prepare, wait) in states(nobody, folder).items():
+    with full() as nobody, tempfile.TemporaryDirectory() as directory, talentdata.Sandbox(**options) as sandbox:
+        for state, (rule, prepare, wait) in states(nobody, directory).items():
             measured[state] = []
             for _ in range(rounds):
                 misbehave(sandbox, rule)
@@ -39,7 +39,7 @@ def main():
     print(json.dumps(list(measured.items())))
 
 
-def states(nobody, folder):
+def states(nobody, directory):
     """By name: how the sandbox misbehaves, what goes before, and the call that waits."""
     elsewhere = f"http://127.0.0.1:{nobody}"
     nothing = lambda client: None
@@ -47,12 +47,12 @@ def states(nobody, folder):
     spent = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "50"}
     return {
         "connecting": ({}, nothing, lambda _, __: talentdata.Client(base_url=elsewhere, connect_timeout=60).version()),
-        "waiting for an answer": ({"match": {"path": "/v1/version"}, "reply": SLOW}, nothing, version),
+        "waiting for a response": ({"match": {"path": "/v1/version"}, "reply": SLOW}, nothing, version),
         "waiting for the budget": ({"match": {"path": "/v1/pools"}, "reply": {"headers": spent}}, lambda client: client.pools.page(), version),
         "backing off": ({"match": {"path": "/v1/version"}, "reply": {"status": 503}}, nothing, version),
         "iterating": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: list(client.contacts.list())),
         "collecting columns": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.list().to_arrow()),
-        "writing a file": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.export(f"{folder}/contacts.parquet")),
+        "writing a file": ({"match": {"path": "/v1/contacts", "from": 5}, "reply": SLOW}, nothing, lambda client, _: client.contacts.export(f"{directory}/contacts.parquet")),
     }
 
 

@@ -98,7 +98,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     let mut out = format!(
         "{} contacts, read from a cold start and written as JSON Lines; resets are rounded up. The share is that of \
          the requests the service answered with 200, the one for a token included, per second from the first \
-         request to the last answer, in the limit of 40 per second.\n",
+         request to the last response, in the limit of 40 per second.\n",
         thousands((100 * size.pages) as f64)
     );
     for latency in LATENCIES {

@@ -23,7 +23,7 @@ const BUILD: [&str; 10] = [
     "--examples",
 ];
 
-/// Programs and folders.
+/// Programs and directories.
 pub(super) struct Tools {
     /// The command line.
     pub(super) talentdata: PathBuf,
@@ -64,11 +64,11 @@ impl Tools {
             scratch: target.join("bench-out"),
         };
         std::fs::create_dir_all(&tools.scratch)
-            .map_err(|error| format!("cannot make a folder for outputs: {error}"))?;
+            .map_err(|error| format!("cannot make a directory for outputs: {error}"))?;
         let prefix = target.join("bench-prefix");
         crate::dist::install(root, &made, &prefix)?;
         let [headers, library, beside] = [("-I", "include"), ("-L", "lib"), ("-Wl,-rpath,", "lib")]
-            .map(|(flag, folder)| format!("{flag}{}", prefix.join(folder).display()));
+            .map(|(flag, directory)| format!("{flag}{}", prefix.join(directory).display()));
         succeed(
             Command::new("cc")
                 .args(["-O2", &headers, "tests/bench/scan.c", "-o"])

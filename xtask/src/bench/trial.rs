@@ -47,7 +47,7 @@ pub(super) struct Trial {
     pub(super) served: u64,
     /// Its requests that were answered 429.
     pub(super) refused: u64,
-    /// From its first request to the answer to its last, in seconds.
+    /// From its first request to the response to its last, in seconds.
     pub(super) seconds: f64,
     /// The part of the neighbour's requests that was served.
     pub(super) neighbour_served: f64,

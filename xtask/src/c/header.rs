@@ -18,7 +18,7 @@ const SOURCES: &str = "crates/ffi-c/src";
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let root = &spec.root;
     // What is on disk may be of another spec, and cbindgen reads files only.
-    let fresh = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let fresh = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let mut sources = hand_written(root)?;
     for (name, text) in [
         ("models.rs", accessors::file(spec)?),
@@ -98,8 +98,8 @@ fn check(header: &str, types: &[String]) -> Result<(), String> {
 
 /// The files of the crate in the order of their names, without the generated one.
 fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
-    let folder = root.join(SOURCES);
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{SOURCES}: {error}"))?;
+    let directory = root.join(SOURCES);
+    let entries = std::fs::read_dir(&directory).map_err(|error| format!("{SOURCES}: {error}"))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))

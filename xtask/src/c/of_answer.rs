@@ -6,7 +6,7 @@ use crate::names;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-/// Any other model is a handle that was read and checked when the answer came.
+/// Any other model is a handle that was read and checked when the response came.
 pub(super) fn answer(model: &Model) -> TokenStream {
     let name = format_ident!("{}", model.name);
     let own = format_ident!("{}", names::parameter(&model.name));

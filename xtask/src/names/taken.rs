@@ -49,8 +49,8 @@ impl Taken {
             ]
             .map(str::to_owned),
         );
-        for folder in ["crates/types/src", "crates/ffi-c/src"] {
-            for file in sources(&root.join(folder))? {
+        for directory in ["crates/types/src", "crates/ffi-c/src"] {
+            for file in sources(&root.join(directory))? {
                 let items = parsed(&file)?.items;
                 types.extend(items.iter().filter_map(type_name));
             }
@@ -108,10 +108,10 @@ impl Taken {
     }
 }
 
-/// The hand-written Rust files of a folder and the folders in it.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut out = files(folder, "rs")?;
-    for entry in entries(folder)? {
+/// The hand-written Rust files of a directory and the directories in it.
+fn sources(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut out = files(directory, "rs")?;
+    for entry in entries(directory)? {
         if entry.is_dir() && !entry.ends_with("generated") {
             out.extend(sources(&entry)?);
         }
@@ -119,15 +119,15 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(out)
 }
 
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
-    let mut found = entries(folder)?;
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let mut found = entries(directory)?;
     found.retain(|path| path.extension().is_some_and(|own| own == extension));
     Ok(found)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     Ok(entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect())

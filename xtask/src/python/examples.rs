@@ -169,7 +169,7 @@ pub(super) fn example(kind: ErrorKind) -> Option<Example> {
             "The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.",
         ),
         ErrorKind::Io => call(
-            "client.LIST.export(\"/no/such/folder/LIST.parquet\")",
+            "client.LIST.export(\"/no/such/directory/LIST.parquet\")",
             "error.attempts",
             "0",
         ),

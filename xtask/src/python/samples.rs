@@ -54,7 +54,7 @@ pub(super) fn of_enum(name: &str, values: &[String]) -> String {
     )
 }
 
-/// The expression that has a model: an answer, a record of a list, or a field of another model.
+/// The expression that has a model: a response, a record of a list, or a field of another model.
 fn had(spec: &Spec, name: &str) -> Option<String> {
     let response = Some(Type::Model(name.to_owned()));
     let mut calls = spec.api.operations.iter();

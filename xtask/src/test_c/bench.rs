@@ -59,7 +59,7 @@ impl Bench {
 
     pub(super) fn build(
         &self,
-        folder: &Path,
+        directory: &Path,
         sources: &[&str],
         standard: &str,
         flags: &[&str],
@@ -67,7 +67,10 @@ impl Bench {
         libraries: &[String],
     ) -> Result<PathBuf, String> {
         let program = self.program(sources[0], standard, kind);
-        let paths: Vec<PathBuf> = sources.iter().map(|source| folder.join(source)).collect();
+        let paths: Vec<PathBuf> = sources
+            .iter()
+            .map(|source| directory.join(source))
+            .collect();
         let standard = format!("-std={standard}");
         let mut all = vec![standard.as_str(), "-pthread"];
         all.extend(flags);

@@ -19,7 +19,7 @@ const MANY: u64 = 20 * FEW;
 const MARGIN: f64 = 4.0;
 
 /// A program that does not end is ended; how long it takes is not judged.
-const PATIENCE: Duration = Duration::from_secs(600);
+const RUN_TIMEOUT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(bench: &Bench) -> Outcome {
     let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
@@ -42,7 +42,7 @@ pub(super) fn run(bench: &Bench) -> Outcome {
             .invite(&mut command)
             .env("CONTACTS", records.to_string())
             .stdin(Stdio::null());
-        Ok::<f64, String>(child::run(command, PATIENCE)?.peak)
+        Ok::<f64, String>(child::run(command, RUN_TIMEOUT)?.peak)
     };
     let (few, many) = (peak(FEW)?, peak(MANY)?);
     println!("peak memory: {few:.1} MiB for {FEW} records, {many:.1} MiB for {MANY}");

@@ -21,10 +21,10 @@ const ENVIRONMENT: [(&str, &str); 2] = [
 pub(super) fn run(bench: &Bench) -> Outcome {
     // With a target of its own, the flags are kept from build scripts and macros.
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let folder = cargo::target(&bench.root)?.join("sanitized");
-    let folder = folder.to_string_lossy();
+    let directory = cargo::target(&bench.root)?.join("sanitized");
+    let directory = directory.to_string_lossy();
     let arguments = ["-p", "talentdata-ffi-c", "--lib", "--target", &target];
-    let arguments = [&arguments[..], &["--target-dir", &folder]].concat();
+    let arguments = [&arguments[..], &["--target-dir", &directory]].concat();
     let made = cargo::build_with(&bench.root, &arguments, &ENVIRONMENT)?;
     let library = made.file("libtalentdata.so")?;
     let symbols = said(Command::new("nm").args(["-D", "-u"]).arg(library))?;

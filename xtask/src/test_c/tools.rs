@@ -29,7 +29,7 @@ pub(super) fn said(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The folder that holds cmake and ninja; none when they are on the path.
+/// The directory that holds cmake and ninja; none when they are on the path.
 pub(super) fn cmake(root: &Path) -> Result<Option<PathBuf>, String> {
     if is_there("cmake") && is_there("ninja") {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The verbs that print one answer.
+//! The verbs that print one response.
 
 use crate::support::{against, fault, program, records, requests, run, sandbox};
 use serde_json::json;
@@ -145,8 +145,8 @@ fn totals_without_bounds_are_added_up_without_an_overflow() {
     let shown = sum.contains(&u64::MAX.to_string());
     assert!(plan.code == Some(0) && shown, "{plan:?}");
 
-    let folder = tempfile::tempdir().unwrap();
-    let out = ["--out", folder.path().to_str().unwrap()];
+    let directory = tempfile::tempdir().unwrap();
+    let out = ["--out", directory.path().to_str().unwrap()];
     let verb = [&["export"][..], &lists, &out].concat();
     let export = run(&mut against(&sandbox, &verb));
     // Each was read, and says twice that it ends before what it claims to have.

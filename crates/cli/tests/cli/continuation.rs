@@ -47,13 +47,16 @@ fn continue_by_shell(ended: &Ended, sandbox: &Sandbox, directory: &Path) -> Ende
 #[test]
 fn ctrl_c_ends_with_the_command_that_continues() {
     let sandbox = sandbox(records(&[("contacts", 6_000)]));
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let out = "it's $HOME.jsonl";
     let verb = ["--page-size", "50", "--receipt", "r.json"];
     let verb = [&["export", "contacts", "--out", out][..], &verb].concat();
     let mut command = against(&sandbox, &verb);
-    let mut child = command.current_dir(folder.path()).spawn().unwrap();
-    wait_for_records(&mut child, &folder.path().join(format!("{out}.checkpoint")));
+    let mut child = command.current_dir(directory.path()).spawn().unwrap();
+    wait_for_records(
+        &mut child,
+        &directory.path().join(format!("{out}.checkpoint")),
+    );
     send(&child, Signal::INT);
     let ended = Ended::of(child.wait_with_output().unwrap());
     assert!(
@@ -64,17 +67,17 @@ fn ctrl_c_ends_with_the_command_that_continues() {
         ended.stderr.contains("talentdata export contacts --out"),
         "{ended:?}"
     );
-    let continued = continue_by_shell(&ended, &sandbox, folder.path());
+    let continued = continue_by_shell(&ended, &sandbox, directory.path());
     assert_eq!((continued.code, &*continued.stderr), (Some(0), ""));
-    let text = fs::read_to_string(folder.path().join(out)).unwrap();
+    let text = fs::read_to_string(directory.path().join(out)).unwrap();
     assert_eq!(text.lines().count(), 6_000);
     let receipt: Value =
-        serde_json::from_slice(&fs::read(folder.path().join("r.json")).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(directory.path().join("r.json")).unwrap()).unwrap();
     assert_eq!(
         (&receipt["resumed"], &receipt["records"]),
         (&1.into(), &6_000.into())
     );
-    assert_eq!(names(folder.path()), [out, "r.json"]);
+    assert_eq!(names(directory.path()), [out, "r.json"]);
 }
 
 #[test]
@@ -83,39 +86,42 @@ fn so_does_a_failure_that_leaves_something() {
     let script = r#"{"rules":[{"match":{"path":"/v1/contacts","from":4},"reply":{"status":404}}]}"#;
     request(&sandbox, "POST", "/__faults", script);
     for lists in [&["contacts"][..], &["contacts", "pools"]] {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let verb = [&["export", "--out", "new"], lists].concat();
-        let ended = run(against(&sandbox, &verb).current_dir(folder.path()));
+        let ended = run(against(&sandbox, &verb).current_dir(directory.path()));
         ended.error(ErrorKind::NotFound.exit_code().into());
         request(&sandbox, "DELETE", "/__faults", "");
-        let continued = continue_by_shell(&ended, &sandbox, folder.path());
+        let continued = continue_by_shell(&ended, &sandbox, directory.path());
         assert_eq!((continued.code, &*continued.stderr), (Some(0), ""));
         request(&sandbox, "POST", "/__faults", script);
     }
     // Nothing was kept, so there is nothing to continue.
     fault(&sandbox, "/v1/pools", json!({"status": 404}));
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let verb = ["export", "pools", "--out", "new"];
-    let ended = run(against(&sandbox, &verb).current_dir(folder.path()));
+    let ended = run(against(&sandbox, &verb).current_dir(directory.path()));
     let said = ended.error(ErrorKind::NotFound.exit_code().into());
     assert!(said.contains("no partial file was kept"), "{said}");
     assert!(!said.contains("to continue"), "{said}");
-    assert!(names(folder.path()).is_empty());
+    assert!(names(directory.path()).is_empty());
 }
 
 #[test]
 fn a_second_signal_says_it_too() {
     let sandbox = sandbox(records(&[("contacts", 1_000_000), ("pools", 1_000_000)]));
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
-    let contacts = folder.path().join("contacts.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let contacts = directory.path().join("contacts.jsonl");
     let verb = ["export", "contacts", "--out", contacts.to_str().unwrap()];
     let mut child = against(&sandbox, &verb).spawn().unwrap();
-    wait_for_records(&mut child, &folder.path().join("contacts.jsonl.checkpoint"));
+    wait_for_records(
+        &mut child,
+        &directory.path().join("contacts.jsonl.checkpoint"),
+    );
     send(&child, Signal::INT);
     child.wait().unwrap();
     // One list goes to a pipe that nobody reads, and holds up the program.
-    let pipe = folder.path().join("pools.jsonl");
+    let pipe = directory.path().join("pools.jsonl");
     assert!(
         Command::new("mkfifo")
             .arg(&pipe)
@@ -139,7 +145,7 @@ fn a_second_signal_says_it_too() {
 
 #[test]
 fn what_came_from_the_embedded_service_cannot_be_continued() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     // In pages so small that the budget keeps it busy.
     let verb = [
         "export",
@@ -151,8 +157,8 @@ fn what_came_from_the_embedded_service_cannot_be_continued() {
         "c",
     ];
     let mut command = program(&verb);
-    let mut child = command.current_dir(folder.path()).spawn().unwrap();
-    wait_for_records(&mut child, &folder.path().join("c.checkpoint"));
+    let mut child = command.current_dir(directory.path()).spawn().unwrap();
+    wait_for_records(&mut child, &directory.path().join("c.checkpoint"));
     send(&child, Signal::INT);
     let ended = Ended::of(child.wait_with_output().unwrap());
     let said = ended.error(130).trim_end();
@@ -169,13 +175,13 @@ fn what_came_from_the_embedded_service_cannot_be_continued() {
 #[test]
 fn an_older_receipt_does_not_speak_for_a_run_that_failed() {
     let sandbox = sandbox(records(&[("contacts", 1_000), ("pools", 10)]));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.json");
     let read = || serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).unwrap();
     let export = |lists: &[&str], more: &[&str]| {
         let verb = ["export", "--out", "new", "--receipt", "r.json"];
         let mut command = against(&sandbox, &[&verb, lists, more].concat());
-        command.current_dir(folder.path());
+        command.current_dir(directory.path());
         command
     };
     let ended = run(&mut export(&["contacts"], &[]));
@@ -199,14 +205,14 @@ fn an_older_receipt_does_not_speak_for_a_run_that_failed() {
     assert!(receipt["records"].as_u64().unwrap() > 100, "{receipt}");
 
     // Of several, each speaks for itself.
-    fs::remove_file(folder.path().join("new")).unwrap();
+    fs::remove_file(directory.path().join("new")).unwrap();
     run(&mut export(&["contacts", "pools"], &[]));
     let receipts = read();
     let said = |index: usize| receipts[index]["completeness"].as_str().unwrap();
     assert_eq!((said(0), said(1)), ("unfinished", "proven"), "{receipts}");
 
     // A process that is killed has no last word.
-    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    fs::remove_dir_all(directory.path().join("new")).unwrap();
     request(&sandbox, "DELETE", "/__faults", "");
     fault(&sandbox, "/v1/pools", json!({"delay_ms": 60_000}));
     let before = sandbox.stats().requests;

@@ -25,15 +25,15 @@ fn quiet(ended: &Ended) {
 
 #[test]
 fn the_first_command_of_a_newcomer_works() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut command = program(&["export", "contacts", "--sandbox", "--out", "contacts.jsonl"]);
-    let ended = run(command.current_dir(folder.path()));
+    let ended = run(command.current_dir(directory.path()));
     quiet(&ended);
     assert_eq!(
-        (ended.stdout.as_str(), names(folder.path())),
+        (ended.stdout.as_str(), names(directory.path())),
         ("", vec!["contacts.jsonl".into()])
     );
-    let text = fs::read_to_string(folder.path().join("contacts.jsonl")).unwrap();
+    let text = fs::read_to_string(directory.path().join("contacts.jsonl")).unwrap();
     let ids = ids(&text);
     assert!(ids.len() > 1000);
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
@@ -42,8 +42,8 @@ fn the_first_command_of_a_newcomer_works() {
 #[test]
 fn standard_output_gets_the_bytes_that_a_file_gets() {
     let sandbox = sandbox(records(&[("vacancies", 250)]));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("v.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("v.jsonl");
     quiet(&run(&mut against(
         &sandbox,
         &["export", "vacancies", "--out", path.to_str().unwrap()],
@@ -60,7 +60,7 @@ fn standard_output_gets_the_bytes_that_a_file_gets() {
 #[test]
 fn the_name_of_the_file_tells_its_form_unless_another_is_asked_for() {
     let sandbox = sandbox(records(&[("contacts", 20)]));
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let cases: [(&str, &[&str], &[u8]); 6] = [
         ("out.jsonl", &[], b"{\"id\":"),
         ("out.csv", &[], b"id,"),
@@ -70,7 +70,7 @@ fn the_name_of_the_file_tells_its_form_unless_another_is_asked_for() {
         ("other.csv", &["--format", "jsonl"], b"{\"id\":"),
     ];
     for (name, format, begins) in cases {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         let mut arguments = vec!["export", "contacts", "--out", path.to_str().unwrap()];
         arguments.extend(format);
         quiet(&run(&mut against(&sandbox, &arguments)));
@@ -82,9 +82,9 @@ fn the_name_of_the_file_tells_its_form_unless_another_is_asked_for() {
 #[test]
 fn nine_lists_in_one_run_share_one_token() {
     let sandbox = sandbox(Options::default());
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("new").join("lists");
-    let receipt = folder.path().join("receipts.json");
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("new").join("lists");
+    let receipt = directory.path().join("receipts.json");
     let mut arguments = vec!["export"];
     arguments.extend(Resource::ALL.map(Resource::name));
     arguments.extend(["--out", out.to_str().unwrap()]);
@@ -106,8 +106,8 @@ fn nine_lists_in_one_run_share_one_token() {
 #[test]
 fn without_a_pace_nothing_waits_for_the_budget() {
     let sandbox = sandbox(records(&[("contacts", 8_000)]));
-    let folder = tempfile::tempdir().unwrap();
-    let receipt = folder.path().join("receipt.json");
+    let directory = tempfile::tempdir().unwrap();
+    let receipt = directory.path().join("receipt.json");
     let path = receipt.to_str().unwrap();
     let verb = ["export", "contacts", "--out", "-", "--receipt", path];
     for (pace, waits) in [(None, true), (Some("--paced=false"), false)] {
@@ -123,8 +123,8 @@ fn without_a_pace_nothing_waits_for_the_budget() {
 #[test]
 fn a_receipt_of_one_list_is_an_object() {
     let sandbox = sandbox(records(&[("pools", 5)]));
-    let folder = tempfile::tempdir().unwrap();
-    let receipt = folder.path().join("receipt.json");
+    let directory = tempfile::tempdir().unwrap();
+    let receipt = directory.path().join("receipt.json");
     let path = receipt.to_str().unwrap();
     let verb = [
         "export",
@@ -220,8 +220,8 @@ fn what_is_not_proven_is_said_and_the_file_is_there() {
         max_limit: 1,
         ..records(&[("contacts", 3), ("pools", 2)])
     });
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
     let shown = path.to_str().unwrap();
     let ended = run(&mut against(
         &sandbox,
@@ -251,8 +251,8 @@ fn one_list_that_fails_does_not_hold_up_the_others() {
         "/v1/pools",
         serde_json::json!({"status": 403, "body": "no"}),
     );
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
     let verb = ["export", "contacts", "pools", "vacancies", "--out", out];
     let ended = run(&mut against(&sandbox, &verb));
     let said = ended.error(ErrorKind::Forbidden.exit_code().into());

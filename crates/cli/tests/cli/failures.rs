@@ -54,8 +54,8 @@ fn wrong_answers_are_told_apart_and_leave_nothing() {
     ] {
         let sandbox = sandbox(records(&[("vacancies", 300)]));
         fault(&sandbox, "/v1/vacancies", reply.clone());
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("v.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("v.jsonl");
         let verb = ["export", "vacancies", "--out", path.to_str().unwrap()];
         let ended = run(&mut against(&sandbox, &verb));
         let said = ended.error(code(kind));
@@ -63,7 +63,7 @@ fn wrong_answers_are_told_apart_and_leave_nothing() {
             said.contains(word) && said.contains("listVacancies"),
             "{reply}: {said}"
         );
-        assert_eq!(names(folder.path()), [""; 0], "{reply}");
+        assert_eq!(names(directory.path()), [""; 0], "{reply}");
     }
 }
 
@@ -86,8 +86,8 @@ fn verbs_that_ask_no_service_take_no_connection() {
 #[test]
 fn a_failure_in_the_middle_leaves_an_older_file_as_it_was() {
     let sandbox = sandbox(records(&[("contacts", 1000)]));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
     std::fs::write(&path, "older\n").unwrap();
     let script = r#"{"rules":[{"match":{"path":"/v1/contacts","from":4},"reply":{"status":404}}]}"#;
     crate::support::request(&sandbox, "POST", "/__faults", script);
@@ -99,8 +99,8 @@ fn a_failure_in_the_middle_leaves_an_older_file_as_it_was() {
 #[test]
 fn wrong_credentials_are_said_once_for_all_lists() {
     let sandbox = sandbox(Options::default());
-    let folder = tempfile::tempdir().unwrap();
-    let mut verb = vec!["export", "--out", folder.path().to_str().unwrap()];
+    let directory = tempfile::tempdir().unwrap();
+    let mut verb = vec!["export", "--out", directory.path().to_str().unwrap()];
     verb.extend(Resource::ALL.map(Resource::name));
     let mut command = against(&sandbox, &verb);
     let ended = run(command.env("TALENTDATA_CLIENT_SECRET", "CANARY-wrong"));
@@ -115,7 +115,7 @@ fn wrong_credentials_are_said_once_for_all_lists() {
         "{said}"
     );
     assert_eq!(sandbox.stats().token_posts, 1);
-    assert_eq!(names(folder.path()), [""; 0]);
+    assert_eq!(names(directory.path()), [""; 0]);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn settings_are_checked_before_anything_is_sent() {
 }
 
 #[test]
-fn a_receipt_without_a_folder_is_refused_before_anything_is_read() {
+fn a_receipt_without_a_directory_is_refused_before_anything_is_read() {
     let sandbox = sandbox(Options::default());
     let verb = [
         "export",
@@ -266,6 +266,9 @@ fn verbose_gives_the_whole_report_with_harmless_text() {
     fault(&sandbox, "/v1/version", reply);
     let ended: Ended = run(&mut against(&sandbox, &["version", "-v"]));
     assert_eq!(ended.code, Some(code(ErrorKind::BadRequest)));
-    assert!(ended.stderr.contains("the answer began: bad "), "{ended:?}");
+    assert!(
+        ended.stderr.contains("the response began: bad "),
+        "{ended:?}"
+    );
     assert!(!ended.stderr.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
 }

@@ -33,8 +33,8 @@ fn list(total: u64, size: u64, fields: String) -> String {
 
 /// The most memory that an export of the list has had, in MiB.
 fn peak(base_url: &str, format: &str) -> usize {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pools");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pools");
     let mut command = program(&["export", "pools", "--format", format, "--out"]);
     let mut child = command
         .arg(&path)
@@ -64,7 +64,10 @@ fn grows_little(fields: &str, size: u64, format: &str, [few, many]: [u64; 2], ma
     let peak = |records| peak(&list(records, size, fields.to_owned()), format);
     let (least, most) = (peak(few), peak(many));
     println!("{format}: {least} MiB for {few} records, {most} MiB for {many}");
-    assert!(least > 0 && most <= least + margin, "{least} and {most} MiB");
+    assert!(
+        least > 0 && most <= least + margin,
+        "{least} and {most} MiB"
+    );
 }
 
 /// 500 columns, and 6 KiB of text a record.

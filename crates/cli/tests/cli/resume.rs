@@ -11,9 +11,9 @@ const LISTS: [&str; 2] = ["contacts", "pools"];
 fn broken_off_and_resumed_is_the_same_as_in_one_go() {
     // Enough pages that the client's own budget keeps it busy until it is broken off.
     let sandbox = sandbox(records(&[("contacts", 12_000), ("pools", 8_000)]));
-    let folder = tempfile::tempdir().unwrap();
-    let whole = folder.path().join("whole");
-    let broken = folder.path().join("broken");
+    let directory = tempfile::tempdir().unwrap();
+    let whole = directory.path().join("whole");
+    let broken = directory.path().join("broken");
     let export = |out: &std::path::Path, more: &[&str]| {
         let out = out.to_str().unwrap();
         let verb = [&["export"][..], &LISTS, &["--out", out], more].concat();

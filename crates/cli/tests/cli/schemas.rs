@@ -26,8 +26,8 @@ fn a_schema_is_printed_edited_and_given_back() {
     );
     fields.retain(|field| field["name"] != "tags");
 
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     fs::write(at("s.json"), schema.to_string()).unwrap();
     let (out, file, receipt) = (at("out.csv"), at("s.json"), at("r.json"));
     let given = [
@@ -71,7 +71,7 @@ fn a_schema_is_printed_edited_and_given_back() {
         failed.stderr.contains("record 0 of the list: /tags"),
         "{failed:?}"
     );
-    assert_eq!(names(folder.path()), ["r.json", "s.json"]);
+    assert_eq!(names(directory.path()), ["r.json", "s.json"]);
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn columns_of_json_have_no_types_of_their_own() {
 #[test]
 fn a_schema_that_cannot_be_used_is_a_usage_error() {
     let sandbox = sandbox(records(&[("contacts", 10)]));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s.json");
     fs::write(&path, "{}").unwrap();
-    let (file, out) = (path.to_str().unwrap(), folder.path().join("out"));
+    let (file, out) = (path.to_str().unwrap(), directory.path().join("out"));
     let out = out.to_str().unwrap();
     let cases: [(&[&str], &str); 4] = [
         (

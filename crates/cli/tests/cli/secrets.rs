@@ -65,8 +65,8 @@ fn the_secret_comes_from_standard_input() {
 fn the_secret_comes_from_a_file_that_nobody_else_can_read() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = sandbox(Options::default());
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("secret");
     let shown = path.to_str().unwrap();
     fs::write(&path, format!("{}\n", sandbox.client_secret())).unwrap();
     let arguments = without_secret(&sandbox, &["--client-secret-file", shown]);
@@ -87,8 +87,8 @@ fn the_secret_comes_from_a_file_that_nobody_else_can_read() {
 fn a_profile_holds_all_three_settings() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = sandbox(Options::default());
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("talentdata").join("profiles.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("talentdata").join("profiles.toml");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let text = format!(
         "[mine]\nbase_url = {:?}\nclient_id = {:?}\nclient_secret = {:?}\n",
@@ -99,10 +99,10 @@ fn a_profile_holds_all_three_settings() {
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let mut command = program(&["permissions", "--profile", "mine"]);
-    run(command.env("XDG_CONFIG_HOME", folder.path())).json();
+    run(command.env("XDG_CONFIG_HOME", directory.path())).json();
     // What goes before it is told, in case that was not meant.
     let mut command = program(&["permissions", "--profile", "mine"]);
-    command.env("XDG_CONFIG_HOME", folder.path());
+    command.env("XDG_CONFIG_HOME", directory.path());
     command.env("TALENTDATA_BASE_URL", sandbox.base_url());
     let said = run(&mut command).stderr;
     assert!(
@@ -131,7 +131,7 @@ fn no_log_line_at_any_level_holds_the_secret_or_a_token() {
     said += &run(&mut by_variable).stderr;
 
     assert!(
-        said.contains("talentdata_core") && said.contains("the answer began"),
+        said.contains("talentdata_core") && said.contains("the response began"),
         "{said}"
     );
     for third in ["hyper", "reqwest", "rustls", "tower"] {

@@ -44,8 +44,8 @@ fn endless() -> Sandbox {
 fn an_export_to_a_file_stops_and_is_not_taken_for_a_whole_one() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let sandbox = endless();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("c.jsonl");
         let verb = ["export", "contacts", "--out", path.to_str().unwrap()];
         let mut child = against(&sandbox, &verb).spawn().unwrap();
         wait_for(&mut child, &sandbox, 20);
@@ -59,8 +59,8 @@ fn an_export_to_a_file_stops_and_is_not_taken_for_a_whole_one() {
 #[test]
 fn several_lists_stop_together() {
     let sandbox = endless();
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
     let verb = ["export", "contacts", "pools", "--out", out];
     let mut child = against(&sandbox, &verb).spawn().unwrap();
     wait_for(&mut child, &sandbox, 20);
@@ -74,7 +74,7 @@ fn several_lists_stop_together() {
     assert!(ended.stderr.starts_with("error: contacts"), "{ended:?}");
     assert!(ended.stderr.contains("pools"), "{ended:?}");
     for name in ["contacts.jsonl", "pools.jsonl"] {
-        assert!(!folder.path().join(name).exists(), "{name}");
+        assert!(!directory.path().join(name).exists(), "{name}");
     }
 }
 
@@ -123,8 +123,8 @@ fn a_verb_that_leaves_nothing_behind_dies_of_the_signal_itself() {
 #[test]
 fn a_second_signal_ends_what_the_first_cannot_stop() {
     let sandbox = endless();
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     // Held open and never read, so that the program is stuck in writing to it.

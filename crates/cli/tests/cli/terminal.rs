@@ -27,8 +27,8 @@ fn shown(mut master: File) -> String {
 #[test]
 fn progress_and_a_summary_are_shown_over_all_lists() {
     let sandbox = sandbox(records(&[("contacts", 1500), ("pools", 500)]));
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
     let (master, screen) = terminal();
     let mut command = against(&sandbox, &["export", "contacts", "pools", "--out", out]);
     let mut child = command.env("TERM", "xterm").stderr(screen).spawn().unwrap();

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 pub(super) type ThreadStart = Arc<dyn Fn() + Send + Sync>;
 
 /// A name lookup of the system cannot be interrupted; nobody waits longer for one at the end.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What an engine is made from.
 pub(super) struct Plan {
@@ -87,7 +87,7 @@ impl Engine {
         self.wait(stop, &mut task.0)?
             .map(|done| {
                 done.unwrap_or_else(|_| {
-                    let message = "a call ended by a defect of this library";
+                    let message = "internal error: a call panicked; please report it";
                     Err(Error::new(ErrorKind::Internal, message))
                 })
             })
@@ -135,7 +135,7 @@ impl Drop for Engine {
             runtime.shutdown_background();
         } else {
             drop(client);
-            runtime.shutdown_timeout(FAREWELL);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         }
     }
 }

@@ -22,11 +22,11 @@ pub enum ErrorKind {
     Timeout = 6,
     /// The service answered with a redirect; none is followed, so that no credential leaves its origin.
     Redirect = 7,
-    /// The answer is larger than the client takes.
+    /// The response is larger than the client takes.
     TooLarge = 8,
-    /// The answer is not the JSON it should be.
+    /// The response is not the JSON it should be.
     Decode = 9,
-    /// The answer is JSON, but not of the documented shape.
+    /// The response is JSON that does not match the documented schema.
     Schema = 10,
     /// The credentials or the token were refused.
     Auth = 11,
@@ -54,7 +54,7 @@ pub enum ErrorKind {
     Io = 22,
     /// The caller stopped it.
     Cancelled = 23,
-    /// The client, scan or handle was closed before.
+    /// The client, scan or handle is closed.
     Closed = 24,
     /// A defect of this library.
     Internal = 25,
@@ -129,13 +129,16 @@ impl ErrorKind {
             Self::Config => ("Config", "a setting is missing or wrong"),
             Self::InvalidArgument => ("InvalidArgument", "an argument is wrong"),
             Self::Connect => ("Connect", "no connection"),
-            Self::Tls => ("Tls", "certificate or TLS handshake refused"),
+            Self::Tls => ("Tls", "TLS handshake failed"),
             Self::Transport => ("Transport", "connection lost, or not HTTP"),
             Self::Timeout => ("Timeout", "a deadline passed"),
             Self::Redirect => ("Redirect", "the service redirects; none is followed"),
-            Self::TooLarge => ("TooLarge", "the answer is too large"),
-            Self::Decode => ("Decode", "the answer is not JSON"),
-            Self::Schema => ("Schema", "the answer has not the documented shape"),
+            Self::TooLarge => ("TooLarge", "the response is too large"),
+            Self::Decode => ("Decode", "the response is not JSON"),
+            Self::Schema => (
+                "Schema",
+                "the response does not match the documented schema",
+            ),
             Self::Auth => ("Auth", "credentials or token refused"),
             Self::TokenResponse => ("TokenResponse", "the issued token cannot be used"),
             Self::Forbidden => ("Forbidden", "not permitted (403)"),
@@ -150,7 +153,7 @@ impl ErrorKind {
             Self::Io => ("Io", "a file could not be read or written"),
             Self::Cancelled => ("Cancelled", "stopped by the caller"),
             Self::Closed => ("Closed", "used after it was closed"),
-            Self::Internal => ("Internal", "a defect of this program"),
+            Self::Internal => ("Internal", "internal error; please report it"),
         }
     }
 }

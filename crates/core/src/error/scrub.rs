@@ -17,7 +17,7 @@ const SHORTEST_PIECE: usize = SHORTEST_SECRET;
 /// give it away.
 pub(crate) const SHORTEST_SECRET: usize = 8;
 
-/// Knows the forms in which a secret may come back in an answer.
+/// Knows the forms in which a secret may come back in a response.
 #[derive(Clone, Default)]
 pub(crate) struct Scrubber {
     /// The longest first, which is the one meant where one form begins with another.

@@ -10,10 +10,10 @@ const WINDOWS_KEPT: u32 = 2;
 
 /// What has become of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Outcome {
     InFlight,
     Answered(Time),
-    /// No answer will come; the server may have counted it all the same.
+    /// No response will come; the server may have counted it all the same.
     Lost,
 }
 
@@ -21,7 +21,7 @@ pub(super) enum Fate {
 pub(super) struct Entry {
     id: u64,
     pub(super) sent: Time,
-    pub(super) fate: Fate,
+    pub(super) outcome: Outcome,
 }
 
 /// Requests in the order they were sent.
@@ -36,14 +36,14 @@ impl Ledger {
     pub(super) fn send(&mut self, now: Time, window: Duration) -> u64 {
         let keep = window.saturating_mul(WINDOWS_KEPT);
         self.entries
-            .retain(|entry| entry.fate == Fate::InFlight || entry.sent + keep >= now);
+            .retain(|entry| entry.outcome == Outcome::InFlight || entry.sent + keep >= now);
         let id = self.next_id;
         self.next_id += 1;
         self.in_flight += 1;
         self.entries.push_back(Entry {
             id,
             sent: now,
-            fate: Fate::InFlight,
+            outcome: Outcome::InFlight,
         });
         id
     }
@@ -59,16 +59,16 @@ impl Ledger {
     }
 
     /// Settles a request that is in flight, and tells when it was sent.
-    pub(super) fn settle(&mut self, id: u64, fate: Fate) -> Option<Time> {
+    pub(super) fn settle(&mut self, id: u64, outcome: Outcome) -> Option<Time> {
         let index = self.position(id)?;
         let entry = self.entries.get_mut(index)?;
-        entry.fate = fate;
+        entry.outcome = outcome;
         self.in_flight -= 1;
         Some(entry.sent)
     }
 
     fn position(&self, id: u64) -> Option<usize> {
-        let is_it = |entry: &Entry| entry.id == id && entry.fate == Fate::InFlight;
+        let is_it = |entry: &Entry| entry.id == id && entry.outcome == Outcome::InFlight;
         self.entries.iter().position(is_it)
     }
 

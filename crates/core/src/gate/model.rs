@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::latency::Latency;
 use super::ledger::Ledger;
-use super::lock::Lock;
+use super::phase_lock::PhaseLock;
 use super::refill::Refill;
 use super::stats::Mode;
 use super::universal::Universal;
@@ -27,7 +27,7 @@ pub(super) struct Model {
     windows: Windows,
     /// An edge has been seen, so that there are fixed windows of one kind or the other.
     fixed: bool,
-    lock: Option<Lock>,
+    lock: Option<PhaseLock>,
     wrong_locks: u32,
     barred_until: Time,
 }
@@ -146,7 +146,7 @@ impl Model {
         if let Sign::Clock(edge) = sign
             && now >= self.barred_until
         {
-            self.lock = Some(Lock::new(count, edge, self.window, floor, self.budget));
+            self.lock = Some(PhaseLock::new(count, edge, self.window, floor, self.budget));
         }
     }
 }

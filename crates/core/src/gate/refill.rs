@@ -10,7 +10,7 @@ use super::{Count, Time};
 const PROOF: f64 = 0.95;
 /// The sum has to lie above this many times the limit.
 const ABOVE: f64 = 1.25;
-/// Under this part of the limit the bucket may run dry before the next answer.
+/// Under this part of the limit the bucket may run dry before the next response.
 const DRY: f64 = 0.3;
 /// The pace is this much denser than the limit, which is kept anyway, so that a late request does not cost its place.
 const CATCH_UP: f64 = 0.92;

@@ -15,7 +15,7 @@ const SHORT_BASE: f64 = 0.1;
 const LONGEST_BACKOFF: f64 = 16.0;
 /// The service is at ease again after this long without a refusal.
 const CALM: Duration = Duration::from_secs(2);
-/// The status of a service that cannot answer now (RFC 9110, section 15.6.4).
+/// The status of a service that cannot response now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
 /// Steps after which the back-off has reached its longest anyway.
 const MOST_STEPS: i32 = 10;
@@ -34,7 +34,7 @@ enum Cause {
 pub(super) enum Refusal {
     /// The status that the service document names.
     TooMany,
-    /// Some gateways answer 503 in its place, then without the service's headers. It may as well be a fault that
+    /// Some gateways response 503 in its place, then without the service's headers. It may as well be a fault that
     /// passes at once.
     Unavailable,
 }
@@ -82,7 +82,7 @@ impl Rule {
         (self.exhausted, self.refused)
     }
 
-    /// Applies the rule to the response received `now` to a request that left at `sent`. `nought` is the wait meant by
+    /// Applies the rule to the response received `now` to a request that left at `sent`. `default_wait` is the wait meant by
     /// a reset of 0 in whole seconds, and by none at all. Whether we are told to wait.
     pub(super) fn response(
         &mut self,
@@ -90,7 +90,7 @@ impl Rule {
         sent: Time,
         refusal: Option<Refusal>,
         headers: &RateHeaders,
-        nought: Duration,
+        default_wait: Duration,
     ) -> bool {
         let told = headers.retry_after.or(headers.reset);
         if refusal.is_none() && sent > self.last_refusal + CALM {
@@ -103,10 +103,10 @@ impl Rule {
         };
         let vague = headers.retry_after.is_none() && headers.reset_is_integer;
         let wait = match told {
-            Some(wait) if wait.is_zero() && vague => nought,
+            Some(wait) if wait.is_zero() && vague => default_wait,
             Some(wait) => wait,
             None if refusal == Some(Refusal::Unavailable) => Duration::ZERO,
-            None => nought,
+            None => default_wait,
         };
         let wait = match cause {
             Cause::Exhausted => wait,

@@ -1,12 +1,12 @@
 //! How many requests may share a window, found out from the remaining counts.
 //!
 //! A count of 0 means one of two things. We spent the budget alone: then the server counts more strictly than it seemed,
-//! or latency varies more, and one slot goes and the guard grows. Others spent from it too: then a part of the slots
+//! or latency varies more, and one slot goes and the margin grows. Others spent from it too: then a part of the slots
 //! goes. Whatever went comes back as long as the counts leave room.
 
 use std::time::Duration;
 
-use super::guard::Guard;
+use super::jitter_margin::JitterMargin;
 use super::{Count, Time};
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
@@ -50,7 +50,7 @@ pub(super) struct Slots {
     limit: f64,
     most: f64,
     slots: f64,
-    guard: Guard,
+    margin: JitterMargin,
     last_shortage: Time,
     failed_at: f64,
     /// The slots there were at the last shortage.
@@ -81,7 +81,7 @@ impl Slots {
             limit,
             most,
             slots: (most - CAUTION).max(1.0),
-            guard: Guard::default(),
+            margin: JitterMargin::default(),
             last_shortage: Time::ZERO,
             failed_at: f64::INFINITY,
             before: most,
@@ -98,8 +98,8 @@ impl Slots {
     }
 
     /// Seconds by which a request may be counted later than the fastest, while round trips vary by `spread`.
-    pub(super) fn guard(&self, spread: f64) -> f64 {
-        self.guard.of(spread)
+    pub(super) fn margin(&self, spread: f64) -> f64 {
+        self.margin.of(spread)
     }
 
     /// The first count ever seen: what others have taken is not ours to plan with.
@@ -125,7 +125,7 @@ impl Slots {
         let own = own - LEFT_ALONE;
         let alone = OWN_PART * self.limit;
         if own >= alone {
-            self.guard.blame(now, spread);
+            self.margin.blame(now, spread);
             self.failed_at = self.slots.ceil();
             self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
             self.failures += 1;
@@ -150,9 +150,9 @@ impl Slots {
                 least: f64::INFINITY,
             };
         }
-        // A window that we have not filled, as far as the guard lets, says nothing about one that we have.
+        // A window that we have not filled, as far as the margin lets, says nothing about one that we have.
         let window = window.as_secs_f64();
-        let filled = (self.slots - 1.0) * window / (window + self.guard.of(spread));
+        let filled = (self.slots - 1.0) * window / (window + self.margin.of(spread));
         if count.own >= filled.floor() {
             self.current.counts += 1;
             self.current.least = self.current.least.min(count.remaining);
@@ -199,7 +199,7 @@ impl Slots {
             return;
         }
         if self.slots >= self.most {
-            self.guard.calm(now, spread, window);
+            self.margin.calm(now, spread, window);
         }
         self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
         self.keep_in_bounds();

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use super::latency::Latency;
-use super::ledger::{Fate, Ledger};
-use super::neighbour::Neighbour;
+use super::ledger::{Ledger, Outcome};
+use super::other_clients::OtherClients;
 use super::slots::Slots;
 use super::windows::Windows;
 use super::{Count, Time};
@@ -23,7 +23,7 @@ const CATCH_UP: f64 = 0.97;
 pub(super) struct Universal {
     window: Duration,
     slots: Slots,
-    neighbour: Neighbour,
+    other_clients: OtherClients,
     begun: bool,
 }
 
@@ -32,7 +32,7 @@ impl Universal {
         Self {
             window,
             slots: Slots::new(limit, budget),
-            neighbour: Neighbour::default(),
+            other_clients: OtherClients::default(),
             begun: false,
         }
     }
@@ -55,7 +55,7 @@ impl Universal {
             self.slots.first(count.remaining);
         }
         let begun = windows.and_then(|windows| windows.begun(count.sent, self.window));
-        self.neighbour.seen(count, begun, ledger, self.window);
+        self.other_clients.seen(count, begun, ledger, self.window);
         self.slots.seen(count, self.window, latency.spread());
     }
 
@@ -82,19 +82,19 @@ impl Universal {
     ) -> Time {
         let gap = self.window.div_f64(self.slots.slots()).mul_f64(CATCH_UP);
         let even = ledger.last_sent().map_or(Time::ZERO, |sent| sent + gap);
-        let begun =
-            windows.and_then(|windows| windows.begun(self.neighbour.newest_sent(), self.window));
+        let begun = windows
+            .and_then(|windows| windows.begun(self.other_clients.newest_sent(), self.window));
         let clear = self
-            .neighbour
+            .other_clients
             .clear_at(ledger, begun, self.window, latency.mean());
         even.max(clear).max(self.slot_free(ledger, latency))
     }
 
-    /// When the oldest of as many requests as there are slots gives up its own. An answer tells that its request was
+    /// When the oldest of as many requests as there are slots gives up its own. A response tells that its request was
     /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the
     /// spread of round trips.
     fn slot_free(&self, ledger: &Ledger, latency: &Latency) -> Time {
-        let guard = Duration::from_secs_f64(self.slots.guard(latency.spread()) + TIMERS);
+        let margin = Duration::from_secs_f64(self.slots.margin(latency.spread()) + TIMERS);
         let floor = Duration::from_secs_f64(latency.floor());
         // Requests that gave up their slot before the last one was sent are no matter.
         let free = ledger
@@ -103,9 +103,9 @@ impl Universal {
             .saturating_sub(self.window);
         let mut counted_by: Vec<Time> = ledger
             .entries()
-            .map(|entry| match entry.fate {
-                Fate::Answered(at) => at.saturating_sub(floor).min(entry.sent + guard),
-                Fate::InFlight | Fate::Lost => entry.sent + guard,
+            .map(|entry| match entry.outcome {
+                Outcome::Answered(at) => at.saturating_sub(floor).min(entry.sent + margin),
+                Outcome::InFlight | Outcome::Lost => entry.sent + margin,
             })
             .filter(|at| *at > free)
             .collect();

@@ -7,7 +7,7 @@
 )]
 #![allow(unused_imports, reason = "which are needed depends on the spec")]
 #![allow(clippy::too_many_arguments, reason = "the spec has that many parameters")]
-use crate::answer::fits;
+use crate::request::response::fits;
 use crate::blocking;
 use crate::arguments::Arguments;
 use crate::client::Client;

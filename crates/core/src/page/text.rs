@@ -2,9 +2,9 @@
 
 use super::schema;
 use crate::error::Result;
-use crate::json::{self, Fields, Item, Layout, Outline, Span};
+use crate::json::{self, Fields, Item, Layout, Span, StructuralIndex};
 use crate::record::RawRecord;
-use crate::scan::{Identity, IdentityKey};
+use crate::record::{Identity, IdentityKey};
 use bytes::Bytes;
 use memchr::memchr;
 use std::collections::HashSet;
@@ -34,19 +34,19 @@ struct Entry {
 }
 
 impl PageText {
-    /// The records `items` of a text that was outlined; `key` is where they stood, for messages.
+    /// The records `items` of a text that was indexed; `key` is where they stood, for messages.
     ///
     /// # Errors
     /// `Schema`, when an item is no object.
     pub(super) fn new(
         text: Bytes,
-        outline: Outline,
+        structure: StructuralIndex,
         items: &[Item],
         key: &str,
         offset: u64,
     ) -> Result<Self> {
         let is_id = |name: &Span| json::is_named(name.of(&text), "id");
-        let ids: Vec<Option<usize>> = outline
+        let ids: Vec<Option<usize>> = structure
             .layouts
             .iter()
             // Of a name that occurs twice the last counts, as everywhere.
@@ -58,7 +58,7 @@ impl PageText {
                 return Err(schema(format!("{key}[{index}] is not an object")));
             };
             let id = ids.get(fields.layout as usize).copied().flatten();
-            let id = id.and_then(|field| outline.values.get(fields.values as usize + field));
+            let id = id.and_then(|field| structure.values.get(fields.values as usize + field));
             let id = id.filter(|id| names_something(id.of(&text))).copied();
             records.push(Entry {
                 json: item.json,
@@ -69,10 +69,10 @@ impl PageText {
         Ok(PageText {
             text,
             offset,
-            one_line: outline.one_line,
-            distinct: vec![OnceLock::new(); outline.layouts.len()],
-            layouts: outline.layouts,
-            values: outline.values,
+            one_line: structure.one_line,
+            distinct: vec![OnceLock::new(); structure.layouts.len()],
+            layouts: structure.layouts,
+            values: structure.values,
             records,
         })
     }
@@ -220,16 +220,16 @@ impl<'a> Texts<'a> {
 #[cfg(test)]
 mod tests {
     use crate::page::Page;
+    use crate::record::IdentityKey;
     use crate::record::RawRecord;
-    use crate::scan::IdentityKey;
-    use crate::transport::Answer;
+    use crate::request::transport::Response;
 
     #[test]
     fn a_record_is_told_by_its_id_else_by_all_of_it() {
         let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}}"#;
         let pagination = r#"{"total":8,"limit":8,"offset":0,"hasMore":false}"#;
         let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
-        let page = Page::read(&Answer::of_json(body), None, 0).unwrap();
+        let page = Page::read(&Response::of_json(body), None, 0).unwrap();
         let key = IdentityKey::random();
         let records = page.records.iter();
         let found: Vec<_> = records.map(|record| record.identity(&key)).collect();

@@ -1,20 +1,20 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
 use super::evidence::Evidence;
-use super::identity::IdentityKey;
 use super::join::{Joiner, Slice};
 use super::position::Batch;
 use super::receipt::{Basis, Completeness, Receipt};
 use super::rfc3339;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Joined, Sequence, lost};
-use super::tally::Tally;
+use super::unknown_fields::UnknownFields;
 use super::{Consistency, ScanOptions, snapshot};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::list::check_limit;
-use crate::meter::Meter;
 use crate::page::Page;
+use crate::record::IdentityKey;
+use crate::request::metrics::ScanMetrics;
 use crate::settings::REQUESTS_PER_SECOND;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -31,8 +31,8 @@ pub(super) struct Driver {
     sequence: Sequence<Page>,
     /// Requests under way, each with its request; they end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
-    tally: Tally,
-    meter: Arc<Meter>,
+    unknown_fields: UnknownFields,
+    metrics: Arc<ScanMetrics>,
     started: Time,
     /// Under which key of the response the records stand, once that is known.
     pub(super) records_key: Option<String>,
@@ -61,8 +61,8 @@ impl Driver {
             resource,
             receipt,
             underway: JoinSet::new(),
-            tally: Tally::new(resource.shape()),
-            meter: Arc::default(),
+            unknown_fields: UnknownFields::new(resource.shape()),
+            metrics: Arc::default(),
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
             identity_key,
@@ -141,7 +141,7 @@ impl Driver {
                 self.fetch(request, offset);
             }
             if let Some(offset) = self.sequence.needed() {
-                self.client.needs_page(&self.meter, offset);
+                self.client.needs_page(&self.metrics, offset);
             }
             let (request, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
@@ -168,7 +168,7 @@ impl Driver {
     fn fetch(&mut self, request: u64, offset: u64) {
         let (client, resource) = (self.client.clone(), self.resource);
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
-        let meter = Arc::clone(&self.meter);
+        let metrics = Arc::clone(&self.metrics);
         let limit = self.options.page_size.or(resource.shape().max_limit);
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
@@ -179,7 +179,7 @@ impl Driver {
                     limit,
                     offset,
                     key.as_deref(),
-                    Some(meter),
+                    Some(metrics),
                 )
                 .await;
             (
@@ -205,7 +205,7 @@ impl Driver {
         receipt.total_first.get_or_insert(pagination.total);
         receipt.total_last = Some(pagination.total);
         receipt.seconds = seconds;
-        self.meter.read(&mut receipt);
+        self.metrics.read(&mut receipt);
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts().to_vec();
     }
@@ -220,14 +220,14 @@ impl Driver {
                 .next()
                 .is_some_and(|index| fresh.next_if_eq(&index).is_some())
         });
-        self.tally.count(&records);
+        self.unknown_fields.count(&records);
         let joiner = &self.sequence.joiner;
         let mut receipt = self.receipt();
         receipt.records += records.len() as u64;
         Batch {
             records,
             receipt: receipt.clone(),
-            unknown: self.tally.unknown(),
+            unknown: self.unknown_fields.unknown(),
             offset: joiner.offset(),
             behind,
             evidence: joiner.evidence.clone(),
@@ -239,7 +239,7 @@ impl Driver {
     /// Completes the receipt; `instant` is when two passes that agree were apart.
     pub(super) fn conclude(&self, instant: Option<SystemTime>) {
         let mut receipt = self.receipt();
-        self.tally.unknown().read(&mut receipt);
+        self.unknown_fields.unknown().read(&mut receipt);
         let evidence = &self.sequence.joiner.evidence;
         receipt.doubts = evidence.doubts().to_vec();
         receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {

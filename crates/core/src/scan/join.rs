@@ -18,13 +18,13 @@ mod fit;
 mod seam;
 
 use super::evidence::Evidence;
-use super::identity::Identity;
 use super::memory::{Memory, Place};
 use super::position::Position;
 use super::progress::Progress;
 use super::sight::Sight;
 use super::{Consistency, Doubt};
 use crate::error::Result;
+use crate::record::Identity;
 use fit::Fit;
 use seam::Seam;
 use std::ops::RangeInclusive;

@@ -1,6 +1,6 @@
 //! Remembers the records delivered last and the order they were delivered in, in bounded memory.
 
-use super::identity::Identity;
+use crate::record::Identity;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
@@ -213,8 +213,8 @@ fn entry(
 
 #[cfg(test)]
 mod tests {
-    use super::super::identity::IdentityKey;
     use super::*;
+    use crate::record::IdentityKey;
 
     fn id(number: usize) -> Identity {
         IdentityKey::default().identify(&number.to_le_bytes(), true)

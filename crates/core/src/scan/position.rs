@@ -1,11 +1,11 @@
 //! Where a scan stands, so that another one can go on from there.
 
 use super::evidence::Evidence;
-use super::identity::{Identity, IdentityKey};
 use super::receipt::Receipt;
-use super::tally::{Tally, Unknown};
-use crate::memory::Claim;
+use super::unknown_fields::{Unknown, UnknownFields};
 use crate::record::RawRecord;
+use crate::record::{Identity, IdentityKey};
+use crate::request::memory::Claim;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -130,9 +130,9 @@ impl Batch {
         if let Some(last) = self.records.last() {
             self.offset = last.offset();
         }
-        let mut tally = Tally::new(shape);
-        tally.count(&rest.records);
-        self.unknown.subtract(&tally.unknown());
+        let mut unknown_fields = UnknownFields::new(shape);
+        unknown_fields.count(&rest.records);
+        self.unknown.subtract(&unknown_fields.unknown());
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
     }
@@ -142,20 +142,20 @@ impl Batch {
 mod tests {
     use super::*;
     use crate::page::Page;
-    use crate::transport::Answer;
+    use crate::request::transport::Response;
     use talentdata_types::Resource;
 
     #[test]
     fn a_batch_in_two_parts_counts_the_same() {
         let shape = Resource::Contacts.shape();
-        let mut tally = Tally::new(shape);
+        let mut unknown_fields = UnknownFields::new(shape);
         let records: Vec<String> = (1..5)
             .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
             .collect();
         let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
         let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
-        let page = Page::read(&Answer::of_json(body), None, 71).unwrap();
-        tally.count(&page.records);
+        let page = Page::read(&Response::of_json(body), None, 71).unwrap();
+        unknown_fields.count(&page.records);
         let receipt = Receipt {
             records: 100,
             ..Receipt::default()
@@ -165,7 +165,7 @@ mod tests {
         let whole = Batch {
             records: page.records,
             receipt,
-            unknown: tally.unknown(),
+            unknown: unknown_fields.unknown(),
             offset: 74,
             behind: 2,
             evidence,

@@ -1,14 +1,14 @@
 //! Stops a scan that gets nowhere: a service that ignores the offset, or a list without an end.
 
-use super::identity::Identity;
 use super::join::Slice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::Identity;
 
 /// So many identical pages in a row at different offsets show that the service ignores the offset. A list
 /// that grows in front of the cursor can show the same page twice or three times.
 const MOST_IDENTICAL: u32 = 6;
 /// Pages without progress that are granted on top of two walks through the list.
-const PATIENCE: u64 = 66;
+const MOST_IDLE_PAGES: u64 = 66;
 
 /// How a scan gets on. What counts is the place reached in the list, not records that look new.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Progress {
         self.previous_offset = page.offset;
         let most = (self.farthest / stride)
             .saturating_mul(2)
-            .saturating_add(PATIENCE);
+            .saturating_add(MOST_IDLE_PAGES);
         let message = if self.identical >= MOST_IDENTICAL {
             "the service sends the same page whatever the offset".to_owned()
         } else if self.stalled > most {

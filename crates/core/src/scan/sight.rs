@@ -1,7 +1,7 @@
 //! How a page looks next to what is remembered: which of its records are known, and in which order.
 
-use super::identity::Identity;
 use super::memory::{Memory, Place};
+use crate::record::Identity;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 

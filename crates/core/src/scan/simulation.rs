@@ -6,12 +6,12 @@ mod lists;
 mod resumed;
 mod services;
 
-use super::identity::IdentityKey;
 use super::join::{Joiner, Slice};
 use super::position::{Position, Recent};
 use super::sequence::Sequence;
 use super::{Consistency, Doubt};
 use crate::error::Result;
+use crate::record::IdentityKey;
 use fastrand::Rng;
 use std::collections::{HashSet, VecDeque};
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
-use crate::transport::Answer;
+use crate::request::transport::Response;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
@@ -90,7 +90,7 @@ impl Replay {
             Ok((offset, text, fresh.collect::<io::Result<_>>()?))
         };
         let (offset, text, fresh) = read().map_err(|error| failed(&error))?;
-        let page = Page::read(&Answer::of_json(text), key, offset)?;
+        let page = Page::read(&Response::of_json(text), key, offset)?;
         Ok(Some((page, fresh)))
     }
 
@@ -106,10 +106,10 @@ impl Replay {
 }
 
 fn failed(error: &io::Error) -> Error {
-    let folder = std::env::temp_dir();
+    let directory = std::env::temp_dir();
     let message = format!(
         "the snapshot cannot be kept in a temporary file in {}: {error}",
-        folder.display()
+        directory.display()
     );
     Error::new(ErrorKind::Io, message)
 }

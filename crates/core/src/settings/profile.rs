@@ -88,10 +88,10 @@ pub(super) fn usual_path(environment: impl Fn(&str) -> Option<String>) -> String
 }
 
 fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let folder = environment("XDG_CONFIG_HOME")
+    let directory = environment("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(environment("HOME")?).join(".config")))?;
-    Some(folder.join("talentdata").join("profiles.toml"))
+    Some(directory.join("talentdata").join("profiles.toml"))
 }
 
 /// Reads a secret from a file that holds nothing else; a final line break is dropped.
@@ -115,7 +115,7 @@ fn read_private(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(failed)?;
     let facts = file.metadata().map_err(failed)?;
     if facts.is_dir() {
-        return Err(config(format!("cannot read {shown}: it is a folder")));
+        return Err(config(format!("cannot read {shown}: it is a directory")));
     }
     // What is no file, such as the pipe of the shell's <(command), is private to whoever made it.
     if facts.is_file() {
@@ -167,10 +167,10 @@ fn refuse_shared(_: &Path, _: &std::fs::Metadata) -> Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::settings::tests::folder;
+    use crate::settings::tests::directory;
 
-    fn read(folder: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<(String, Value)>> {
-        let home = folder.path().to_string_lossy().into_owned();
+    fn read(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<(String, Value)>> {
+        let home = directory.path().to_string_lossy().into_owned();
         load(name, move |variable| {
             (variable == "XDG_CONFIG_HOME").then(|| home.clone())
         })
@@ -180,20 +180,20 @@ mod tests {
 
     #[test]
     fn sections_are_read_by_name() {
-        let folder = folder(TEXT, 0o600);
+        let directory = directory(TEXT, 0o600);
         let names = |section| -> Vec<String> {
-            let found = read(&folder, section).unwrap().into_iter();
+            let found = read(&directory, section).unwrap().into_iter();
             found.map(|(name, _)| name).collect()
         };
         assert_eq!(names(None), ["client_id", "client_secret"]);
         assert_eq!(names(Some("other")), ["base_url"]);
-        let error = read(&folder, Some("third")).err().unwrap();
+        let error = read(&directory, Some("third")).err().unwrap();
         assert!(error.message().contains("[third]") && error.message().contains("default"));
     }
 
     #[test]
     fn a_file_that_others_can_read_is_refused_with_the_way_out() {
-        let error = read(&folder(TEXT, 0o644), None).err().unwrap();
+        let error = read(&directory(TEXT, 0o644), None).err().unwrap();
         assert!(error.message().contains("chmod 600"), "{error}");
     }
 
@@ -207,11 +207,11 @@ mod tests {
                 "{owner} {user}"
             );
         }
-        let folder = folder(TEXT, 0o600);
-        let file = folder.path().join("talentdata").join("profiles.toml");
+        let directory = directory(TEXT, 0o600);
+        let file = directory.path().join("talentdata").join("profiles.toml");
         // Only the administrator can give a file away.
         if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
-            let error = read(&folder, None).err().unwrap();
+            let error = read(&directory, None).err().unwrap();
             assert!(error.message().contains("12345"), "{error}");
             assert!(error.message().contains("chown 0 "), "{error}");
         }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_malformed_file_names_the_line_and_never_quotes_it() {
         let text = "[default]\nclient_secret = CANARY\n";
-        let error = read(&folder(text, 0o600), None).err().unwrap();
+        let error = read(&directory(text, 0o600), None).err().unwrap();
         assert!(error.message().contains("line 2"), "{error}");
         assert!(!format!("{error:?}").contains("CANARY"));
     }
@@ -239,7 +239,7 @@ mod tests {
             ),
         ] {
             let text = format!("[default]\n{line}\n");
-            let error = read(&folder(&text, 0o600), None).err().unwrap();
+            let error = read(&directory(&text, 0o600), None).err().unwrap();
             let message = error.message();
             assert!(
                 message.contains("[default]: ") && message.contains(said),
@@ -247,7 +247,7 @@ mod tests {
             );
             assert!(!message.contains("CANARY"), "{error}");
         }
-        let error = read(&folder("client_secret = \"CANARY\"\n", 0o600), None)
+        let error = read(&directory("client_secret = \"CANARY\"\n", 0o600), None)
             .err()
             .unwrap();
         assert!(error.message().contains("line 1: not a section"), "{error}");

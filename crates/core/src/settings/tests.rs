@@ -8,22 +8,22 @@ use crate::error::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
 
 /// A configuration directory with this text as the profile file.
-pub(super) fn folder(text: &str, mode: u32) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("talentdata").join("profiles.toml");
+pub(super) fn directory(text: &str, mode: u32) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("talentdata").join("profiles.toml");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-    folder
+    directory
 }
 
 /// What is found with these variables, and this line in the default section of the profile file.
 fn found(builder: &Builder, variables: &[(String, &str)], profile: &str) -> Result<Found> {
-    let folder = folder(&format!("[default]\n{profile}\n"), 0o600);
+    let directory = directory(&format!("[default]\n{profile}\n"), 0o600);
     builder.found(|name| {
         let mut variables = variables.iter();
         let found = variables.find(|(known, _)| known == name);
-        let home = || folder.path().to_string_lossy().into_owned();
+        let home = || directory.path().to_string_lossy().into_owned();
         found
             .map(|(_, value)| (*value).to_owned())
             .or_else(|| (name == "XDG_CONFIG_HOME").then(home))

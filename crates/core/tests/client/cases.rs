@@ -81,7 +81,7 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
 }
 
 mod erased {
-    //! Any answer as JSON.
+    //! Any response as JSON.
     pub(super) trait Json {
         fn json(&self) -> serde_json::Value;
     }
@@ -210,8 +210,8 @@ fn every_case(suite: &Suite) {
 
 #[test]
 fn every_suite() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases");
-    let suites = form::suites(Path::new(folder)).unwrap();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases");
+    let suites = form::suites(Path::new(directory)).unwrap();
     std::thread::scope(|scope| {
         for suite in &suites {
             scope.spawn(|| every_case(suite));

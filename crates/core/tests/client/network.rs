@@ -67,8 +67,8 @@ fn was_visited(listener: &TcpListener) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn localhost_is_this_machine_whatever_the_name_service_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("names.so");
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("names.so");
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/names.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);

@@ -17,7 +17,7 @@ use talentdata_core::export::Format;
 
 /// A directory on a disk that forgets.
 pub(super) struct Disk {
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     /// What was synced, as `disk.c` notes it.
     notes: PathBuf,
     library: PathBuf,
@@ -26,11 +26,11 @@ pub(super) struct Disk {
 impl Disk {
     pub(super) fn new(root: &Path) -> Self {
         let disk = Disk {
-            folder: root.join("folder"),
+            directory: root.join("directory"),
             notes: root.join("notes"),
             library: root.join("disk.so"),
         };
-        fs::create_dir(&disk.folder).unwrap();
+        fs::create_dir(&disk.directory).unwrap();
         fs::create_dir(&disk.notes).unwrap();
         fs::copy(library(), &disk.library).unwrap();
         disk
@@ -39,9 +39,9 @@ impl Disk {
     /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
     pub(super) fn setting(&self, more: &str) -> String {
         let (notes, library) = (self.notes.display(), self.library.display());
-        let folder = self.folder.display();
+        let directory = self.directory.display();
         format!(
-            "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{folder}' {more};
+            "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{directory}' {more};
              export LD_PRELOAD='{library}';"
         )
     }
@@ -55,8 +55,8 @@ impl Disk {
 
     /// The files with their inodes, as they are now.
     fn present(&self) -> HashMap<String, u64> {
-        let inode = |name: &String| fs::metadata(self.folder.join(name)).unwrap().ino();
-        let names = names(&self.folder);
+        let inode = |name: &String| fs::metadata(self.directory.join(name)).unwrap().ino();
+        let names = names(&self.directory);
         names
             .into_iter()
             .map(|name| (name.clone(), inode(&name)))
@@ -76,29 +76,33 @@ impl Disk {
         };
         let present = self.present();
         let left: HashMap<String, u64> = if recent { present.clone() } else { synced() };
-        let aside = |inode: u64| self.folder.join(format!("inode-{inode}"));
+        let aside = |inode: u64| self.directory.join(format!("inode-{inode}"));
         for (name, inode) in &present {
-            fs::rename(self.folder.join(name), aside(*inode)).unwrap();
+            fs::rename(self.directory.join(name), aside(*inode)).unwrap();
         }
         let removed = names(&self.notes).into_iter();
         for name in removed.filter(|name| name.starts_with("inode-")) {
-            fs::rename(self.notes.join(&name), self.folder.join(name)).unwrap();
+            fs::rename(self.notes.join(&name), self.directory.join(name)).unwrap();
         }
         for (name, inode) in &left {
             let content = fs::read(self.notes.join(inode.to_string())).unwrap_or_default();
-            let path = self.folder.join(name);
+            let path = self.directory.join(name);
             let _ = fs::rename(aside(*inode), &path);
             fs::write(path, content).unwrap();
         }
-        let rest = names(&self.folder).into_iter();
+        let rest = names(&self.directory).into_iter();
         for name in rest.filter(|name| name.starts_with("inode-")) {
-            fs::remove_file(self.folder.join(name)).unwrap();
+            fs::remove_file(self.directory.join(name)).unwrap();
         }
         fs::remove_dir_all(&self.notes).unwrap();
         fs::create_dir(&self.notes).unwrap();
         // What is left is on the disk.
         let entry = |(name, inode): (String, u64)| {
-            fs::copy(self.folder.join(&name), self.notes.join(inode.to_string())).unwrap();
+            fs::copy(
+                self.directory.join(&name),
+                self.notes.join(inode.to_string()),
+            )
+            .unwrap();
             format!("{inode} {name}\n")
         };
         let noted: String = self.present().into_iter().map(entry).collect();
@@ -131,7 +135,7 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
         let disk = Disk::new(root.path());
         let fail = || disk.fail(fastrand::bool());
         let child = (test, &*disk.setting(""));
-        kill(child, format, records, rounds, &disk.folder, fail).await;
+        kill(child, format, records, rounds, &disk.directory, fail).await;
     };
     lose_power(Format::Jsonl, 1000, 30).await;
     if cfg!(feature = "arrow") {
@@ -177,7 +181,7 @@ async fn every_prefix(
     for call in (0..).step_by(step) {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
-        let path = disk.folder.join("out");
+        let path = disk.directory.join("out");
         let mut export = in_format(format, &path);
         let cut = |call: usize, export: &_| {
             let cut = child(test, &disk.at(call, "kill"), service, export);
@@ -199,7 +203,7 @@ async fn every_prefix(
         let receipt = outcome.unwrap_or_else(|error| panic!("{format} {call}: {error}"));
         assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
         assert_eq!(receipt.records as usize, service.count(), "{format} {call}");
-        assert_eq!(names(&disk.folder), ["out"], "{format} {call}");
+        assert_eq!(names(&disk.directory), ["out"], "{format} {call}");
     }
     unreachable!()
 }

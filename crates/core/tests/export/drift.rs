@@ -18,8 +18,8 @@ async fn what_stayed_all_the_time_is_there_once() {
             ..Drift::default()
         };
         let service = Service::start_with(300, Some(drift));
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.jsonl");
         for pages in [3, 1, 7] {
             run_pages(&export(&path), &service.client, pages)
                 .await

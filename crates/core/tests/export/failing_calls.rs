@@ -39,7 +39,7 @@ async fn every_call(test: &str, service: &Service, format: Format, step: usize) 
     for call in (0..).step_by(step) {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
-        let path = disk.folder.join("out");
+        let path = disk.directory.join("out");
         let export = in_format(format, &path);
         let (errno, words) = [
             (ENOSPC, "No space left"),
@@ -49,7 +49,7 @@ async fn every_call(test: &str, service: &Service, format: Format, step: usize) 
         ][call % 4];
         let failing = child(test, &disk.at(call, &errno.to_string()), service, &export);
         let (code, said) = ended(failing);
-        let left = names(&disk.folder);
+        let left = names(&disk.directory);
         if code == Some(0) {
             assert_eq!(left, ["out"], "{call}");
             // Some failures do no harm, such as that of removing what is not there.
@@ -79,7 +79,7 @@ async fn every_call(test: &str, service: &Service, format: Format, step: usize) 
         }
         run(&export, &service.client).await.unwrap();
         assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
-        assert_eq!(names(&disk.folder), ["out"], "{call}");
+        assert_eq!(names(&disk.directory), ["out"], "{call}");
     }
     unreachable!()
 }
@@ -96,7 +96,7 @@ async fn a_file_system_without_locks_is_used_without_them() {
     for errno in [EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP, EIO] {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
-        let path = disk.folder.join("out");
+        let path = disk.directory.join("out");
         let export = export(&path);
         let flock = disk.setting(&format!("TALENTDATA_TEST_FLOCK={errno}"));
         // A new export, and one that is resumed.
@@ -104,16 +104,16 @@ async fn a_file_system_without_locks_is_used_without_them() {
             if interrupted {
                 run_pages(&export, &service.client, 3).await.unwrap_err();
             }
-            let before = names(&disk.folder);
+            let before = names(&disk.directory);
             let (code, said) = ended(child(test, &flock, &service, &export));
             if errno == EIO {
                 assert_eq!(code, Some(32), "{said}");
                 assert!(said.contains("out.checkpoint"), "{said}");
-                assert_eq!(names(&disk.folder), before);
+                assert_eq!(names(&disk.directory), before);
             } else {
                 assert_eq!(code, Some(0), "{errno}: {said}");
                 assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
-                assert_eq!(names(&disk.folder), ["out"], "{errno}");
+                assert_eq!(names(&disk.directory), ["out"], "{errno}");
                 fs::remove_file(&path).unwrap();
             }
         }
@@ -127,10 +127,10 @@ async fn files_of_another_user_are_refused() {
     let service = Service::start(60);
     let root = tempfile::tempdir().unwrap();
     let disk = Disk::new(root.path());
-    let mut export = export(&disk.folder.join("out"));
+    let mut export = export(&disk.directory.join("out"));
     run_pages(&export, &service.client, 3).await.unwrap_err();
     for ending in [".part", ".checkpoint"] {
-        let file = beside(&disk.folder.join("out"), ending);
+        let file = beside(&disk.directory.join("out"), ending);
         let before = fs::read(&file).unwrap();
         let owner = disk.setting(&format!("TALENTDATA_TEST_FOREIGN={ending}"));
         for resume in [true, false] {
@@ -144,7 +144,7 @@ async fn files_of_another_user_are_refused() {
             assert_eq!(fs::read(&file).unwrap(), before);
         }
     }
-    assert_eq!(names(&disk.folder), ["out.checkpoint", "out.part"]);
+    assert_eq!(names(&disk.directory), ["out.checkpoint", "out.part"]);
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_clock_that_jumps_changes_nothing() {
     let service = Service::start(60);
     let root = tempfile::tempdir().unwrap();
     let disk = Disk::new(root.path());
-    let path = disk.folder.join("out");
+    let path = disk.directory.join("out");
     let export = export(&path);
     let killed =
         disk.setting("TALENTDATA_TEST_CLOCK=1 TALENTDATA_TEST_CALL=14 TALENTDATA_TEST_EVENT=kill");
@@ -164,7 +164,7 @@ async fn a_clock_that_jumps_changes_nothing() {
     let (code, said) = ended(child(test, &jumping, &service, &export));
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
-    assert_eq!(names(&disk.folder), ["out"]);
+    assert_eq!(names(&disk.directory), ["out"]);
     let line = said.lines().find(|line| line.starts_with('{')).unwrap();
     let receipt: Value = serde_json::from_str(line).unwrap();
     for member in ["seconds", "seconds_waited_for_budget", "seconds_backed_off"] {

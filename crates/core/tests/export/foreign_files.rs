@@ -28,7 +28,7 @@ async fn without_a_checkpoint_they_are_refused_and_stay() {
             }
         }
     }
-    assert_eq!(names(planted.folder.path()), ["victim"]);
+    assert_eq!(names(planted.directory.path()), ["victim"]);
     assert_eq!(service.sandbox.stats().requests, 0);
 }
 
@@ -39,7 +39,7 @@ async fn beside_a_valid_checkpoint_they_are_refused_and_stay() {
         let planted = Planted::new();
         let export = large(&planted.path, format);
         leave(&service, &export, &planted.path).await;
-        let elsewhere = planted.folder.path().join("elsewhere");
+        let elsewhere = planted.directory.path().join("elsewhere");
         let mut taken = vec![".part", ".checkpoint", ".part.7"];
         taken.extend((format == Format::Parquet).then_some(".part.1"));
         for ending in taken {
@@ -78,7 +78,7 @@ async fn beside_a_valid_checkpoint_they_are_refused_and_stay() {
             u64::from(format != Format::Arrow),
             "{format}"
         );
-        assert_eq!(names(planted.folder.path()), ["out", "victim"]);
+        assert_eq!(names(planted.directory.path()), ["out", "victim"]);
     }
 }
 
@@ -107,12 +107,12 @@ async fn leave(service: &Service, export: &Export, path: &Path) {
 async fn work_files_are_open_to_nobody_else() {
     let service = Service::start(8_500);
     for format in formats() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out");
         let mut seen = 0;
         let look = |_: &Receipt| {
-            for name in names(folder.path()) {
-                let found = fs::metadata(folder.path().join(&name)).unwrap();
+            for name in names(directory.path()) {
+                let found = fs::metadata(directory.path().join(&name)).unwrap();
                 assert_eq!(found.mode() & 0o077, 0, "{format}: {name}");
                 seen += 1;
             }
@@ -159,14 +159,14 @@ async fn first_checkpoints_that_were_never_used_do_not_stay() {
         "out.checkpoint.new",
         "victim",
     ];
-    assert_eq!(names(planted.folder.path()), left);
+    assert_eq!(names(planted.directory.path()), left);
 }
 
 #[tokio::test]
 async fn names_that_only_look_alike_are_left_alone() {
     let service = Service::start(30);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
     let alike = [
         ".part.01",
         ".part.1.bak",

@@ -40,15 +40,15 @@ async fn ids(service: &Service) -> Vec<String> {
 #[tokio::test]
 async fn csv_goes_on_once_its_columns_are_decided() {
     let service = Service::start(2000);
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("alone.csv");
+    let directory = tempfile::tempdir().unwrap();
+    let alone = directory.path().join("alone.csv");
     run(&in_format(Format::Csv, &alone), &service.client)
         .await
         .unwrap();
     let expected = fs::read(&alone).unwrap();
     assert_eq!(ids_of_csv(&expected), ids(&service).await);
     for pages in [1, 10, 11, 18, 20] {
-        let path = folder.path().join("out.csv");
+        let path = directory.path().join("out.csv");
         let export = in_format(Format::Csv, &path);
         let error = run_pages(&export, &service.client, pages)
             .await
@@ -61,7 +61,7 @@ async fn csv_goes_on_once_its_columns_are_decided() {
         assert_eq!(receipt.resumed, u64::from(kept));
         assert_eq!(receipt.records, 2000);
         assert!(fs::read(&path).unwrap() == expected, "after {pages} pages");
-        assert_eq!(names(folder.path()), ["alone.csv", "out.csv"]);
+        assert_eq!(names(directory.path()), ["alone.csv", "out.csv"]);
         fs::remove_file(path).unwrap();
     }
 }
@@ -69,11 +69,11 @@ async fn csv_goes_on_once_its_columns_are_decided() {
 #[tokio::test]
 async fn parquet_goes_on_behind_the_last_group() {
     let service = Service::start(8_700);
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("alone.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let alone = directory.path().join("alone.parquet");
     let export = in_format(Format::Parquet, &alone);
     let receipt = run(&export, &service.client).await.unwrap();
-    let path = folder.path().join("out.parquet");
+    let path = directory.path().join("out.parquet");
     let export = in_format(Format::Parquet, &path);
     let error = run_pages(&export, &service.client, 83).await.unwrap_err();
     assert!(error.message().contains("8192 records are kept"), "{error}");
@@ -83,7 +83,7 @@ async fn parquet_goes_on_behind_the_last_group() {
         "out.parquet.part",
         "out.parquet.part.1",
     ];
-    assert_eq!(names(folder.path()), left);
+    assert_eq!(names(directory.path()), left);
     let group = beside(&path, ".part.1");
     let whole = fs::read(&group).unwrap();
     let mut edited = whole.clone();
@@ -100,14 +100,14 @@ async fn parquet_goes_on_behind_the_last_group() {
     assert_eq!((resumed.resumed, resumed.records), (1, 8_700));
     assert_eq!(resumed.unknown_fields, receipt.unknown_fields);
     assert!(fs::read(&path).unwrap() == fs::read(&alone).unwrap());
-    assert_eq!(names(folder.path()), ["alone.parquet", "out.parquet"]);
+    assert_eq!(names(directory.path()), ["alone.parquet", "out.parquet"]);
 }
 
 #[tokio::test]
 async fn row_group_files_that_the_end_of_an_export_has_left_do_not_stay() {
     let service = Service::start(20_000);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.parquet");
     let export = in_format(Format::Parquet, &path);
     run_pages(&export, &service.client, 191).await.unwrap_err();
     // It had its final name, and groups were being removed.
@@ -115,14 +115,14 @@ async fn row_group_files_that_the_end_of_an_export_has_left_do_not_stay() {
     fs::remove_file(beside(&path, ".part.1")).unwrap();
     assert!(beside(&path, ".part.2").exists());
     run(&export, &service.client).await.unwrap();
-    assert_eq!(names(folder.path()), ["out.parquet"]);
+    assert_eq!(names(directory.path()), ["out.parquet"]);
 }
 
 #[tokio::test]
 async fn arrow_begins_afresh_and_leaves_nothing() {
     let service = Service::start(2000);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.arrow");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.arrow");
     let export = in_format(Format::Arrow, &path);
     for pages in [2, 12] {
         let error = run_pages(&export, &service.client, pages)
@@ -132,22 +132,22 @@ async fn arrow_begins_afresh_and_leaves_nothing() {
             error.message().contains("no partial file was kept"),
             "{error}"
         );
-        assert!(names(folder.path()).is_empty());
+        assert!(names(directory.path()).is_empty());
     }
     run(&export, &service.client).await.unwrap();
     let first = fs::read(&path).unwrap();
     assert!(first.starts_with(b"ARROW1") && first.ends_with(b"ARROW1"));
     run(&export, &service.client).await.unwrap();
     assert!(fs::read(&path).unwrap() == first);
-    assert_eq!(names(folder.path()), ["out.arrow"]);
+    assert_eq!(names(directory.path()), ["out.arrow"]);
 }
 
 #[tokio::test]
 async fn an_empty_list_is_a_table_without_rows() {
     let service = Service::start(0);
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for format in Format::ALL {
-        let path = folder.path().join(format!("out.{format}"));
+        let path = directory.path().join(format!("out.{format}"));
         run(&in_format(format, &path), &service.client)
             .await
             .unwrap();
@@ -160,19 +160,19 @@ async fn an_empty_list_is_a_table_without_rows() {
         }
     }
     let expected = ["out.arrow", "out.csv", "out.jsonl", "out.parquet"];
-    assert_eq!(names(folder.path()), expected);
+    assert_eq!(names(directory.path()), expected);
 }
 
 #[tokio::test]
 async fn a_stream_gets_the_bytes_of_the_file() {
     let service = Service::start(2000);
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for format in Format::ALL {
-        let path = folder.path().join("file");
+        let path = directory.path().join("file");
         run(&in_format(format, &path), &service.client)
             .await
             .unwrap();
-        let pipe = folder.path().join("pipe");
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         let reader = std::thread::spawn({

@@ -10,13 +10,13 @@ use talentdata_core::scan::Completeness;
 async fn stopped_after_any_page_it_goes_on_to_the_same_bytes() {
     let service = Service::start(95);
     let expected = service.lines();
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("alone.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let alone = directory.path().join("alone.jsonl");
     let receipt = run(&export(&alone), &service.client).await.unwrap();
     assert_eq!(fs::read_to_string(&alone).unwrap(), expected);
     assert_eq!((receipt.records, receipt.resumed), (95, 0));
     for pages in 1..=11 {
-        let path = folder.path().join("out.jsonl");
+        let path = directory.path().join("out.jsonl");
         let error = run_pages(&export(&path), &service.client, pages).await;
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
@@ -31,7 +31,7 @@ async fn stopped_after_any_page_it_goes_on_to_the_same_bytes() {
         assert_eq!((resumed.records, resumed.resumed), (95, 1));
         assert_eq!(resumed.total_first, Some(95));
         assert_eq!(resumed.unknown_fields, receipt.unknown_fields);
-        assert_eq!(names(folder.path()), ["alone.jsonl", "out.jsonl"]);
+        assert_eq!(names(directory.path()), ["alone.jsonl", "out.jsonl"]);
         fs::remove_file(path).unwrap();
     }
 }
@@ -39,8 +39,8 @@ async fn stopped_after_any_page_it_goes_on_to_the_same_bytes() {
 #[tokio::test]
 async fn stopped_after_every_page_it_comes_to_its_end() {
     let service = Service::start(60);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let mut runs = 0;
     let receipt = loop {
         match run_pages(&export(&path), &service.client, 1).await {
@@ -58,8 +58,8 @@ async fn stopped_after_every_page_it_comes_to_its_end() {
 #[tokio::test]
 async fn a_page_that_always_fails_leaves_what_came_before_it() {
     let service = Service::start(300);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let rule = json!({"match": {"path": "/v1/contacts", "from": 7}, "reply": {"status": 400}});
     service.ask("POST", "/__faults", &json!({"rules": [rule]}));
     let error = run(&export(&path), &service.client).await.unwrap_err();
@@ -82,8 +82,8 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
 #[tokio::test]
 async fn what_was_begun_behind_the_checkpoint_is_dropped() {
     let service = Service::start(50);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     run_pages(&export(&path), &service.client, 2)
         .await
         .unwrap_err();
@@ -98,14 +98,14 @@ async fn what_was_begun_behind_the_checkpoint_is_dropped() {
     fs::write(beside(&path, &format!(".checkpoint.{id}")), "{\"version").unwrap();
     run(&export(&path), &service.client).await.unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
-    assert_eq!(names(folder.path()), ["out.jsonl"]);
+    assert_eq!(names(directory.path()), ["out.jsonl"]);
 }
 
 #[tokio::test]
 async fn a_failure_before_the_first_page_leaves_nothing() {
     let service = Service::start(50);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let rule = json!({"match": {"path": "/v1/contacts"}, "reply": {"status": 403}});
     service.ask("POST", "/__faults", &json!({"rules": [rule]}));
     let error = run(&export(&path), &service.client).await.unwrap_err();
@@ -114,16 +114,16 @@ async fn a_failure_before_the_first_page_leaves_nothing() {
         error.message().contains("no partial file was kept"),
         "{error}"
     );
-    assert!(names(folder.path()).is_empty());
+    assert!(names(directory.path()).is_empty());
 }
 
 #[tokio::test]
 async fn an_empty_list_is_an_empty_file() {
     let service = Service::start(0);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let receipt = run(&export(&path), &service.client).await.unwrap();
     assert_eq!(receipt.completeness, Completeness::Proven);
     assert_eq!(fs::read(&path).unwrap(), b"");
-    assert_eq!(names(folder.path()), ["out.jsonl"]);
+    assert_eq!(names(directory.path()), ["out.jsonl"]);
 }

@@ -21,8 +21,8 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     act_as_child().await;
     let test = "kills::killed_at_any_moment_nothing_is_lost_or_repeated";
     let kill = async |format, records, rounds| {
-        let folder = tempfile::tempdir().unwrap();
-        kill((test, ""), format, records, rounds, folder.path(), || {}).await;
+        let directory = tempfile::tempdir().unwrap();
+        kill((test, ""), format, records, rounds, directory.path(), || {}).await;
     };
     kill(Format::Jsonl, 1000, rounds()).await;
     if cfg!(feature = "arrow") {
@@ -32,14 +32,14 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     }
 }
 
-/// Kills exports of a list into `folder` so many times, each at a moment of its own and followed by
+/// Kills exports of a list into `directory` so many times, each at a moment of its own and followed by
 /// `then`, and completes the last one. A process runs the test within the limits that are given with it.
 pub(super) async fn kill(
     (test, limits): (&str, &str),
     format: Format,
     records: u64,
     rounds: usize,
-    folder: &Path,
+    directory: &Path,
     then: impl Fn(),
 ) {
     let service = Service::start(records);
@@ -49,7 +49,7 @@ pub(super) async fn kill(
         .await
         .unwrap();
     let expected = fs::read(&alone).unwrap();
-    let path = folder.join("out");
+    let path = directory.join("out");
     let export = in_format(format, &path);
     let pages = records / export.scan.page_size.unwrap();
     let (mut killed, mut resumed, mut whole) = (0, 0, 0);
@@ -70,7 +70,7 @@ pub(super) async fn kill(
     let receipt = run(&export, &service.client).await.unwrap();
     assert!(fs::read(&path).unwrap() == expected, "{format}");
     assert_eq!(receipt.records, records);
-    assert_eq!(names(folder), ["out"]);
+    assert_eq!(names(directory), ["out"]);
     assert!(resumed > 0, "{format}");
     println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
 }
@@ -95,8 +95,8 @@ async fn a_full_disk_is_an_error_and_then_resumed() {
     let expected = service.lines();
     let mut resumed = 0;
     for blocks in [0, 1, 2, 3, 4, 10, 11, 80, 160] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.jsonl");
         // A signal would end the process; ignored, it becomes an error of the write.
         let limits = format!("trap '' XFSZ; ulimit -f {blocks};");
         let test = "kills::a_full_disk_is_an_error_and_then_resumed";
@@ -105,7 +105,7 @@ async fn a_full_disk_is_an_error_and_then_resumed() {
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(32), "{said}");
         assert!(said.contains("File too large"), "{said}");
-        let left = names(folder.path());
+        let left = names(directory.path());
         if left.is_empty() {
             // The first checkpoint did not fit; nothing had begun.
             let refused = said.contains("cannot write") && said.contains("out.jsonl.checkpoint");

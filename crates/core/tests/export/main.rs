@@ -66,9 +66,9 @@ async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Rec
     export.run(client, enough.notified(), count).await
 }
 
-/// The names in a folder.
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
+/// The names in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();

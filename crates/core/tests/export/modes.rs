@@ -29,10 +29,10 @@ fn older(path: &Path, mode: u32) {
 }
 
 /// Runs it and holds every file that is there against what `most` people may do.
-async fn watched(export: &Export, service: &Service, folder: &Path, most: u32) -> Receipt {
+async fn watched(export: &Export, service: &Service, directory: &Path, most: u32) -> Receipt {
     let watch = |_: &Receipt| {
-        for name in names(folder) {
-            let found = mode(&folder.join(&name));
+        for name in names(directory) {
+            let found = mode(&directory.join(&name));
             assert_eq!(found & !most, 0, "{name} has {found:o}");
         }
     };
@@ -45,15 +45,15 @@ async fn a_file_that_is_replaced_hands_on_its_mode() {
     let service = Service::start(9_000);
     for format in formats() {
         for wanted in [0o600, 0o440, 0o666] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("out");
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("out");
             older(&path, wanted);
             let export = in_format(format, &path);
             let most = wanted | 0o600;
-            watched(&export, &service, folder.path(), most).await;
+            watched(&export, &service, directory.path(), most).await;
             assert_eq!(mode(&path), wanted, "{format} {wanted:o}");
             assert_ne!(fs::read(&path).unwrap(), b"older");
-            assert_eq!(names(folder.path()), ["out"]);
+            assert_eq!(names(directory.path()), ["out"]);
         }
     }
 }
@@ -62,8 +62,8 @@ async fn a_file_that_is_replaced_hands_on_its_mode() {
 async fn a_resumed_export_hands_it_on_too() {
     let service = Service::start(9_000);
     for format in formats() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out");
         older(&path, 0o400);
         let export = in_format(format, &path);
         // All but the last page, so that there is a whole group.
@@ -72,7 +72,7 @@ async fn a_resumed_export_hands_it_on_too() {
         stopped.unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"older");
         let kept = beside(&path, ".part").exists();
-        let receipt = watched(&export, &service, folder.path(), 0o600).await;
+        let receipt = watched(&export, &service, directory.path(), 0o600).await;
         assert_eq!(receipt.resumed, u64::from(kept));
         assert_eq!(mode(&path), 0o400, "{format}");
     }
@@ -81,8 +81,8 @@ async fn a_resumed_export_hands_it_on_too() {
 #[tokio::test]
 async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
     let service = Service::start(100);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
     let close = |_: &Receipt| older(&path, 0o600);
     let export = in_format(Format::Jsonl, &path);
     let forever = std::future::pending();
@@ -102,8 +102,8 @@ async fn a_new_file_has_the_mode_that_the_umask_gives() {
             ("022", 0o644),
             ("000", 0o666),
         ] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("out");
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("out");
             let limits = format!("umask {umask};");
             let mut child = self::child(test, &limits, &service, &in_format(format, &path));
             assert!(child.wait().unwrap().success());

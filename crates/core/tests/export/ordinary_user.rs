@@ -23,31 +23,31 @@ async fn what_is_not_permitted_is_an_error_and_then_resumed() {
     set_mode(root.path(), 0o755);
     let disk = Disk::new(root.path());
     set_mode(&root.path().join("notes"), 0o777);
-    let path = disk.folder.join("out");
+    let path = disk.directory.join("out");
     let export = export(&path);
-    let start = |limits: &str| ordinary_child(test, limits, &service, &export, &disk.folder);
+    let start = |limits: &str| ordinary_child(test, limits, &service, &export, &disk.directory);
     let refused = |child| {
         let (code, said) = ended(child);
         assert_eq!(code, Some(32), "{said}");
         assert!(said.contains("Permission denied"), "{said}");
-        assert!(said.contains(&*disk.folder.to_string_lossy()), "{said}");
+        assert!(said.contains(&*disk.directory.to_string_lossy()), "{said}");
         said
     };
     // Nothing can be created.
-    set_mode(&disk.folder, 0o555);
+    set_mode(&disk.directory, 0o555);
     refused(start(""));
-    assert!(names(&disk.folder).is_empty());
+    assert!(names(&disk.directory).is_empty());
     // Permission is withdrawn after the first page has been saved.
-    set_mode(&disk.folder, 0o755);
+    set_mode(&disk.directory, 0o755);
     let mut child = start(&disk.setting(
         "TALENTDATA_TEST_CALL=rename TALENTDATA_TEST_NAME=.part TALENTDATA_TEST_EVENT=stop",
     ));
     wait_until_stopped(&mut child);
-    set_mode(&disk.folder, 0o555);
+    set_mode(&disk.directory, 0o555);
     go_on(&child);
     let said = refused(child);
     assert!(said.contains("records are kept"), "{said}");
-    set_mode(&disk.folder, 0o755);
+    set_mode(&disk.directory, 0o755);
     // A work file cannot be read.
     for ending in [".part", ".checkpoint"] {
         let file = beside(&path, ending);
@@ -62,5 +62,5 @@ async fn what_is_not_permitted_is_an_error_and_then_resumed() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("\"resumed\":1"), "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
-    assert_eq!(names(&disk.folder), ["out"]);
+    assert_eq!(names(&disk.directory), ["out"]);
 }

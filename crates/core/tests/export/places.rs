@@ -19,15 +19,15 @@ async fn refuses(service: &Service, path: &Path, words: &[&str]) {
 #[tokio::test]
 async fn impossible_places_are_refused_by_name() {
     let service = Service::start(20);
-    let folder = tempfile::tempdir().unwrap();
-    let within = |name: &str| folder.path().join(name);
-    fs::create_dir(within("folder")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let within = |name: &str| directory.path().join(name);
+    fs::create_dir(within("directory")).unwrap();
     fs::write(within("file"), "").unwrap();
     let path = |name: &str| within(name).display().to_string();
     refuses(
         &service,
-        &within("folder"),
-        &[&path("folder"), "is a directory"],
+        &within("directory"),
+        &[&path("directory"), "is a directory"],
     )
     .await;
     refuses(
@@ -60,8 +60,8 @@ async fn impossible_places_are_refused_by_name() {
     )
     .await;
     assert_eq!(
-        names(folder.path()),
-        ["file", "folder", "out.part", "round"]
+        names(directory.path()),
+        ["file", "directory", "out.part", "round"]
     );
     let error = run(&export(Path::new("")), &service.client).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
@@ -70,27 +70,27 @@ async fn impossible_places_are_refused_by_name() {
 #[tokio::test]
 async fn a_link_stays_and_what_it_points_at_is_written() {
     let service = Service::start(40);
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("data")).unwrap();
-    let link = folder.path().join("link");
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("data")).unwrap();
+    let link = directory.path().join("link");
     symlink("second", &link).unwrap();
-    symlink("data/out.jsonl", folder.path().join("second")).unwrap();
+    symlink("data/out.jsonl", directory.path().join("second")).unwrap();
     run_pages(&export(&link), &service.client, 2)
         .await
         .unwrap_err();
-    let data = folder.path().join("data/out.jsonl");
+    let data = directory.path().join("data/out.jsonl");
     assert!(beside(&data, ".part").exists() && !data.exists());
     run(&export(&link), &service.client).await.unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&data).unwrap(), service.lines());
-    assert_eq!(names(folder.path()), ["data", "link", "second"]);
+    assert_eq!(names(directory.path()), ["data", "link", "second"]);
 }
 
 #[tokio::test]
 async fn an_older_export_stays_until_the_new_one_is_whole() {
     let service = Service::start(40);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     fs::write(&path, "older").unwrap();
     run_pages(&export(&path), &service.client, 2)
         .await
@@ -119,8 +119,8 @@ async fn a_device_is_written_to_and_a_full_one_is_an_error() {
 #[tokio::test]
 async fn a_pipe_is_written_to() {
     let service = Service::start(40);
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
     assert!(
         std::process::Command::new("mkfifo")
             .arg(&pipe)
@@ -134,5 +134,5 @@ async fn a_pipe_is_written_to() {
     });
     run(&export(&pipe), &service.client).await.unwrap();
     assert_eq!(reader.join().unwrap(), service.lines());
-    assert_eq!(names(folder.path()), ["pipe"]);
+    assert_eq!(names(directory.path()), ["pipe"]);
 }

@@ -23,18 +23,21 @@ struct State {
 
 /// A directory with an output path, and a file that must not be harmed.
 pub(super) struct Planted {
-    pub(super) folder: tempfile::TempDir,
+    pub(super) directory: tempfile::TempDir,
     pub(super) path: PathBuf,
     pub(super) victim: PathBuf,
 }
 
 impl Planted {
     pub(super) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, victim) = (folder.path().join("out"), folder.path().join("victim"));
+        let directory = tempfile::tempdir().unwrap();
+        let (path, victim) = (
+            directory.path().join("out"),
+            directory.path().join("victim"),
+        );
         fs::write(&victim, "precious").unwrap();
         Planted {
-            folder,
+            directory,
             path,
             victim,
         }
@@ -65,7 +68,7 @@ impl Planted {
     /// All files; pipes are not opened.
     fn state(&self) -> Vec<State> {
         let look = |name: String| {
-            let path = self.folder.path().join(&name);
+            let path = self.directory.path().join(&name);
             let found = fs::symlink_metadata(&path).unwrap();
             let content = found.is_file().then(|| fs::read(&path).unwrap());
             State {
@@ -77,7 +80,7 @@ impl Planted {
                 content,
             }
         };
-        names(self.folder.path()).into_iter().map(look).collect()
+        names(self.directory.path()).into_iter().map(look).collect()
     }
 
     /// Neither resumed nor begun again, it is refused with the name and the way out, and nothing changes.

@@ -13,25 +13,25 @@ use talentdata_core::{Client, ErrorKind};
 /// A service, and an export of it that was stopped.
 struct Stopped {
     service: Service,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     export: Export,
 }
 
 impl Stopped {
     async fn new() -> Self {
         let service = Service::start(100);
-        let folder = tempfile::tempdir().unwrap();
-        let export = export(&folder.path().join("out.jsonl"));
+        let directory = tempfile::tempdir().unwrap();
+        let export = export(&directory.path().join("out.jsonl"));
         run_pages(&export, &service.client, 4).await.unwrap_err();
         Stopped {
             service,
-            folder,
+            directory,
             export,
         }
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path().join("out.jsonl")
+        self.directory.path().join("out.jsonl")
     }
 
     /// Resuming is refused with this kind and in words that hold these, and changes nothing.
@@ -42,14 +42,14 @@ impl Stopped {
 
     /// The same for another client.
     async fn refuses_to(&self, client: &Client, export: &Export, kind: ErrorKind, words: &[&str]) {
-        let before = contents(self.folder.path());
+        let before = contents(self.directory.path());
         let error = run(export, client).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "without resume"];
         for word in words.iter().chain(&way_out) {
             assert!(error.message().contains(word), "{word:?} in {error}");
         }
-        assert_eq!(contents(self.folder.path()), before);
+        assert_eq!(contents(self.directory.path()), before);
     }
 
     /// It is refused whether it is to be resumed or to begin again, and nothing is changed: only a valid
@@ -60,14 +60,14 @@ impl Stopped {
                 resume,
                 ..self.export.clone()
             };
-            let before = contents(self.folder.path());
+            let before = contents(self.directory.path());
             let error = run(&export, &self.service.client).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{error}");
             let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "move it"];
             for word in words.iter().chain(&way_out) {
                 assert!(error.message().contains(word), "{word:?} in {error}");
             }
-            assert_eq!(contents(self.folder.path()), before);
+            assert_eq!(contents(self.directory.path()), before);
         }
     }
 
@@ -82,7 +82,7 @@ impl Stopped {
             fs::read_to_string(self.path()).unwrap(),
             self.service.lines()
         );
-        assert_eq!(contents(self.folder.path()).len(), 1);
+        assert_eq!(contents(self.directory.path()).len(), 1);
     }
 
     fn edit(&self, change: impl FnOnce(&mut Value)) {
@@ -93,10 +93,10 @@ impl Stopped {
     }
 }
 
-fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let names = super::names(folder).into_iter();
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = super::names(directory).into_iter();
     let read = |name: String| {
-        let bytes = fs::read(folder.join(&name)).unwrap();
+        let bytes = fs::read(directory.join(&name)).unwrap();
         (name, bytes)
     };
     names.map(read).collect()
@@ -203,7 +203,7 @@ async fn without_a_part_file_there_is_nothing_to_resume() {
         fs::read_to_string(stopped.path()).unwrap(),
         stopped.service.lines()
     );
-    assert_eq!(contents(stopped.folder.path()).len(), 1);
+    assert_eq!(contents(stopped.directory.path()).len(), 1);
 }
 
 #[tokio::test]
@@ -212,10 +212,10 @@ async fn what_is_left_of_another_export_stays_until_there_is_something_to_write(
     let rule = serde_json::json!({"reply": {"status": 403}});
     let script = serde_json::json!({"rules": [rule]});
     stopped.service.ask("POST", "/__faults", &script);
-    let before = contents(stopped.folder.path());
+    let before = contents(stopped.directory.path());
     let mut afresh = stopped.export.clone();
     afresh.resume = false;
     let error = run(&afresh, &stopped.service.client).await.unwrap_err();
     assert!(error.message().contains("is unchanged"), "{error}");
-    assert_eq!(contents(stopped.folder.path()), before);
+    assert_eq!(contents(stopped.directory.path()), before);
 }

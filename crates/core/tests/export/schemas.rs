@@ -39,8 +39,8 @@ fn schema(path: &Path) -> arrow_schema::SchemaRef {
 #[tokio::test]
 async fn a_pinned_schema_stays_and_differences_are_counted_over_all_runs() {
     let service = Service::start(9_000);
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("alone.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let alone = directory.path().join("alone.parquet");
     let export = pinned(&service, &alone, &["tags"]).await;
     let expected = Arc::clone(export.scan.table.schema.as_ref().unwrap());
     let receipt = run(&export, &service.client).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_pinned_schema_stays_and_differences_are_counted_over_all_runs() {
     assert_eq!(merged.example.found, "array");
     assert!(differences.other_types.is_empty(), "{differences:?}");
 
-    let path = folder.path().join("out.parquet");
+    let path = directory.path().join("out.parquet");
     let export = pinned(&service, &path, &["tags"]).await;
     let error = run_pages(&export, &service.client, 84).await.unwrap_err();
     assert!(error.message().contains("8192 records are kept"), "{error}");
@@ -70,8 +70,8 @@ async fn a_pinned_schema_stays_and_differences_are_counted_over_all_runs() {
 #[tokio::test]
 async fn what_was_not_asked_for_is_not_told() {
     let service = Service::start(50);
-    let folder = tempfile::tempdir().unwrap();
-    let mut export = pinned(&service, &folder.path().join("out.parquet"), &["tags"]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let mut export = pinned(&service, &directory.path().join("out.parquet"), &["tags"]).await;
     export.scan.table.on_new = OnNew::Freeze;
     let receipt = run(&export, &service.client).await.unwrap();
     assert!(receipt.schema.unwrap().new_fields.is_empty());
@@ -84,23 +84,23 @@ async fn what_was_not_asked_for_is_not_told() {
 async fn a_new_field_ends_the_export_where_that_is_asked_for() {
     let service = Service::start(50);
     for format in Format::ALL {
-        let folder = tempfile::tempdir().unwrap();
-        let mut export = pinned(&service, &folder.path().join("out"), &["tags"]).await;
+        let directory = tempfile::tempdir().unwrap();
+        let mut export = pinned(&service, &directory.path().join("out"), &["tags"]).await;
         export.format = format;
         export.scan.table.on_new = OnNew::Fail;
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema, "{format}");
         let told = "record 0 of the list: /tags: the schema has no such field";
         assert!(error.message().starts_with(told), "{error}");
-        assert!(names(folder.path()).is_empty(), "{format}");
+        assert!(names(directory.path()).is_empty(), "{format}");
     }
 }
 
 #[tokio::test]
 async fn a_schema_of_another_list_is_refused_before_anything_is_sent() {
     let service = Service::start(3);
-    let folder = tempfile::tempdir().unwrap();
-    let mut export = export(&folder.path().join("out.parquet"));
+    let directory = tempfile::tempdir().unwrap();
+    let mut export = export(&directory.path().join("out.parquet"));
     let pools = TableSchema::infer(talentdata_core::types::Resource::Pools, &[], Columns::Typed);
     export.scan.table.schema = Some(Arc::new(pools));
     let error = run(&export, &service.client).await.unwrap_err();
@@ -115,8 +115,8 @@ async fn a_schema_of_another_list_is_refused_before_anything_is_sent() {
 #[tokio::test]
 async fn a_limit_ends_the_export_and_covers_all_its_runs() {
     let service = Service::start(500);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let mut export = export(&path);
     export.scan.limit = Some(205);
     let error = run_pages(&export, &service.client, 3).await.unwrap_err();

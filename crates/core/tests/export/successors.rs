@@ -19,7 +19,7 @@ async fn it_is_refused_until_the_other_has_cleaned_up() {
     for (format, ending) in [(Format::Jsonl, ".checkpoint")].into_iter().chain(parquet) {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
-        let path = disk.folder.join("out");
+        let path = disk.directory.join("out");
         let export = in_format(format, &path);
         let stop = format!(
             "TALENTDATA_TEST_CALL=unlink TALENTDATA_TEST_NAME=out{ending} TALENTDATA_TEST_EVENT=stop"
@@ -27,14 +27,14 @@ async fn it_is_refused_until_the_other_has_cleaned_up() {
         let mut first = child(test, &disk.setting(&stop), &service, &export);
         wait_until_stopped(&mut first);
         assert!(path.exists() && !beside(&path, ".part").exists());
-        let before = names(&disk.folder);
+        let before = names(&disk.directory);
         let error = run(&export, &service.client).await.unwrap_err();
         assert!(error.message().contains("another export"), "{error}");
-        assert_eq!(names(&disk.folder), before);
+        assert_eq!(names(&disk.directory), before);
         go_on(&first);
         let (code, said) = ended(first);
         assert_eq!(code, Some(0), "{said}");
-        assert_eq!(names(&disk.folder), ["out"]);
+        assert_eq!(names(&disk.directory), ["out"]);
         run(&export, &service.client).await.unwrap();
     }
 }
@@ -42,8 +42,8 @@ async fn it_is_refused_until_the_other_has_cleaned_up() {
 #[tokio::test]
 async fn one_whose_lock_was_taken_away_harms_nobody() {
     let service = Service::start(300);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
     let (part, checkpoint) = (beside(&path, ".part"), beside(&path, ".checkpoint"));
     let take_away = |_: &Receipt| {
         if part.exists() && fs::read(&checkpoint).is_ok_and(|text| text != b"another") {
@@ -67,7 +67,7 @@ async fn one_whose_lock_was_taken_away_harms_nobody() {
     for file in [part, checkpoint] {
         assert_eq!(fs::read(file).unwrap(), b"another");
     }
-    assert_eq!(names(folder.path()), ["out.checkpoint", "out.part"]);
+    assert_eq!(names(directory.path()), ["out.checkpoint", "out.part"]);
 }
 
 #[tokio::test]
@@ -78,8 +78,8 @@ async fn a_checkpoint_without_its_part_file_is_stale() {
             continue;
         }
         for resume in [true, false] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("out");
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("out");
             let mut export = in_format(format, &path);
             export.resume = resume;
             // Dropped in the middle, it is as if it had been killed.
@@ -96,7 +96,7 @@ async fn a_checkpoint_without_its_part_file_is_stale() {
             assert!(beside(&path, ".checkpoint").exists());
             let receipt = run(&export, &service.client).await.unwrap();
             assert_eq!((receipt.resumed, receipt.records), (0, 1_500), "{format}");
-            assert_eq!(names(folder.path()), ["out"], "{format}");
+            assert_eq!(names(directory.path()), ["out"], "{format}");
         }
     }
 }

@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 #[tokio::test]
 async fn the_second_is_refused_while_the_first_runs() {
     let service = Service::start(100);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.jsonl");
     let (first, second) = (export(&path), export(&path));
     let begun = Notify::new();
     let count = |_: &Receipt| begun.notify_one();

@@ -48,7 +48,7 @@ fn with_none_remaining_the_reset_has_to_elapse() {
 }
 
 #[test]
-fn a_whole_reset_of_nought_may_be_almost_a_second() {
+fn a_whole_reset_of_zero_may_be_almost_a_second() {
     assert_eq!(
         wait_after(200, &headers(0, Some(Duration::ZERO))),
         1000 * MS

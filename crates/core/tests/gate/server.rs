@@ -42,7 +42,7 @@ pub(crate) struct Server {
     counted: Vec<Duration>,
 }
 
-/// The answer to one request; the headers are made when it is written.
+/// The response to one request; the headers are made when it is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Verdict {
     pub(crate) decision: Decision,

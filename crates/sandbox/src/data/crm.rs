@@ -41,29 +41,29 @@ const NOTES: &[&str] = &[
 
 pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
     let Record {
-        number, late, dice, ..
+        number, late, rng, ..
     } = record;
-    let person = Person::random(dice);
+    let person = Person::random(rng);
     object.text("firstName", person.first_name());
     object.text("lastName", person.last_name());
     object.value("email", |out| person.write_email(*number, out));
-    if dice.one_in(4) {
+    if rng.one_in(4) {
         object.literal("phone", "null");
     } else {
         object.value("phone", |out| {
             out.extend_from_slice(b"\"+00 555 ");
-            padded(out, dice.below(10_000_000), 7);
+            padded(out, rng.below(10_000_000), 7);
             out.push(b'"');
         });
     }
-    object.text("jobTitle", dice.pick(TITLES));
+    object.text("jobTitle", rng.pick(TITLES));
     object.object("location", |location| {
         location.text("city", person.culture.city);
         location.text("country", person.culture.country);
         location.literal("coordinates", person.culture.coordinates);
     });
-    let count = dice.below(4);
-    object.array("tags", count, |out, _| string(out, dice.pick(TAGS)));
+    let count = rng.below(4);
+    object.array("tags", count, |out, _| string(out, rng.pick(TAGS)));
     object.array("languages", 1 + *number % 2, |out, at| {
         let mut language = Object::new(out);
         let native = at == 0;
@@ -76,25 +76,25 @@ pub(super) fn contact(object: &mut Object<'_>, record: &mut Record) {
         language.text("level", if native { "native" } else { "B2" });
         language.end();
     });
-    let created = Moment::random(dice);
+    let created = Moment::random(rng);
     object.value("createdAt", |out| created.write(out));
-    if dice.one_in(3) {
+    if rng.one_in(3) {
         object.literal("updatedAt", "null");
     } else {
-        let updated = created.later(360, dice);
+        let updated = created.later(360, rng);
         object.value("updatedAt", |out| updated.write(out));
     }
-    object.fraction("matchScore", dice);
-    if dice.one_in(8) {
+    object.fraction("matchScore", rng);
+    if rng.one_in(8) {
         // Beyond 2^53 always, beyond 2^63 sometimes.
-        object.number("externalRef", (1 << 53) + dice.below(u64::MAX - (1 << 53)));
+        object.number("externalRef", (1 << 53) + rng.below(u64::MAX - (1 << 53)));
     }
-    if dice.one_in(5) {
-        object.text("note", dice.pick(NOTES));
+    if rng.one_in(5) {
+        object.text("note", rng.pick(NOTES));
     }
     if *late {
-        object.array("mergedFrom", 1 + dice.below(2), |out, _| {
-            integer(out, dice.below(1_000_000));
+        object.array("mergedFrom", 1 + rng.below(2), |out, _| {
+            integer(out, rng.below(1_000_000));
         });
     }
 }
@@ -104,50 +104,50 @@ pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
         seed,
         number,
         late,
-        dice,
+        rng,
         ..
     } = record;
-    let contact = Person::random(dice);
-    object.text("title", dice.pick(TITLES));
-    object.text("status", dice.pick(&["open", "closed", "on hold"]));
-    object.number("openings", 1 + dice.below(5));
-    if dice.one_in(3) {
+    let contact = Person::random(rng);
+    object.text("title", rng.pick(TITLES));
+    object.text("status", rng.pick(&["open", "closed", "on hold"]));
+    object.number("openings", 1 + rng.below(5));
+    if rng.one_in(3) {
         object.literal("salary", "null");
     } else {
         object.object("salary", |salary| {
-            let least = 20 + dice.below(60);
+            let least = 20 + rng.below(60);
             salary.number("min", least * 1000);
             salary.value("max", |out| {
-                integer(out, least * 1000 + dice.below(30_000));
+                integer(out, least * 1000 + rng.below(30_000));
                 out.extend_from_slice(b".50");
             });
-            salary.text("currency", dice.pick(&["EUR", "USD", "JPY", "PLN"]));
+            salary.text("currency", rng.pick(&["EUR", "USD", "JPY", "PLN"]));
         });
     }
-    let role = Related::random("ja_roles", *seed, dice);
+    let role = Related::random("ja_roles", *seed, rng);
     if let Some(role) = role {
         object.value("roleId", |out| role.write_id(out));
     }
-    let count = 1 + dice.below(4);
-    let skills = related::several("ja_skills", *seed, count, dice);
+    let count = 1 + rng.below(4);
+    let skills = related::several("ja_skills", *seed, count, rng);
     object.array("requiredSkills", skills.len() as u64, |out, at| {
         let mut skill = Object::new(out);
         skills[at as usize].write_members(&mut skill);
-        skill.fraction("weight", dice);
+        skill.fraction("weight", rng);
         skill.end();
     });
     object.object("contact", |object| {
         object.value("name", |out| contact.write_full_name(out));
         object.value("email", |out| contact.write_email(*number, out));
     });
-    object.text("description", dice.pick(NOTES));
-    let published = Moment::random(dice);
+    object.text("description", rng.pick(NOTES));
+    let published = Moment::random(rng);
     object.value("publishedAt", |out| published.write(out));
-    let closes = published.later(90, dice);
-    if dice.one_in(2) {
+    let closes = published.later(90, rng);
+    if rng.one_in(2) {
         object.value("closesAt", |out| closes.write(out));
     }
-    let starts = closes.later(180, dice);
+    let starts = closes.later(180, rng);
     object.value("startDate", |out| starts.write_date(out));
     if *late {
         object.literal("internal", "true");
@@ -156,28 +156,28 @@ pub(super) fn vacancy(object: &mut Object<'_>, record: &mut Record) {
 
 pub(super) fn pool(object: &mut Object<'_>, record: &mut Record) {
     let Record {
-        number, late, dice, ..
+        number, late, rng, ..
     } = record;
-    let owner = Person::random(dice);
+    let owner = Person::random(rng);
     object.value("name", |out| {
-        string(out, dice.pick(TAGS));
+        string(out, rng.pick(TAGS));
         out.pop();
         out.extend_from_slice(b" pool ");
         integer(out, *number);
         out.push(b'"');
     });
-    if dice.one_in(2) {
+    if rng.one_in(2) {
         object.literal("description", "null");
     } else {
-        object.text("description", dice.pick(NOTES));
+        object.text("description", rng.pick(NOTES));
     }
     object.object("owner", |object| {
         object.value("name", |out| owner.write_full_name(out));
         object.value("email", |out| owner.write_email(*number, out));
     });
-    object.number("memberCount", dice.below(5000));
-    object.literal("archived", dice.pick(&["true", "false"]));
-    object.time("createdAt", dice);
+    object.number("memberCount", rng.below(5000));
+    object.literal("archived", rng.pick(&["true", "false"]));
+    object.time("createdAt", rng);
     if *late {
         object.object("retention", |retention| {
             retention.literal("months", "24.0");

@@ -5,7 +5,7 @@ use super::json::{Object, integer, string};
 
 pub(super) fn record(object: &mut Object<'_>, record: &mut Record, noun: &str) {
     let Record {
-        number, late, dice, ..
+        number, late, rng, ..
     } = record;
     object.value("name", |out| {
         string(out, noun);
@@ -14,17 +14,17 @@ pub(super) fn record(object: &mut Object<'_>, record: &mut Record, noun: &str) {
         integer(out, *number);
         out.push(b'"');
     });
-    if dice.one_in(3) {
+    if rng.one_in(3) {
         object.literal("description", "null");
     } else {
         object.text("description", "Sample data ✨ of the \\\"sandbox\\\"");
     }
     object.object("attributes", |attributes| {
-        attributes.fraction("weight", dice);
-        attributes.array("values", dice.below(3), integer);
+        attributes.fraction("weight", rng);
+        attributes.array("values", rng.below(3), integer);
     });
-    object.time("createdAt", dice);
+    object.time("createdAt", rng);
     if *late {
-        object.number("revision", 1 + dice.below(9));
+        object.number("revision", 1 + rng.below(9));
     }
 }

@@ -49,12 +49,12 @@ pub(super) fn texts(list: &str) -> &'static [&'static str] {
 
 pub(super) fn skill(object: &mut Object<'_>, record: &mut Record) {
     let Record {
-        number, late, dice, ..
+        number, late, rng, ..
     } = record;
-    numbered(object, "name", dice.pick(SKILLS), *number);
-    object.text("kind", dice.pick(&["hard", "soft", "language"]));
-    object.fraction("importance", dice);
-    object.array("levels", 1 + dice.below(5), |out, level| {
+    numbered(object, "name", rng.pick(SKILLS), *number);
+    object.text("kind", rng.pick(&["hard", "soft", "language"]));
+    object.fraction("importance", rng);
+    object.array("levels", 1 + rng.below(5), |out, level| {
         let mut object = Object::new(out);
         object.number("level", level + 1);
         object.literal("description", "null");
@@ -70,32 +70,32 @@ pub(super) fn role(object: &mut Object<'_>, record: &mut Record) {
         seed,
         number,
         late,
-        dice,
+        rng,
         ..
     } = record;
-    numbered(object, "title", dice.pick(ROLES), *number);
-    let department = Related::random("ja_departments", *seed, dice);
+    numbered(object, "title", rng.pick(ROLES), *number);
+    let department = Related::random("ja_departments", *seed, rng);
     if let Some(department) = department {
         object.object("department", |object| department.write_members(object));
     }
-    if dice.one_in(3) {
+    if rng.one_in(3) {
         object.literal("grade", "null");
     } else {
-        object.number("grade", 1 + dice.below(15));
+        object.number("grade", 1 + rng.below(15));
     }
-    let count = dice.below(5);
-    let skills = related::several("ja_skills", *seed, count, dice);
+    let count = rng.below(5);
+    let skills = related::several("ja_skills", *seed, count, rng);
     object.array("skills", skills.len() as u64, |out, at| {
         let mut skill = Object::new(out);
         skills[at as usize].write_members(&mut skill);
         skill.end();
     });
     object.object("demand", |demand| {
-        demand.fraction("score", dice);
-        demand.literal("trend", dice.pick(&["-1.50E-3", "0", "2.5e+1", "-0.0"]));
+        demand.fraction("score", rng);
+        demand.literal("trend", rng.pick(&["-1.50E-3", "0", "2.5e+1", "-0.0"]));
     });
     if *late {
-        object.time("reviewedAt", dice);
+        object.time("reviewedAt", rng);
     }
 }
 
@@ -104,19 +104,19 @@ pub(super) fn task(object: &mut Object<'_>, record: &mut Record) {
         seed,
         number,
         late,
-        dice,
+        rng,
         ..
     } = record;
-    numbered(object, "name", dice.pick(TASKS), *number);
-    object.text("frequency", dice.pick(&["daily", "weekly", "yearly"]));
-    object.fraction("automatable", dice);
-    object.number("minutes", dice.below(480));
-    let role = Related::random("ja_roles", *seed, dice);
+    numbered(object, "name", rng.pick(TASKS), *number);
+    object.text("frequency", rng.pick(&["daily", "weekly", "yearly"]));
+    object.fraction("automatable", rng);
+    object.number("minutes", rng.below(480));
+    let role = Related::random("ja_roles", *seed, rng);
     if let Some(role) = role {
         object.value("roleId", |out| role.write_id(out));
     }
-    if *number > 0 && dice.one_in(2) {
-        let before = Related::at("ja_tasks", *seed, dice.below(*number));
+    if *number > 0 && rng.one_in(2) {
+        let before = Related::at("ja_tasks", *seed, rng.below(*number));
         if let Some(before) = before {
             object.value("precededBy", |out| before.write_id(out));
         }
@@ -131,29 +131,29 @@ pub(super) fn department(object: &mut Object<'_>, record: &mut Record) {
         seed,
         number,
         late,
-        dice,
+        rng,
         ..
     } = record;
-    numbered(object, "name", dice.pick(DEPARTMENTS), *number);
+    numbered(object, "name", rng.pick(DEPARTMENTS), *number);
     if *number == 0 {
         object.literal("parent", "null");
     } else {
-        let parent = Related::at("ja_departments", *seed, dice.below(*number));
+        let parent = Related::at("ja_departments", *seed, rng.below(*number));
         if let Some(parent) = parent {
             object.object("parent", |object| parent.write_members(object));
         }
     }
-    let head = Related::random("ja_roles", *seed, dice);
+    let head = Related::random("ja_roles", *seed, rng);
     if let Some(head) = head {
         object.value("headRoleId", |out| head.write_id(out));
     }
-    object.number("headcount", dice.below(900));
+    object.number("headcount", rng.below(900));
     object.literal(
         "budget",
-        dice.pick(&["1000000.10", "123456789012345678901234567890", "0.1"]),
+        rng.pick(&["1000000.10", "123456789012345678901234567890", "0.1"]),
     );
     if *late {
-        object.time("closedAt", dice);
+        object.time("closedAt", rng);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Dice;
+use super::Rng;
 use super::moment::Moment;
 
 /// An object that is being written.
@@ -54,10 +54,10 @@ impl<'a> Object<'a> {
     }
 
     /// A number below 1: mostly of four digits, now and then of 17, more than a double tells apart.
-    pub(crate) fn fraction(&mut self, key: &str, dice: &mut Dice) {
+    pub(crate) fn fraction(&mut self, key: &str, rng: &mut Rng) {
         self.value(key, |out| {
             out.extend_from_slice(b"0.");
-            let digits = dice.below(100_000_000_000_000_000);
+            let digits = rng.below(100_000_000_000_000_000);
             if digits.is_multiple_of(50) {
                 padded(out, digits, 17);
             } else {
@@ -68,8 +68,8 @@ impl<'a> Object<'a> {
     }
 
     /// A time between 2019 and 2025, in UTC.
-    pub(crate) fn time(&mut self, key: &str, dice: &mut Dice) {
-        let moment = Moment::random(dice);
+    pub(crate) fn time(&mut self, key: &str, rng: &mut Rng) {
+        let moment = Moment::random(rng);
         self.value(key, |out| moment.write(out));
     }
 

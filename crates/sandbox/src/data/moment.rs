@@ -1,6 +1,6 @@
 //! Times of sample records, in an order that can be: nothing is changed before it was made.
 
-use super::Dice;
+use super::Rng;
 use super::json::padded;
 
 const DAY: u64 = 86_400;
@@ -14,13 +14,13 @@ pub(super) struct Moment(u64);
 
 impl Moment {
     /// One of six years, so that there is time for what follows.
-    pub(super) fn random(dice: &mut Dice) -> Self {
-        Self(FIRST_DAY * DAY + dice.below(6 * 365 * DAY))
+    pub(super) fn random(rng: &mut Rng) -> Self {
+        Self(FIRST_DAY * DAY + rng.below(6 * 365 * DAY))
     }
 
     /// At most so many days later.
-    pub(super) fn later(self, days: u64, dice: &mut Dice) -> Self {
-        Self(self.0 + 60 + dice.below(days * DAY))
+    pub(super) fn later(self, days: u64, rng: &mut Rng) -> Self {
+        Self(self.0 + 60 + rng.below(days * DAY))
     }
 
     /// Writes it as a date-time of RFC 3339.

@@ -1,6 +1,6 @@
 //! Invented people in the scripts that a client has to carry: each name as it is written, and in plain letters.
 
-use super::Dice;
+use super::Rng;
 use super::json::{integer, string};
 
 /// A name as written, and for e-mail addresses.
@@ -26,12 +26,12 @@ pub(super) struct Person {
 }
 
 impl Person {
-    pub(super) fn random(dice: &mut Dice) -> Self {
-        let culture = dice.pick(CULTURES);
+    pub(super) fn random(rng: &mut Rng) -> Self {
+        let culture = rng.pick(CULTURES);
         Self {
             culture,
-            given: dice.pick(culture.given),
-            family: dice.pick(culture.family),
+            given: rng.pick(culture.given),
+            family: rng.pick(culture.family),
         }
     }
 

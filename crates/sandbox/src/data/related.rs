@@ -1,7 +1,7 @@
 //! References from records to those of other lists, by `id` and name, so that lists join.
 
 use super::json::{Object, integer, string};
-use super::{Dice, List, job};
+use super::{List, Rng, job};
 use crate::list::lists;
 
 /// References go to so many records at the beginning of a list, which most lists have.
@@ -17,9 +17,9 @@ pub(super) struct Related {
 
 impl Related {
     /// One of the first records of this list; none where the document has no such list.
-    pub(super) fn random(list: &str, seed: u64, dice: &mut Dice) -> Option<Self> {
+    pub(super) fn random(list: &str, seed: u64, rng: &mut Rng) -> Option<Self> {
         let size = find(list)?.default_size();
-        Self::at(list, seed, dice.below(size.min(REFERENCED)))
+        Self::at(list, seed, rng.below(size.min(REFERENCED)))
     }
 
     pub(super) fn at(list: &str, seed: u64, number: u64) -> Option<Self> {
@@ -35,8 +35,8 @@ impl Related {
 
     /// Writes its name, as it has it itself.
     pub(super) fn write_name(&self, out: &mut Vec<u8>) {
-        let mut dice = self.list.dice(self.seed, self.number);
-        string(out, dice.pick(job::texts(self.list.name)));
+        let mut rng = self.list.rng(self.seed, self.number);
+        string(out, rng.pick(job::texts(self.list.name)));
         out.pop();
         out.push(b' ');
         integer(out, self.number);
@@ -51,8 +51,8 @@ impl Related {
 }
 
 /// Different records of a list, in order.
-pub(super) fn several(list: &str, seed: u64, count: u64, dice: &mut Dice) -> Vec<Related> {
-    let random = (0..count).filter_map(|_| Related::random(list, seed, dice));
+pub(super) fn several(list: &str, seed: u64, count: u64, rng: &mut Rng) -> Vec<Related> {
+    let random = (0..count).filter_map(|_| Related::random(list, seed, rng));
     let mut related: Vec<Related> = random.collect();
     related.sort_unstable_by_key(|related| related.number);
     related.dedup_by_key(|related| related.number);

@@ -23,7 +23,7 @@ pub(super) fn item(object: &mut Object<'_>, record: &mut Record) {
         seed,
         number,
         late,
-        dice,
+        rng,
     } = record;
     object.value("code", |out| {
         out.extend_from_slice(b"\"S-");
@@ -31,25 +31,25 @@ pub(super) fn item(object: &mut Object<'_>, record: &mut Record) {
         out.push(b'"');
     });
     // Members that come and go: the label in a language that is not there is not null, it is missing.
-    let languages = 1 + dice.below(LABELS.len() as u64) as usize;
+    let languages = 1 + rng.below(LABELS.len() as u64) as usize;
     object.object("labels", |labels| {
         for (language, label) in &LABELS[..languages] {
             labels.text(language, label);
         }
     });
-    object.array("synonyms", dice.below(4), |out, _| {
-        string(out, dice.pick(TAGS))
+    object.array("synonyms", rng.below(4), |out, _| {
+        string(out, rng.pick(TAGS))
     });
-    if *number == 0 || dice.one_in(4) {
+    if *number == 0 || rng.one_in(4) {
         object.literal("broader", "null");
     } else {
-        let broader = Related::at(list, *seed, dice.below(*number));
+        let broader = Related::at(list, *seed, rng.below(*number));
         if let Some(broader) = broader {
             object.value("broader", |out| broader.write_id(out));
         }
     }
-    object.fraction("frequency", dice);
+    object.fraction("frequency", rng);
     if *late {
-        object.object("replaces", |replaces| replaces.time("since", dice));
+        object.object("replaces", |replaces| replaces.time("since", rng));
     }
 }

@@ -14,7 +14,7 @@ use crate::service::Service;
 use crate::stats::Stats;
 use crate::sync::lock;
 
-/// The answer, when the request is for one of these endpoints and they exist.
+/// The response, when the request is for one of these endpoints and they exist.
 pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
     let book = service.book.as_ref()?;
     match (&request.method, request.path.as_str()) {
@@ -47,7 +47,9 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
 pub(crate) fn misbehave(service: &Service, script: &str) -> io::Result<()> {
     let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
     let Some(book) = &service.book else {
-        return Err(wrong("it was started without faults".into()));
+        return Err(wrong(
+            "misbehaving needs a sandbox that was started with faults".into(),
+        ));
     };
     let script = serde_json::from_str::<Script>(script);
     let script = script.map_err(|error| wrong(format!("the rules are wrong: {error}")))?;

@@ -60,7 +60,7 @@ impl Book {
         found.first().map(|reply| reply.how.unwrap_or_default())
     }
 
-    /// Logs a request, and tells what is to be done to its answer: the first rule that is for it decides.
+    /// Logs a request, and tells what is to be done to its response: the first rule that is for it decides.
     pub(crate) fn received(&mut self, request: &Received, at: Duration) -> Option<Arc<Reply>> {
         let mut found = None;
         for (position, rule) in self.rules.iter_mut().enumerate() {

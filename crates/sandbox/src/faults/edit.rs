@@ -1,4 +1,4 @@
-//! Changes an answer as a rule says, as far as it stays a valid answer.
+//! Changes a response as a rule says, as far as it stays a valid answer.
 
 use std::io;
 

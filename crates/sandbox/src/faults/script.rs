@@ -36,7 +36,7 @@ pub(super) struct Condition {
     pub(super) accept: bool,
 }
 
-/// What is done to the answer that the service gave; without any member, nothing.
+/// What is done to the response that the service gave; without any member, nothing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Reply {

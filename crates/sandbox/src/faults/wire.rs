@@ -1,4 +1,4 @@
-//! An answer as the bytes of HTTP/1.1, with the places where a script wants them cut.
+//! A response as the bytes of HTTP/1.1, with the places where a script wants them cut.
 
 use http::StatusCode;
 

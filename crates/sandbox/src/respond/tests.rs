@@ -36,7 +36,7 @@ fn json_of(answer: &Answer) -> Value {
 }
 
 #[test]
-fn an_answer_repeats_what_it_documents_of_the_request() {
+fn a_response_repeats_what_it_documents_of_the_request() {
     let pool = operation(201, Some("application/hal+json"), json!({"$ref": "#/Pool"}));
     let body = json!({"name": "north", "size": "large", "other": 1});
     let answer = made(

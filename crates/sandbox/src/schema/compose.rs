@@ -12,7 +12,7 @@ impl Maker<'_> {
         for name in shape.names() {
             let schema = all_of(shape.property(name));
             let required = shape.requires(name);
-            let absent = self.is_brief() || (self.varied && self.dice.one_in(8));
+            let absent = self.is_brief() || (self.varied && self.rng.one_in(8));
             if Way::Response.lacks(self.schemas, &schema) || (absent && !required) {
                 continue;
             }
@@ -82,7 +82,7 @@ impl Maker<'_> {
         let least = bound("minItems").max().unwrap_or_default();
         let usual = match (self.is_brief(), self.varied) {
             (true, _) => 0,
-            (_, true) => self.dice.below(4),
+            (_, true) => self.rng.below(4),
             _ => 2,
         };
         let usual = usual.max(first.len() as u64);

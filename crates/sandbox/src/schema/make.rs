@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::shape::elements;
 use super::{Schemas, Shape, Way, number, text};
-use crate::data::Dice;
+use crate::data::Rng;
 
 /// Values within values up to here, what need not be there is made; deeper only what has to be there.
 const USUAL_DEPTH: usize = 4;
@@ -21,7 +21,7 @@ const MOST_DEPTH: usize = 60;
 /// Makes values.
 pub(crate) struct Maker<'a> {
     pub(super) schemas: &'a Schemas,
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
     /// Whether what may be absent or null sometimes is.
     pub(super) varied: bool,
     /// The references that led here.
@@ -34,7 +34,7 @@ impl<'a> Maker<'a> {
     pub(crate) fn new(schemas: &'a Schemas, seed: u64) -> Self {
         Maker {
             schemas,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             varied: false,
             stack: Vec::new(),
             depth: 0,
@@ -74,7 +74,7 @@ impl<'a> Maker<'a> {
         let schemas = self.schemas;
         let only_null = |one: &&Value| schemas.shape(one).types() == ["null"];
         alternatives.sort_by_key(only_null);
-        if self.varied && alternatives.last().is_some_and(only_null) && self.dice.one_in(8) {
+        if self.varied && alternatives.last().is_some_and(only_null) && self.rng.one_in(8) {
             alternatives.rotate_right(1);
         }
         for one in alternatives {
@@ -118,7 +118,7 @@ impl<'a> Maker<'a> {
 
     fn of_a_type(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let mut types = shape.types();
-        if self.varied && types.contains(&"null") && self.dice.one_in(8) {
+        if self.varied && types.contains(&"null") && self.rng.one_in(8) {
             types.sort_by_key(|kind| Reverse(*kind == "null"));
         } else {
             types.sort_by_key(|kind| *kind == "null");
@@ -129,10 +129,10 @@ impl<'a> Maker<'a> {
             return given;
         }
         types.into_iter().find_map(|kind| match kind {
-            "string" => Some(text::text(shape, &mut self.dice)),
-            "integer" => Some(number::integer(shape, &mut self.dice)),
-            "number" => Some(number::number(shape, &mut self.dice)),
-            "boolean" => Some((!self.varied || self.dice.one_in(2)).into()),
+            "string" => Some(text::text(shape, &mut self.rng)),
+            "integer" => Some(number::integer(shape, &mut self.rng)),
+            "number" => Some(number::number(shape, &mut self.rng)),
+            "boolean" => Some((!self.varied || self.rng.one_in(2)).into()),
             "object" => self.object(shape),
             "array" => self.array(shape),
             _ => Some(Value::Null),
@@ -152,7 +152,7 @@ impl<'a> Maker<'a> {
         let enums = shape.values("enum").filter_map(Value::as_array);
         let known: Vec<&Value> = enums.flatten().filter(fits).collect();
         if !known.is_empty() {
-            let chosen = self.dice.pick(&known);
+            let chosen = self.rng.pick(&known);
             // Null only where there is nothing else.
             let shown = known
                 .iter()

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::Shape;
-use crate::data::Dice;
+use crate::data::Rng;
 
 /// How far a number goes from its only bound.
 const SPAN: i128 = 999;
@@ -89,7 +89,7 @@ fn whole(bound: &Value, round: impl Fn(f64) -> f64) -> Option<i128> {
 }
 
 /// An integer that the schema allows.
-pub(super) fn integer(shape: &Shape<'_>, dice: &mut Dice) -> Value {
+pub(super) fn integer(shape: &Shape<'_>, rng: &mut Rng) -> Value {
     let (least, most) = match (least(shape), most(shape)) {
         (Some(least), Some(most)) => (least, most),
         (Some(least), None) => (least, least.saturating_add(SPAN)),
@@ -106,14 +106,14 @@ pub(super) fn integer(shape: &Shape<'_>, dice: &mut Dice) -> Value {
     let last = most.div_euclid(factor);
     let count = u64::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(u64::MAX);
     let number = first
-        .saturating_add(dice.below(count).into())
+        .saturating_add(rng.below(count).into())
         .saturating_mul(factor);
     let exact = i64::try_from(number).map(Value::from);
     exact.unwrap_or_else(|_| u64::try_from(number).unwrap_or(u64::MAX).into())
 }
 
 /// A number that the schema allows.
-pub(super) fn number(shape: &Shape<'_>, dice: &mut Dice) -> Value {
+pub(super) fn number(shape: &Shape<'_>, rng: &mut Rng) -> Value {
     let factor = shape
         .values("multipleOf")
         .filter_map(Value::as_f64)
@@ -132,7 +132,7 @@ pub(super) fn number(shape: &Shape<'_>, dice: &mut Dice) -> Value {
         (None, None) => (0.0, 1.0),
     };
     // Never a bound itself, which may be excluded, unless there is nothing else.
-    let between = least + (most - least) * (1 + dice.below(998)) as f64 / 1000.0;
+    let between = least + (most - least) * (1 + rng.below(998)) as f64 / 1000.0;
     let number = match factor {
         None => between,
         Some(factor) => {

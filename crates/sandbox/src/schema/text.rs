@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::Shape;
-use crate::data::{Dice, uuid};
+use crate::data::{Rng, uuid};
 
 /// Beginnings of texts without a format, some of them outside ASCII.
 const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantillon", "δείγμα"];
 
 /// A text that the schema allows, apart from its `pattern`.
-pub(super) fn text(shape: &Shape<'_>, dice: &mut Dice) -> Value {
-    let mut text = of_format(shape.format().unwrap_or_default(), dice);
+pub(super) fn text(shape: &Shape<'_>, rng: &mut Rng) -> Value {
+    let mut text = of_format(shape.format().unwrap_or_default(), rng);
     let bound = |key| shape.values(key).filter_map(Value::as_u64);
     let least = bound("minLength").max().unwrap_or_default();
     let most = bound("maxLength").min().unwrap_or(u64::MAX);
@@ -28,14 +28,14 @@ pub(super) fn text(shape: &Shape<'_>, dice: &mut Dice) -> Value {
 /// A longer text is of no use to anybody.
 const MOST_PADDING: u64 = 1 << 20;
 
-fn of_format(format: &str, dice: &mut Dice) -> String {
-    let number = dice.below(100_000);
+fn of_format(format: &str, rng: &mut Rng) -> String {
+    let number = rng.below(100_000);
     match format {
-        "date-time" => format!("{}T{}Z", date(dice), time(dice)),
-        "date" => date(dice),
-        "time" => format!("{}Z", time(dice)),
+        "date-time" => format!("{}T{}Z", date(rng), time(rng)),
+        "date" => date(rng),
+        "time" => format!("{}Z", time(rng)),
         "duration" => format!("P{}D", 1 + number % 90),
-        "uuid" => uuid(dice.next()),
+        "uuid" => uuid(rng.next()),
         "email" | "idn-email" => format!("person{number}@example.com"),
         "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => {
             format!("https://example.com/{number}")
@@ -47,16 +47,16 @@ fn of_format(format: &str, dice: &mut Dice) -> String {
         "byte" => "c2FtcGxl".to_owned(),
         "json-pointer" => format!("/{number}"),
         "regex" => "^sample".to_owned(),
-        _ => format!("{} {number}", dice.pick(&WORDS)),
+        _ => format!("{} {number}", rng.pick(&WORDS)),
     }
 }
 
-fn date(dice: &mut Dice) -> String {
-    let [year, month, day] = [7, 12, 28].map(|count| dice.below(count));
+fn date(rng: &mut Rng) -> String {
+    let [year, month, day] = [7, 12, 28].map(|count| rng.below(count));
     format!("{}-{:02}-{:02}", 2019 + year, 1 + month, 1 + day)
 }
 
-fn time(dice: &mut Dice) -> String {
-    let [hour, minute, second] = [24, 60, 60].map(|count| dice.below(count));
+fn time(rng: &mut Rng) -> String {
+    let [hour, minute, second] = [24, 60, 60].map(|count| rng.below(count));
     format!("{hour:02}:{minute:02}:{second:02}")
 }

@@ -54,7 +54,7 @@ fn an_updated_record_goes_where_the_order_puts_it() {
         let found = all.iter().position(|number| *number == 0).unwrap();
         assert!(place.is_none_or(|place| place == found), "{order} {found}");
         let moved = list.moved().count();
-        let moves = order.after_update(1, &mut Dice::new(0)).is_some();
+        let moves = order.after_update(1, &mut Rng::new(0)).is_some();
         assert_eq!(moved, usize::from(moves), "{order}");
     }
 }

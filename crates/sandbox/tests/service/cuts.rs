@@ -98,7 +98,7 @@ fn hear_whole(framing: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_answer_is_cut_after_any_byte_of_the_wire() {
+fn a_response_is_cut_after_any_byte_of_the_wire() {
     for framing in ["length", "chunked"] {
         let whole = whole(framing);
         let sandbox = faulty(&cut_at_each("cut_at_wire", whole.len(), framing, "fin"));

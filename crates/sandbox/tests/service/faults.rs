@@ -1,4 +1,4 @@
-//! Rules: which requests they are for, and how they change an answer that stays valid.
+//! Rules: which requests they are for, and how they change a response that stays valid.
 
 use std::io::Read as _;
 use std::time::{Duration, Instant};
@@ -115,7 +115,7 @@ fn a_changed_answer_does_not_cost_the_connection() {
 }
 
 #[test]
-fn an_answer_can_be_late() {
+fn a_response_can_be_late() {
     let sandbox = faulty(&json!([{"reply": {"delay_ms": 50}}]));
     let start = Instant::now();
     assert_eq!(version(&sandbox).status, 200);

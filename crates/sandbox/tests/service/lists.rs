@@ -7,7 +7,7 @@ use talentdata_sandbox::{List, Options, Sandbox, lists};
 
 use crate::support::{get, token, unlimited};
 
-/// The records of a page: the one array in the answer.
+/// The records of a page: the one array in the response.
 fn records(body: &Value) -> &Vec<Value> {
     let mut arrays = body
         .as_object()

@@ -1,4 +1,4 @@
-//! Starting and stopping, and what is said about every answer.
+//! Starting and stopping, and what is said about every response.
 
 use std::io::{ErrorKind, Read as _};
 use std::net::TcpListener;

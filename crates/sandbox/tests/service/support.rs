@@ -85,7 +85,7 @@ pub(crate) fn send(
     parse(&heard.bytes)
 }
 
-/// Splits an answer into its parts; the body has to be as long as it says.
+/// Splits a response into its parts; the body has to be as long as it says.
 pub(crate) fn parse(bytes: &[u8]) -> Reply {
     let end = bytes
         .windows(4)

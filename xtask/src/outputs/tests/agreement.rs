@@ -81,7 +81,7 @@ fn renamed(path: &Value, id: &str) -> Value {
 
 #[test]
 fn what_breaks_in_c_is_what_does_not_compile() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for name in [
         "crates",
         "bindings/c",
@@ -89,19 +89,19 @@ fn what_breaks_in_c_is_what_does_not_compile() {
         "spec",
         "README.md",
     ] {
-        copied(&crate::root().join(name), &folder.path().join(name));
+        copied(&crate::root().join(name), &directory.path().join(name));
     }
-    let file = folder.path().join("spec/openapi.json");
+    let file = directory.path().join("spec/openapi.json");
     let text = std::fs::read_to_string(&file).unwrap();
-    let old = Spec::load(folder.path()).unwrap();
-    assert!(compiles(folder.path()));
+    let old = Spec::load(directory.path()).unwrap();
+    assert!(compiles(directory.path()));
     for (index, (change, breaks)) in CASES.iter().enumerate() {
         let mut document: Value = serde_json::from_str(&text).unwrap();
         change(&mut document);
         std::fs::write(&file, document.to_string()).unwrap();
-        let new = Spec::load(folder.path()).unwrap();
-        write(folder.path()).unwrap();
-        assert_eq!(compiles(folder.path()), !breaks, "case {index}");
+        let new = Spec::load(directory.path()).unwrap();
+        write(directory.path()).unwrap();
+        assert_eq!(compiles(directory.path()), !breaks, "case {index}");
         assert_eq!(
             crate::spec_diff::breaks_c(&old, &new),
             *breaks,
@@ -111,12 +111,12 @@ fn what_breaks_in_c_is_what_does_not_compile() {
 }
 
 fn compiles(root: &Path) -> bool {
-    let folder = root.join("bindings/c");
-    let entries = std::fs::read_dir(folder.join("examples")).unwrap();
+    let directory = root.join("bindings/c");
+    let entries = std::fs::read_dir(directory.join("examples")).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-fsyntax-only", "-Werror", "-I"]);
-    let output = compiler.arg(folder.join("include")).args(files).output();
+    let output = compiler.arg(directory.join("include")).args(files).output();
     output.unwrap().status.success()
 }

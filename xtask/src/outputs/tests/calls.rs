@@ -146,8 +146,8 @@ impl Service {
     }
 
     fn python(&self, copy: &Path) {
-        let folder = copy.join("bindings/python");
-        let module = folder.join("talentdata/_talentdata.abi3.so");
+        let directory = copy.join("bindings/python");
+        let module = directory.join("talentdata/_talentdata.abi3.so");
         std::fs::copy(built(copy, "lib_talentdata_trial.so"), module).unwrap();
         let script = copy.join("calls.py");
         std::fs::write(&script, include_str!("calls/calls.py")).unwrap();
@@ -156,7 +156,7 @@ impl Service {
             command
                 .args(["-W", "error"])
                 .arg(script)
-                .env("PYTHONPATH", folder),
+                .env("PYTHONPATH", directory),
         );
     }
 

@@ -40,7 +40,7 @@ fn lists_that_cannot_be_generated_are_refused() {
 
 #[test]
 fn nothing_is_written_where_the_spec_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for name in [
         "crates",
         "bindings/c",
@@ -48,32 +48,34 @@ fn nothing_is_written_where_the_spec_is_refused() {
         "spec",
         "README.md",
     ] {
-        copied(&crate::root().join(name), &folder.path().join(name));
+        copied(&crate::root().join(name), &directory.path().join(name));
     }
-    let file = folder.path().join("crates/types/src/generated/models.rs");
+    let file = directory
+        .path()
+        .join("crates/types/src/generated/models.rs");
     std::fs::remove_file(&file).unwrap();
-    let spec = folder.path().join("spec/openapi.json");
+    let spec = directory.path().join("spec/openapi.json");
     let good = std::fs::read_to_string(&spec).unwrap();
     std::fs::write(
         &spec,
         good.replace("\"firstName\": {", "\"team\": 7, \"firstName\": {"),
     )
     .unwrap();
-    let said = write(folder.path()).unwrap_err();
+    let said = write(directory.path()).unwrap_err();
     assert!(said.contains("this is not a schema"), "{said}");
     assert!(!file.exists());
     std::fs::write(&spec, &good).unwrap();
-    write(folder.path()).unwrap();
+    write(directory.path()).unwrap();
     assert!(file.exists());
     // A file from elsewhere is refused in the same way, and taken as it is.
-    let other = folder.path().join("new.yaml");
+    let other = directory.path().join("new.yaml");
     std::fs::write(&other, "swagger: '2.0'\n").unwrap();
-    let said = adopt(folder.path(), &other).unwrap_err();
+    let said = adopt(directory.path(), &other).unwrap_err();
     assert!(said.contains("new.yaml: this is Swagger 2.0"), "{said}");
     assert_eq!(std::fs::read_to_string(&spec).unwrap(), good);
     let longer = good.replace("\"maximum\": 100", "\"maximum\": 250");
     std::fs::write(&other, longer.replace("\n", "\n ")).unwrap();
-    adopt(folder.path(), &other).unwrap();
+    adopt(directory.path(), &other).unwrap();
     assert_eq!(std::fs::read_to_string(&spec).unwrap(), longer);
 }
 

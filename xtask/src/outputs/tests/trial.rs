@@ -1,6 +1,6 @@
 //! A spec with everything that is legal and awkward, generated into a copy of the workspace and compiled there.
 //!
-//! The copy is in the folder that cargo builds in, so that what other crates yield is there already.
+//! The copy is in the directory that cargo builds in, so that what other crates yield is there already.
 
 use super::setting::{add_setting, generate};
 use crate::test::succeed;
@@ -98,7 +98,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     python(&copy, &format!("{NATIVE}{IMPORT}{VENDOR}"));
 }
 
-/// A copy of the workspace, in this folder of what cargo builds.
+/// A copy of the workspace, in this directory of what cargo builds.
 pub(super) fn copy(name: &str) -> PathBuf {
     let root = crate::root();
     let copy = crate::cargo::target(&root).unwrap().join(name);
@@ -131,8 +131,8 @@ pub(super) fn cargo(copy: &Path, arguments: &str) {
 
 /// What these include compiles: C, and C++ in both standards.
 pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
-    let folder = copy.join("bindings/c");
-    let (c, cpp) = (folder.join("tests/all.c"), copy.join("all.cpp"));
+    let directory = copy.join("bindings/c");
+    let (c, cpp) = (directory.join("tests/all.c"), copy.join("all.cpp"));
     std::fs::write(&c, c_text).unwrap();
     std::fs::write(&cpp, cpp_text).unwrap();
     for (compiler, flags, file) in [
@@ -145,31 +145,31 @@ pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
         command
             .args(flags)
             .arg("-I")
-            .arg(folder.join("include"))
+            .arg(directory.join("include"))
             .arg(file);
         succeed(&mut command).unwrap();
     }
 }
 
 pub(super) fn python(copy: &Path, code: &str) {
-    let folder = copy.join("bindings/python");
+    let directory = copy.join("bindings/python");
     let mut compile = Command::new("python3");
     succeed(
         compile
             .args(["-m", "compileall", "-q", "talentdata"])
-            .current_dir(&folder),
+            .current_dir(&directory),
     )
     .unwrap();
     let mut import = Command::new("python3");
     succeed(
         import
             .args(["-W", "error", "-c", code])
-            .current_dir(&folder),
+            .current_dir(&directory),
     )
     .unwrap();
 }
 
-/// Files of a folder as they are, without what Python and builds leave behind.
+/// Files of a directory as they are, without what Python and builds leave behind.
 pub(super) fn copied(from: &Path, to: &Path) {
     if from.is_dir() {
         for entry in std::fs::read_dir(from).unwrap() {

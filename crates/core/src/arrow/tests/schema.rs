@@ -99,13 +99,13 @@ fn what_is_no_schema_is_refused() {
 
 #[test]
 fn a_file_that_is_no_schema_is_an_invalid_argument_and_one_that_cannot_be_read_an_error_of_io() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("contacts.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("contacts.parquet");
     std::fs::write(&path, b"PAR1\xff\x00").unwrap();
     for (path, kind, why) in [
         (path.as_path(), ErrorKind::InvalidArgument, "not JSON"),
-        (folder.path(), ErrorKind::Io, "cannot read"),
-        (&folder.path().join("nosuch"), ErrorKind::Io, "nosuch"),
+        (directory.path(), ErrorKind::Io, "cannot read"),
+        (&directory.path().join("nosuch"), ErrorKind::Io, "nosuch"),
     ] {
         let error = TableSchema::from_file(path).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");

@@ -1,8 +1,8 @@
 //! Where to read when a page does not join, and by how much pages overlap.
 
 use super::{Joiner, Slice, Verdict};
+use crate::record::Identity;
 use crate::scan::Doubt;
-use crate::scan::identity::Identity;
 use crate::scan::sight::Sight;
 
 /// After so many seams in a row that held, the overlap shrinks by a record.

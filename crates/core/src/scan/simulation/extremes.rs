@@ -14,7 +14,7 @@ struct Odd {
     after: u64,
     change: fn(&mut Vec<u64>),
     identity: fn(record: u64, requests: u64) -> (u64, bool),
-    answer: fn(page: Page, offset: u64) -> Page,
+    response: fn(page: Page, offset: u64) -> Page,
     requests: u64,
 }
 
@@ -25,7 +25,7 @@ impl Odd {
             after: u64::MAX,
             change: |_| (),
             identity: |record, _| (record, true),
-            answer: |page, _| page,
+            response: |page, _| page,
             requests: 0,
         }
     }
@@ -41,7 +41,7 @@ impl Service for Odd {
             (self.change)(&mut self.list.records);
         }
         self.requests += 1;
-        (self.answer)(self.list.page(offset, limit), offset)
+        (self.response)(self.list.page(offset, limit), offset)
     }
 
     fn identity(&mut self, record: u64) -> (u64, bool) {
@@ -107,20 +107,20 @@ fn a_service_that_ignores_the_offset_is_not_believed() {
         ..page
     };
     let mut service = Odd::new(2500);
-    service.answer = ignore;
+    service.response = ignore;
     let error = service.scan(100).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Paging);
     assert!(service.requests < 20, "{}", service.requests);
     // The end of a shorter list comes sooner.
     let mut service = Odd::new(250);
-    service.answer = ignore;
+    service.response = ignore;
     assert!(!service.scan(100).unwrap().doubts.is_empty());
 }
 
 #[test]
 fn a_service_without_a_total_and_without_an_end_is_read_once() {
     let mut service = Odd::new(29_500);
-    service.answer = |page, _| Page {
+    service.response = |page, _| Page {
         total: 0,
         has_more: true,
         ..page
@@ -150,8 +150,8 @@ fn pages_of_one_record_are_read_to_the_end_but_not_proven() {
 
 #[test]
 fn an_end_before_the_total_is_doubted() {
-    type Answer = fn(Page, u64) -> Page;
-    let answers: [(Answer, Doubt); 3] = [
+    type Response = fn(Page, u64) -> Page;
+    let answers: [(Response, Doubt); 3] = [
         (
             |page, _| Page {
                 total: 1000,
@@ -176,9 +176,9 @@ fn an_end_before_the_total_is_doubted() {
             Doubt::ShortOfTotal,
         ),
     ];
-    for (answer, doubt) in answers {
+    for (response, doubt) in answers {
         let mut service = Odd::new(100);
-        service.answer = answer;
+        service.response = response;
         let outcome = service.scan(100).unwrap();
         assert!(outcome.doubts.contains(&doubt), "{:?}", outcome.doubts);
     }

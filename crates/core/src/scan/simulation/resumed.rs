@@ -60,8 +60,8 @@ fn a_resumed_scan_of_a_list_that_inserts_and_deletes_is_complete_over_all_runs()
 
 #[test]
 fn a_list_turned_upside_down_between_two_runs_is_not_proven() {
-    type Turn = fn(&mut List, &mut Rng);
-    let turns: [(&str, Turn); 4] = [
+    type HeadOfQueue = fn(&mut List, &mut Rng);
+    let turns: [(&str, HeadOfQueue); 4] = [
         ("reversed", |list, _| list.records.reverse()),
         ("shuffled", |list, random| random.shuffle(&mut list.records)),
         ("200 moved to the end", |list, _| {

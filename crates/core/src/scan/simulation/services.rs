@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 /// What was seen in many scans of one kind of service.
 #[derive(Debug, Default)]
-struct Tally {
+struct UnknownFields {
     scans: u64,
     /// Proven, yet a record that was in the list all the time was lost, or one came twice.
     wrong: u64,
@@ -35,8 +35,13 @@ const SHAPES: [(u64, u64, usize); 8] = [
     (40, 1, 1),
 ];
 
-fn tally(change: Change, order: Order, copies: Copies, smallest_page: u64) -> Tally {
-    let mut tally = Tally::default();
+fn unknown_fields(
+    change: Change,
+    order: Order,
+    copies: Copies,
+    smallest_page: u64,
+) -> UnknownFields {
+    let mut unknown_fields = UnknownFields::default();
     let shapes = SHAPES
         .iter()
         .filter(|(_, page_size, _)| *page_size >= smallest_page);
@@ -46,7 +51,7 @@ fn tally(change: Change, order: Order, copies: Copies, smallest_page: u64) -> Ta
             let mut list = List::new(size, change, seed ^ 0x5eed);
             (list.order, list.copies) = (order, copies);
             let run = Run::of(page_size, ahead, seed % 2 == 1);
-            tally.scans += 1;
+            unknown_fields.scans += 1;
             let outcome = match scan(&mut list, &run, &mut random) {
                 Ok(outcome) => outcome,
                 Err(error) => {
@@ -54,23 +59,23 @@ fn tally(change: Change, order: Order, copies: Copies, smallest_page: u64) -> Ta
                     println!(
                         "failed: {change:?}, {order:?}, {size} in pages of {page_size}, {ahead} ahead, seed {seed}: {error}"
                     );
-                    tally.failed += 1;
+                    unknown_fields.failed += 1;
                     continue;
                 }
             };
-            tally.cost += outcome.requests as f64 / pages(size, page_size) as f64;
+            unknown_fields.cost += outcome.requests as f64 / pages(size, page_size) as f64;
             if !outcome.doubts.is_empty() {
-                tally.doubted += 1;
+                unknown_fields.doubted += 1;
             } else if outcome.repeats() || outcome.lost(list.stable()) > 0 {
                 println!(
                     "wrong: {change:?}, {order:?}, {size} in pages of {page_size}, {ahead} ahead, seed {seed}"
                 );
-                tally.wrong += 1;
+                unknown_fields.wrong += 1;
             }
         }
     }
-    tally.cost /= tally.scans as f64;
-    tally
+    unknown_fields.cost /= unknown_fields.scans as f64;
+    unknown_fields
 }
 
 #[test]
@@ -107,11 +112,18 @@ fn lists_that_only_insert_and_delete_are_proven_and_nothing_is_lost() {
             deletes: 2,
         },
     ] {
-        let tally = tally(change, Order::Stable, Copies::One, 5);
-        println!("{change:?}: {tally:?}");
-        assert_eq!((tally.wrong, tally.failed), (0, 0), "{change:?}");
+        let unknown_fields = unknown_fields(change, Order::Stable, Copies::One, 5);
+        println!("{change:?}: {unknown_fields:?}");
+        assert_eq!(
+            (unknown_fields.wrong, unknown_fields.failed),
+            (0, 0),
+            "{change:?}"
+        );
         // Fewer than 0.5 % are doubted for no reason.
-        assert!(tally.doubted * 200 < tally.scans, "{change:?}: {tally:?}");
+        assert!(
+            unknown_fields.doubted * 200 < unknown_fields.scans,
+            "{change:?}: {unknown_fields:?}"
+        );
     }
 }
 
@@ -130,20 +142,26 @@ fn what_has_no_stable_order_is_never_proven_with_a_loss() {
         (Order::Stable, Change::MoveAnywhere(0.3)),
         (Order::Stable, Change::Everything(0.3)),
     ] {
-        let tally = tally(change, order, Copies::One, 1);
-        println!("{order:?}, {change:?}: {tally:?}");
-        assert_eq!(tally.wrong, 0, "{order:?}, {change:?}: {tally:?}");
-        assert!(tally.doubted > 0, "{order:?}, {change:?}: {tally:?}");
+        let unknown_fields = unknown_fields(change, order, Copies::One, 1);
+        println!("{order:?}, {change:?}: {unknown_fields:?}");
+        assert_eq!(
+            unknown_fields.wrong, 0,
+            "{order:?}, {change:?}: {unknown_fields:?}"
+        );
+        assert!(
+            unknown_fields.doubted > 0,
+            "{order:?}, {change:?}: {unknown_fields:?}"
+        );
     }
 }
 
 #[test]
 fn copies_that_lag_behind_are_noticed() {
-    let turn = tally(Change::None, Order::Stable, Copies::InTurn, 1);
+    let turn = unknown_fields(Change::None, Order::Stable, Copies::InTurn, 1);
     println!("in turn: {turn:?}");
     assert_eq!(turn.wrong, 0, "{turn:?}");
     // Where chance has every response come from the copy that lags, nothing tells it from a shorter list.
-    let random = tally(Change::None, Order::Stable, Copies::AtRandom, 1);
+    let random = unknown_fields(Change::None, Order::Stable, Copies::AtRandom, 1);
     println!("at random: {random:?}");
     assert!(random.wrong * 50 < random.scans, "{random:?}");
 }

@@ -87,8 +87,8 @@ impl Trial {
     }
 
     async fn export(&self, change: Change) -> Told {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.jsonl");
         let export = Export {
             resource: self.list,
             format: Format::Jsonl,

@@ -131,9 +131,9 @@ async fn filters(client: &Client) -> Result<()> {
 
 /// An export that was stopped goes on with the same filter only.
 async fn resumed(client: &Client) -> Result<()> {
-    let folder = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("projects.jsonl");
+    let directory = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("projects.jsonl");
     let export = |region: &str| Export {
         resource: Resource::Projects,
         format: Format::Jsonl,
@@ -163,6 +163,6 @@ async fn resumed(client: &Client) -> Result<()> {
         .run(client, std::future::pending(), |_| ())
         .await?;
     assert_eq!((receipt.records, receipt.resumed), (600, 1));
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
     Ok(())
 }

@@ -1,0 +1,281 @@
+//! Decides when the next request may be sent, so that almost the whole budget is used and none is refused.
+//!
+//! Three layers, each only ever later than the one before:
+//!
+//! 1. `rule` is the client rule of the service document (section 8.3), literally: after a 429, or a count below 1, nothing
+//!    is sent until the reset has elapsed. It binds tighter than the limit itself, for a reset in whole seconds makes
+//!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
+//!    97.5 %, is the most that a server with windows gives, unless it tells the end of a window to a part of a second.
+//! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
+//! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly: `universal` until
+//!    something better is known, `refill` for buckets, `phase_lock` for windows that follow a clock.
+//!
+//! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
+//! mode of their own; the number of requests in flight is bounded, but not controlled; and others are yielded to only
+//! by what they leave.
+
+mod headers;
+mod jitter_margin;
+mod latency;
+mod ledger;
+mod model;
+mod other_clients;
+mod phase_lock;
+mod quota;
+mod refill;
+mod rule;
+mod settings;
+mod slots;
+mod stats;
+mod universal;
+mod windows;
+
+use std::time::Duration;
+
+pub use headers::RateHeaders;
+use latency::Latency;
+use ledger::{Ledger, Outcome};
+use model::Model;
+use quota::Quota;
+use rule::{Refusal, Rule};
+pub use settings::{GateSettings, LONGEST_GAP};
+pub use stats::{GateStats, Mode};
+
+type Time = Duration;
+
+/// The status of a refused request (service document, section 8).
+const TOO_MANY_REQUESTS: u16 = 429;
+/// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
+const PROBES: usize = 4;
+/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+const MOST_IN_FLIGHT: usize = 128;
+
+/// What one response tells about the budget.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    received: Time,
+    sent: Time,
+    limit: f64,
+    remaining: f64,
+    /// Our own requests within the window that ended with this one, by send time.
+    own: f64,
+    /// How long the server's window still lasts, where it tells parts of a second.
+    rest: Option<Duration>,
+    refused: bool,
+}
+
+/// When the next request may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// At once.
+    Now,
+    /// At this time, unless a response changes it.
+    At(Duration),
+    /// Not before a response has arrived, or a request is lost.
+    AfterResponse,
+}
+
+/// A request that was sent, to be handed back with its outcome.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    id: u64,
+    sent: Time,
+}
+
+/// The state of one company's budget as one process sees it.
+///
+/// A pure function of what it is told: it reads no clock and never waits. All times are those of one monotonic clock
+/// of the caller, from any epoch, and must not go back.
+#[derive(Debug)]
+pub struct Gate {
+    settings: GateSettings,
+    ledger: Ledger,
+    latency: Latency,
+    rule: Rule,
+    model: Model,
+    /// A limit of a longer window, where the server has one.
+    quota: Option<Quota>,
+    sends: u64,
+    responses: u64,
+    lost: u64,
+    refused: u64,
+}
+
+impl Gate {
+    /// A gate that has seen nothing yet.
+    #[must_use]
+    pub fn new(settings: GateSettings) -> Self {
+        Self {
+            settings,
+            ledger: Ledger::default(),
+            latency: Latency::default(),
+            rule: Rule::new(settings.seed),
+            model: settings.model(settings.limit),
+            quota: None,
+            sends: 0,
+            responses: 0,
+            lost: 0,
+            refused: 0,
+        }
+    }
+
+    /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
+    /// earlier time.
+    pub fn ready(&mut self, now: Duration) -> Ready {
+        if !self.settings.paced {
+            let until = self.rule.until();
+            return if until <= now {
+                Ready::Now
+            } else {
+                Ready::At(until)
+            };
+        }
+        let most = match self.responses {
+            0 => PROBES,
+            _ => MOST_IN_FLIGHT,
+        };
+        let quota = self.quota.as_ref();
+        let taken = self.ledger.in_flight() > 0 && quota.is_some_and(|quota| quota.is_taken(now));
+        if self.ledger.in_flight() >= most || taken {
+            return Ready::AfterResponse;
+        }
+        let spread = quota.map_or(Time::ZERO, |quota| quota.next(now, &self.ledger));
+        let paced = self.model.next(now, &self.ledger, &self.latency);
+        let at = self.rule.until().max(self.rolling()).max(paced).max(spread);
+        if at <= now { Ready::Now } else { Ready::At(at) }
+    }
+
+    /// A request is being sent.
+    pub fn send(&mut self, now: Duration) -> Ticket {
+        self.sends += 1;
+        if !self.settings.paced {
+            return Ticket {
+                id: self.sends,
+                sent: now,
+            };
+        }
+        self.model.sent(now);
+        if let Some(quota) = &mut self.quota {
+            quota.sent(now);
+        }
+        let id = self.ledger.send(now, self.settings.window);
+        Ticket { id, sent: now }
+    }
+
+    /// The request was not sent after all.
+    pub fn unsend(&mut self, ticket: Ticket) {
+        let unsent = self.ledger.unsend(ticket.id);
+        self.sends -= u64::from(unsent);
+        if let Some(quota) = self.quota.as_mut().filter(|_| unsent) {
+            quota.unsent();
+        }
+    }
+
+    /// No response will come, though the server may have counted the request.
+    pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
+        let settled = self.ledger.settle(ticket.id, Outcome::Lost);
+        self.lost += u64::from(settled.is_some());
+    }
+
+    /// A response has arrived.
+    pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        let settled = self.ledger.settle(ticket.id, Outcome::Answered(now));
+        if settled.is_none() && self.settings.paced {
+            return;
+        }
+        let sent = ticket.sent;
+        self.responses += 1;
+        self.refused += u64::from(status == TOO_MANY_REQUESTS);
+        let default_wait = self.settings.window;
+        let refusal = Refusal::of(status, headers);
+        let told_to_wait = self
+            .rule
+            .response(now, sent, refusal, headers, default_wait);
+        if !self.settings.paced {
+            return;
+        }
+        self.latency.add(now, now.saturating_sub(sent));
+        self.adopt_limit(headers);
+        let from = sent.saturating_sub(self.settings.window);
+        let own = self.ledger.sent_between(from, sent) as f64;
+        if let (Some(quota), Some(remaining)) = (&mut self.quota, headers.remaining) {
+            quota.seen(now, sent, remaining, headers.reset, &self.ledger);
+        }
+        // What is left of a longer window says nothing about the pace.
+        let shown = headers.remaining.filter(|_| self.quota.is_none());
+        let used_up = self.quota.is_some() && headers.remaining == Some(0);
+        if told_to_wait && !used_up {
+            self.model.shortage(now, sent, own, &self.latency);
+        }
+        if let Some(remaining) = shown {
+            let limit = f64::from(self.model.limit());
+            let count = Count {
+                received: now,
+                sent,
+                limit,
+                remaining: (remaining as f64).min(limit),
+                own,
+                rest: headers.reset.filter(|_| !headers.reset_is_integer),
+                refused: status == TOO_MANY_REQUESTS,
+            };
+            self.model.seen(&count, &self.ledger, &self.latency);
+        } else if refusal.is_none() {
+            self.model.served(now);
+        }
+    }
+
+    /// Figures for a receipt.
+    #[must_use]
+    pub fn stats(&self) -> GateStats {
+        let (paused_exhausted, paused_refused) = self.rule.paused();
+        GateStats {
+            sends: self.sends,
+            responses: self.responses,
+            lost: self.lost,
+            refused: self.refused,
+            paused_exhausted,
+            paused_refused,
+            mode: self.model.mode(),
+            target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
+        }
+    }
+
+    /// Never more than our budget in any window of send times, whatever the mode.
+    fn rolling(&self) -> Time {
+        let oldest = self.ledger.nth_last_sent(self.model.budget() as usize);
+        oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
+    }
+
+    /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
+    /// window has of it. A longer window is a quota besides, which bounds the pace by no more than its whole limit.
+    /// What was learned under another limit is forgotten.
+    fn adopt_limit(&mut self, headers: &RateHeaders) {
+        let Some(named) = headers.limit else { return };
+        if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
+            // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
+            return;
+        }
+        // To keep a limit of none we could never ask again, not even whether it is still none.
+        let named = named.max(1);
+        let ours = self.settings.window;
+        let theirs = headers.window.unwrap_or(ours);
+        if theirs <= ours {
+            self.quota = None;
+        } else if !self
+            .quota
+            .as_ref()
+            .is_some_and(|quota| quota.is(named, theirs))
+        {
+            let (budget, gap) = (self.settings.budget(named), self.settings.longest_gap);
+            self.quota = Some(Quota::new(named, budget, theirs, gap, &self.ledger));
+        }
+        // A cast from a float saturates.
+        let per_window =
+            (f64::from(named) * ours.as_secs_f64() / theirs.min(ours).as_secs_f64()) as u32;
+        let limit = per_window.min(self.settings.limit).max(1);
+        if limit != self.model.limit() {
+            self.model = self.settings.model(limit);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! When a call may be sent: it waits for its turn, its token and the budget, after a refused token ahead of all others.
+
+use super::auth::Token;
+use super::call::Call;
+use super::queue::{Permit, Priority};
+use crate::client::Client;
+use crate::clock::{self, Time};
+use crate::error::Result;
+use std::sync::Arc;
+use talentdata_types::CREATE_TOKEN;
+
+/// So many tokens that were refused as soon as they were issued end a call.
+const MOST_NEW_REFUSED: u32 = 2;
+
+/// A call that may be sent now.
+pub(super) struct Admitted {
+    pub(super) token: Option<Arc<Token>>,
+    pub(super) permit: Permit,
+    /// When it became the first in the queue.
+    pub(super) begun: Time,
+}
+
+/// The tokens of a call that the service refused with 401.
+#[derive(Default)]
+pub(super) struct Refusals {
+    pub(super) latest: Option<Arc<Token>>,
+    pub(super) count: u32,
+    /// How many of them were as new as a token can be.
+    new: u32,
+}
+
+impl Refusals {
+    /// Notes a refusal, and tells whether another token may be accepted: a service may revoke tokens that worked, as
+    /// often as it likes, but two that were refused as soon as they were issued will be followed by more of the kind.
+    /// `begun` is when the call became the first in the queue; only a token that it fetched itself is newer.
+    pub(super) fn is_worth_another(&mut self, token: &Arc<Token>, begun: Time) -> bool {
+        self.latest = Some(Arc::clone(token));
+        self.count += 1;
+        self.new += u32::from(!token.is_accepted() || token.is_issued_since(begun));
+        self.new < MOST_NEW_REFUSED
+    }
+}
+
+impl Client {
+    /// Waits for the budget, with a token that is still valid when the request may go, or is as new as one can be;
+    /// `refused` is one that the service no longer takes.
+    pub(super) async fn admit(
+        &self,
+        call: &Call,
+        asked: Time,
+        refused: Option<&Arc<Token>>,
+    ) -> Result<Admitted> {
+        // Whoever fetches the token has the turn already, for the call that needs it.
+        let _head = match (call.operation.id == CREATE_TOKEN.id, refused) {
+            (true, _) => None,
+            (false, None) => Some(self.0.queue.head(call.priority).await),
+            (false, Some(_)) => Some(self.0.queue.head(Priority::Retry).await),
+        };
+        let begun = clock::now();
+        loop {
+            let token = self.token_for(call.operation, asked, refused).await?;
+            let permit = self.0.queue.pass().await?;
+            // The response that brought the token may ask for a wait that is longer than its life. Another token
+            // would be no better, and each one costs a request with the secret.
+            let usable =
+                |token: &Arc<Token>| token.is_valid(clock::now()) || token.is_issued_since(begun);
+            if token.as_ref().is_none_or(usable) {
+                return Ok(Admitted {
+                    token,
+                    permit,
+                    begun,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Tokens: how answers are read, and what a failed renewal means.
+
+use super::*;
+use crate::request::transport::Response;
+use http::StatusCode;
+
+fn read(status: u16, body: &str) -> Result<Token> {
+    let mut response = Response::of_json(body.to_owned());
+    response.status = StatusCode::from_u16(status).unwrap();
+    read_token(&response, Time::ZERO)
+}
+
+/// A token in the last part of its life, which is renewed.
+fn old_token() -> Token {
+    Token {
+        secret: Secret::new("old"),
+        header: HeaderValue::from_static("Bearer old"),
+        issued_at: Time::ZERO,
+        renew_at: Time::ZERO,
+        expires_at: clock::now() + Duration::from_secs(60),
+        accepted: AtomicBool::default(),
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_failure_that_nobody_was_told_of_is_not_the_outcome_of_who_comes_later() {
+    for kind in [ErrorKind::Server, ErrorKind::Auth] {
+        let mut state = State::default();
+        let start = clock::now();
+        let _ = state.note(start, Ok(old_token())).unwrap();
+        // The renewal fails while the token still lasts for eight seconds.
+        let failed = start + 52 * SECOND;
+        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_ok());
+        let asked = start + 50 * SECOND;
+        let lasting = state.known(failed + SECOND / 2, asked);
+        assert!(matches!(lasting, Some(Known::Token(_))), "{kind:?}");
+        let known = state.known(failed + 9 * SECOND, asked);
+        assert!(known.is_none(), "{kind:?}: {known:?}");
+    }
+}
+
+#[test]
+fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
+    for (kind, lasts) in [(ErrorKind::Server, 1), (ErrorKind::Auth, 10)] {
+        let mut state = State::default();
+        let failed = 100 * SECOND;
+        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_err());
+        let waited = |after| state.known(failed + after, failed - SECOND);
+        assert!(matches!(waited(SECOND / 2), Some(Known::Failure(_))));
+        let last = lasts * SECOND - SECOND / 2;
+        assert!(matches!(waited(last), Some(Known::Failure(_))), "{kind:?}");
+        assert!(waited(lasts * SECOND).is_none(), "{kind:?}");
+        // Whoever comes later asks anew, but not with credentials that were just refused.
+        let later = state.known(failed + SECOND / 2, failed + SECOND / 4);
+        assert_eq!(later.is_some(), kind == ErrorKind::Auth);
+    }
+}
+
+#[tokio::test]
+async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
+    let auth = Auth::default();
+    let asked = clock::now();
+    auth.token(asked, None, async || Ok(old_token()))
+        .await
+        .unwrap();
+    let down = async || Err(Error::new(ErrorKind::Server, "down"));
+    // The one that tries to renew, one that waited for it, and one that comes after.
+    for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
+        let token = auth.token(asked, None, down).await.unwrap();
+        assert_eq!(token.secret.expose(), "old");
+    }
+    let rejected = auth.token(asked, None, down).await.unwrap();
+    assert!(auth.token(asked, Some(&rejected), down).await.is_err());
+}
+
+#[test]
+fn lifetimes_are_read_leniently_and_bounded() {
+    for (expires, seconds) in [
+        ("3600", 3600.0),
+        ("3600.0", 3600.0),
+        ("\"3600\"", 3600.0),
+        ("1e3", 1000.0),
+        ("0", 1.0),
+        ("-5", 1.0),
+        ("1", 1.0),
+        ("1e30", 86_400.0),
+        ("9223372036854775808", 86_400.0),
+        ("null", 300.0),
+        ("\"soon\"", 300.0),
+        ("\"NaN\"", 300.0),
+        ("true", 300.0),
+        ("{}", 300.0),
+    ] {
+        let token = read(
+            200,
+            &format!(
+                r#"{{"access_token":"any-token","token_type":"bearer","expires_in":{expires}}}"#
+            ),
+        )
+        .unwrap();
+        assert_eq!(token.expires_at.as_secs_f64(), seconds, "{expires}");
+        assert!(token.renew_at < token.expires_at, "{expires}");
+    }
+}
+
+#[test]
+fn unusable_tokens_are_errors_that_do_not_show_them() {
+    for body in [
+        r#"{"token_type":"Bearer"}"#,
+        r#"{"access_token":""}"#,
+        r#"{"access_token":null}"#,
+        r#"{"access_token":{"x":"CANARY"}}"#,
+        r#"{"access_token":"CANARY"}"#,
+        r#"{"access_token":"CANARY\r\nx"}"#,
+        r#"{"access_token":"CANARY-TOKEN","token_type":"mac"}"#,
+        r#"{"access_token":"CANARY","access_token":"CANARY"}"#,
+        r#"["CANARY"]"#,
+        "<html>CANARY",
+        "",
+        r#"{"access_token":"CANARY"#,
+    ] {
+        let error = read(200, body).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TokenResponse, "{body}");
+        assert!(!format!("{error:?}{error}").contains("CANARY"), "{body}");
+    }
+}
+
+#[test]
+fn refusals_are_auth_and_a_missing_endpoint_is_config() {
+    for status in [400, 401, 403] {
+        assert_eq!(read(status, "{}").unwrap_err().kind(), ErrorKind::Auth);
+    }
+    assert_eq!(read(404, "").unwrap_err().kind(), ErrorKind::Config);
+    assert_eq!(read(503, "").unwrap_err().kind(), ErrorKind::Server);
+}

@@ -1,0 +1,74 @@
+//! Counts what the calls of a scan cost, from whichever task they run on.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The counts so far.
+#[derive(Debug, Default)]
+pub(crate) struct ScanMetrics {
+    /// The offset of the page that the scan needs next, and 1; 0 where it does not say.
+    needed: AtomicU64,
+    page_bytes: AtomicUsize,
+    requests: AtomicU64,
+    retries: AtomicU64,
+    rate_limited: AtomicU64,
+    waited_micros: AtomicU64,
+    backed_off_micros: AtomicU64,
+}
+
+impl ScanMetrics {
+    /// A request left; `waited` is how long the head of the queue waited for the budget.
+    pub(crate) fn sent(&self, waited: Duration, attempt: u32) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.retries
+            .fetch_add(u64::from(attempt > 1), Ordering::Relaxed);
+        self.waited_micros
+            .fetch_add(micros(waited), Ordering::Relaxed);
+    }
+
+    /// A request was answered with status 429.
+    pub(crate) fn refused(&self) {
+        self.rate_limited.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A failed request waits before it is sent again.
+    pub(crate) fn backs_off(&self, wait: Duration) {
+        self.backed_off_micros
+            .fetch_add(micros(wait), Ordering::Relaxed);
+    }
+
+    /// The scan cannot go on without the page at this offset, which therefore gets memory before all others.
+    pub(crate) fn needs(&self, offset: u64) {
+        self.needed
+            .store(offset.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// The offset of the page that the scan needs, where it says so.
+    pub(crate) fn needed(&self) -> Option<u64> {
+        self.needed.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// A page was read that takes so much memory.
+    pub(crate) fn page_read(&self, bytes: usize) {
+        self.page_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What the page that was read last takes in memory, in bytes.
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.page_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Writes the counts into a receipt.
+    pub(crate) fn read(&self, receipt: &mut crate::scan::Receipt) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        receipt.requests = load(&self.requests);
+        receipt.retries = load(&self.retries);
+        receipt.rate_limited = load(&self.rate_limited);
+        receipt.seconds_waited_for_budget = load(&self.waited_micros) as f64 / 1e6;
+        receipt.seconds_backed_off = load(&self.backed_off_micros) as f64 / 1e6;
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,243 @@
+//! Judges a response: which error a status means, and whether a body is the JSON it should be.
+
+mod decode;
+
+pub(crate) use decode::{fits, from_json, json_error};
+
+use crate::error::{Error, ErrorKind, Result, Retryability, Scrubber};
+use crate::request::transport::Response;
+use serde::de::DeserializeOwned;
+
+impl Response {
+    /// The service's own name for the request, when it sent one.
+    fn request_id(&self) -> Option<String> {
+        let text = self.headers.get("x-request-id")?.to_str().ok()?;
+        Some(text.to_owned())
+    }
+
+    /// The error that the status means; section 7 shows 429, the rest is common HTTP.
+    pub(crate) fn error_of_status(&self) -> Option<Error> {
+        let status = self.status.as_u16();
+        let wait = self.limits.retry_after.or(self.limits.reset);
+        let error = match status {
+            200..=299 => return None,
+            300..=399 => Error::new(
+                ErrorKind::Redirect,
+                format!(
+                    "the service redirects{}; no redirect is followed, set base_url to where the service is",
+                    self.target()
+                ),
+            ),
+            401 => Error::new(
+                ErrorKind::Auth,
+                "the service refused the token right after it was issued",
+            ),
+            403 => Error::new(
+                ErrorKind::Forbidden,
+                "the token may not do this; `talentdata permissions` shows what it may",
+            ),
+            404 => Error::new(
+                ErrorKind::NotFound,
+                "the service knows nothing at this address; check base_url",
+            ),
+            408 | 425 => Error::new(
+                ErrorKind::Timeout,
+                "the service gave up waiting for the request",
+            ),
+            409 => Error::new(ErrorKind::Conflict, "the service reports a conflict"),
+            429 => Error::new(ErrorKind::RateLimited, "the rate limit is reached")
+                .with_retry_after(wait),
+            400..=499 => Error::new(ErrorKind::BadRequest, "the service refused the request"),
+            501 | 505 | 511 => Error::new(ErrorKind::Server, "the service cannot do this")
+                .with_retryability(Retryability::Never),
+            500..=599 => Error::new(ErrorKind::Server, "the service failed")
+                .with_retry_after(self.limits.retry_after),
+            _ => Error::new(
+                ErrorKind::Server,
+                "the service answered with an unknown status",
+            )
+            .with_retryability(Retryability::Never),
+        };
+        Some(error.with_status(status))
+    }
+
+    /// The origin of a redirect's target; its path and query are nobody's business.
+    fn target(&self) -> String {
+        let location = self
+            .headers
+            .get("location")
+            .and_then(|value| value.to_str().ok());
+        let url = location.and_then(|text| url::Url::parse(text).ok());
+        url.and_then(|url| url.host_str().map(|host| format!(" to {host}")))
+            .unwrap_or_default()
+    }
+
+    /// The body as text that begins like a JSON object.
+    pub(crate) fn object_text(&self) -> Result<&str> {
+        let text = self.json_text()?;
+        let fail = |message: &str| {
+            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
+        };
+        match text.trim_start().bytes().next() {
+            Some(b'{') => Ok(text),
+            Some(b'[') => Err(fail("the response is a JSON array; an object was expected")
+                .with_kind(ErrorKind::Schema)),
+            _ => Err(fail("the response is not a JSON object")),
+        }
+    }
+
+    /// The body as text that may be JSON.
+    pub(crate) fn json_text(&self) -> Result<&str> {
+        let fail = |message: String| {
+            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
+        };
+        if let Some(charset) = self.foreign_charset() {
+            return Err(fail(format!(
+                "the response is encoded as {charset}; only UTF-8 is read"
+            )));
+        }
+        let text = simdutf8::compat::from_utf8(&self.body).map_err(|error| {
+            fail(format!(
+                "the response is not UTF-8 at byte {}",
+                error.valid_up_to()
+            ))
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        match text.trim_start().bytes().next() {
+            None => Err(fail("the response is empty; JSON was expected".into())
+                .with_retryability(Retryability::Once)),
+            Some(b'<') => Err(fail(
+                "the response is HTML; a proxy or login page may stand before the service".into(),
+            )),
+            Some(_) => Ok(text),
+        }
+    }
+
+    /// The encoding that the response says it has, where that is none we read.
+    fn foreign_charset(&self) -> Option<&str> {
+        let kind = self.headers.get("content-type")?.to_str().ok()?;
+        let charset = kind.split(';').find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let is_it = name.trim().eq_ignore_ascii_case("charset");
+            is_it.then(|| value.trim_matches(['"', ' ']))
+        })?;
+        let ours = |name: &&str| charset.eq_ignore_ascii_case(name);
+        (!["utf-8", "utf8", "us-ascii"].iter().any(ours)).then_some(charset)
+    }
+
+    /// The body as `T`.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        from_json(self.json_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
+    }
+
+    /// Adds to an error what this response tells of itself, and makes all of it fit to be shown.
+    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber) -> Error {
+        let body = if error.kind() == ErrorKind::TokenResponse {
+            None
+        } else {
+            scrubber.snippet(&self.body)
+        };
+        error
+            .with_request_id(self.request_id())
+            .with_body(body)
+            .fit(scrubber)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_types::Contact;
+
+    #[test]
+    fn a_wrong_field_is_named_and_its_value_is_not_shown() {
+        let text = r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#;
+        let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema);
+        assert_eq!(
+            error.message(),
+            "contacts[3].firstName: found integer, expected a string"
+        );
+        let error =
+            from_json::<Contact>(r#"{"id":{"CANARY":1},"email":"CANARY"}"#, "").unwrap_err();
+        assert!(!error.message().contains("CANARY"), "{error}");
+    }
+
+    #[test]
+    fn another_encoding_is_named_and_other_parameters_are_no_part_of_it() {
+        for (kind, charset) in [
+            ("application/json", None),
+            ("application/json; charset=UTF-8", None),
+            ("application/json; Charset=\"utf-8\"; profile=x", None),
+            (
+                "text/plain;format=flowed; charset=ISO-8859-1",
+                Some("ISO-8859-1"),
+            ),
+        ] {
+            let mut response = Response::of_json("{}");
+            let header = (http::header::CONTENT_TYPE, kind.parse().unwrap());
+            response.headers = std::sync::Arc::new([header].into_iter().collect());
+            assert_eq!(response.foreign_charset(), charset, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_imitates_the_message_is_not_shown() {
+        for value in [
+            "\"x, expected CANARY\"",
+            "\"CANARY at line 9\"",
+            "\"CANARY at line 1 column 9\"",
+            "\"CANARY: x`, expected `CANARY\"",
+            "\"\\\", expected CANARY\"",
+        ] {
+            let error = from_json::<u64>(value, "total").unwrap_err();
+            assert_eq!(error.message(), "total: found string, expected u64");
+        }
+    }
+
+    #[test]
+    fn of_words_that_are_not_known_none_is_shown() {
+        #[derive(Debug, serde::Deserialize)]
+        enum None {}
+        #[derive(Debug, serde::Deserialize)]
+        enum One {
+            #[serde(rename = "one")]
+            _One,
+        }
+        let wrong = r#""a: CANARY, expected CANARY""#;
+        let unheard_of = [
+            from_json::<None>(wrong, "").unwrap_err(),
+            from_json::<One>(wrong, "").unwrap_err(),
+            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
+        ];
+        for error in unheard_of {
+            assert_eq!(error.message(), "the value does not have the expected form");
+        }
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let error = from_json::<Contact>(r#"{"id":"1"}"#, "contacts[0]").unwrap_err();
+        assert_eq!(error.message(), "contacts[0]: missing field `firstName`");
+    }
+
+    #[test]
+    fn cut_and_broken_json_are_told_apart() {
+        assert_eq!(
+            from_json::<Contact>(r#"{"id":"#, "")
+                .unwrap_err()
+                .retryability(),
+            Retryability::Once
+        );
+        assert_eq!(
+            from_json::<Contact>(r#"{"id"]"#, "")
+                .unwrap_err()
+                .retryability(),
+            Retryability::Never
+        );
+        assert_eq!(
+            from_json::<Contact>("{}{}", "").unwrap_err().kind(),
+            ErrorKind::Schema
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! Counts the fields and enum values of records that the spec does not know.
+
+use super::Receipt;
+use crate::json;
+use crate::record::RawRecord;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use talentdata_types::{Field, ListShape};
+
+/// More names than this are counted together: a service that uses names as data must not fill the memory.
+const MOST_NAMES: usize = 1000;
+/// Under this name.
+const OTHERS: &str = "...";
+
+/// The counts of one scan.
+pub(super) struct UnknownFields {
+    shape: &'static ListShape,
+    /// Every field met, in the order in which records usually have them, and where each name is in it.
+    seen: Vec<Seen>,
+    places: HashMap<Vec<u8>, usize>,
+    others: u64,
+    values: Arc<Values>,
+}
+
+type Values = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// The counts at some moment; cheap to take, since every batch takes them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unknown {
+    fields: Vec<(Arc<str>, u64)>,
+    others: u64,
+    values: Arc<Values>,
+}
+
+impl Unknown {
+    /// Takes back what was counted of some of the same records.
+    pub(crate) fn subtract(&mut self, part: &Unknown) {
+        for (name, count) in &part.fields {
+            let mut fields = self.fields.iter_mut();
+            if let Some((_, left)) = fields.find(|(known, _)| known == name) {
+                *left = left.saturating_sub(*count);
+            }
+        }
+        self.fields.retain(|(_, count)| *count > 0);
+        if part.values.is_empty() {
+            return;
+        }
+        let values = Arc::make_mut(&mut self.values);
+        for (field, counts) in part.values.iter() {
+            let Some(left) = values.get_mut(field) else {
+                continue;
+            };
+            for (value, count) in counts {
+                if let Some(left) = left.get_mut(value) {
+                    *left = left.saturating_sub(*count);
+                }
+            }
+            left.retain(|_, count| *count > 0);
+        }
+        values.retain(|_, counts| !counts.is_empty());
+    }
+
+    /// Writes the counts into a receipt.
+    pub(crate) fn read(&self, receipt: &mut Receipt) {
+        receipt.unknown_fields.clear();
+        for (name, count) in &self.fields {
+            // A name may be written in several ways, with escapes and without.
+            *receipt.unknown_fields.entry(name.to_string()).or_default() += count;
+        }
+        if self.others > 0 {
+            *receipt.unknown_fields.entry(OTHERS.to_owned()).or_default() += self.others;
+        }
+        receipt.unknown_values.clone_from(&self.values);
+    }
+}
+
+struct Seen {
+    raw_name: Vec<u8>,
+    name: Arc<str>,
+    field: Option<&'static Field>,
+    count: u64,
+}
+
+impl UnknownFields {
+    pub(super) fn new(shape: &'static ListShape) -> Self {
+        UnknownFields {
+            shape,
+            seen: Vec::new(),
+            places: HashMap::new(),
+            others: 0,
+            values: Arc::default(),
+        }
+    }
+
+    /// Counts these records, which are of one page.
+    pub(super) fn count(&mut self, records: &[RawRecord]) {
+        let Some(page) = records.first().map(RawRecord::page) else {
+            return;
+        };
+        let mut times = vec![0; page.layouts()];
+        for record in records {
+            if let Some(times) = times.get_mut(record.layout()) {
+                *times += 1;
+            }
+        }
+        for (layout, times) in times
+            .into_iter()
+            .enumerate()
+            .filter(|(_, times)| *times > 0)
+        {
+            self.count_layout(page.names(layout), times);
+        }
+        let mut fields = self.shape.fields.iter();
+        if fields.any(|field| !field.known_values.is_empty()) {
+            records.iter().for_each(|record| self.count_values(record));
+        }
+    }
+
+    fn count_layout<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>, times: u64) {
+        let mut guess = 0;
+        for raw_name in names {
+            // Layouts mostly have the same fields in the same order, so the next one is the best guess.
+            let index = match self.seen.get(guess) {
+                Some(seen) if seen.raw_name == raw_name => Some(guess),
+                _ => self.find(raw_name),
+            };
+            match index.and_then(|index| self.seen.get_mut(index)) {
+                Some(seen) => seen.count += times,
+                None => self.others += times,
+            }
+            guess = index.unwrap_or(guess) + 1;
+        }
+    }
+
+    fn count_values(&mut self, record: &RawRecord) {
+        for (raw_name, value) in record.members() {
+            let field = json::text(raw_name)
+                .and_then(|name| self.shape.fields.iter().find(|field| field.name == name));
+            if let Some(field) = field.filter(|field| !field.known_values.is_empty()) {
+                self.count_value(field, value);
+            }
+        }
+    }
+
+    fn find(&mut self, raw_name: &[u8]) -> Option<usize> {
+        if let Some(index) = self.places.get(raw_name) {
+            return Some(*index);
+        }
+        if self.seen.len() == MOST_NAMES {
+            return None;
+        }
+        let name = json::text(raw_name)?;
+        self.places.insert(raw_name.to_vec(), self.seen.len());
+        self.seen.push(Seen {
+            raw_name: raw_name.to_vec(),
+            field: self.shape.fields.iter().find(|field| field.name == name),
+            name: name.into(),
+            count: 0,
+        });
+        Some(self.seen.len() - 1)
+    }
+
+    fn count_value(&mut self, field: &Field, value: &[u8]) {
+        let text = value
+            .strip_prefix(b"\"")
+            .and_then(|rest| rest.strip_suffix(b"\""));
+        let Some(text) = text.and_then(json::text) else {
+            return;
+        };
+        if field.known_values.contains(&text.as_ref()) {
+            return;
+        }
+        let values = Arc::make_mut(&mut self.values);
+        let counts = values.entry(field.name.to_owned()).or_default();
+        let known = counts.len() < MOST_NAMES || counts.contains_key(text.as_ref());
+        let name = if known { text.as_ref() } else { OTHERS };
+        *counts.entry(name.to_owned()).or_default() += 1;
+    }
+
+    /// What has been counted so far.
+    pub(super) fn unknown(&self) -> Unknown {
+        let unknown = self.seen.iter().filter(|seen| seen.field.is_none());
+        Unknown {
+            fields: unknown
+                .map(|seen| (Arc::clone(&seen.name), seen.count))
+                .collect(),
+            others: self.others,
+            values: Arc::clone(&self.values),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Page;
+    use crate::request::transport::Response;
+    use talentdata_types::{FieldKind, Resource};
+
+    const FIELDS: &[Field] = &[
+        Field {
+            name: "id",
+            kind: FieldKind::Text,
+            required: true,
+            known_values: &[],
+        },
+        Field {
+            name: "state",
+            kind: FieldKind::Text,
+            required: false,
+            known_values: &["open", "shut"],
+        },
+    ];
+
+    /// Counts the records of a page.
+    fn count(unknown_fields: &mut UnknownFields, records: &str) {
+        let total = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        let page = Page::read(
+            &Response::of_json(format!("{{\"rows\":[{records}],{total}}}")),
+            None,
+            0,
+        )
+        .unwrap();
+        unknown_fields.count(&page.records);
+    }
+
+    #[test]
+    fn only_what_the_spec_does_not_know_is_counted() {
+        let operation = Resource::Contacts.shape().operation;
+        let shape = ListShape {
+            name: "things",
+            operation,
+            record_key: None,
+            max_limit: None,
+            fields: FIELDS,
+        };
+        let mut unknown_fields = UnknownFields::new(Box::leak(Box::new(shape)));
+        count(
+            &mut unknown_fields,
+            r#"{"id":"1","state":"open","new":1},{"new":2,"id":"2","state":"ajar"}"#,
+        );
+        count(
+            &mut unknown_fields,
+            r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
+        );
+        let mut receipt = Receipt::default();
+        unknown_fields.unknown().read(&mut receipt);
+        let fields = receipt.unknown_fields;
+        assert_eq!(fields["late"], 1);
+        assert_eq!(fields["new"], 3);
+        assert_eq!(fields.len(), 2);
+        assert_eq!(
+            receipt.unknown_values["state"],
+            BTreeMap::from([("ajar".to_owned(), 1)])
+        );
+    }
+
+    #[test]
+    fn names_used_as_data_do_not_fill_the_memory() {
+        let mut unknown_fields = UnknownFields::new(Resource::Contacts.shape());
+        let records: Vec<String> = (0..2000)
+            .map(|index| format!(r#"{{"key{index}":1}}"#))
+            .collect();
+        count(&mut unknown_fields, &records.join(","));
+        let mut receipt = Receipt::default();
+        unknown_fields.unknown().read(&mut receipt);
+        let counts = receipt.unknown_fields;
+        assert_eq!(counts.len(), MOST_NAMES + 1);
+        assert_eq!(counts[OTHERS], 1000);
+    }
+}

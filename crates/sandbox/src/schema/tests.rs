@@ -1,0 +1,217 @@
+//! A table of schemas with right and wrong values; whatever is made from them, and from our own document, is right.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::spec::spec;
+
+struct Table {
+    schemas: Schemas,
+    cases: Vec<Value>,
+}
+
+fn table() -> Table {
+    let mut table: Value = serde_json::from_str(include_str!("tests/schemas.json")).unwrap();
+    let cases = table["cases"].as_array().unwrap().clone();
+    assert!(cases.len() >= 60);
+    Table {
+        schemas: serde_json::from_value(table["schemas"].take()).unwrap(),
+        cases,
+    }
+}
+
+fn elements(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[test]
+fn right_values_pass_and_wrong_ones_are_placed() {
+    let Table { schemas, cases } = table();
+    for case in &cases {
+        let schema = &case["schema"];
+        for right in elements(&case["right"]) {
+            let checked = schemas.check(schema, right, Way::Response);
+            assert_eq!(checked, Ok(()), "{schema} {right}");
+        }
+        for wrong in elements(&case["wrong"]) {
+            let checked = schemas.check(schema, &wrong[0], Way::Response);
+            let mismatch = checked.expect_err(&format!("{schema} takes {wrong}"));
+            assert_eq!(mismatch.pointer, wrong[1], "{schema} {wrong}: {mismatch:?}");
+            let expected = wrong[2].as_str().unwrap();
+            assert!(
+                mismatch.expected.contains(expected),
+                "{schema} {wrong}: {mismatch:?}"
+            );
+        }
+    }
+}
+
+/// Each seed makes a value that passes, and the same one again.
+fn assert_makes(schemas: &Schemas, schema: &Value) {
+    for seed in 0..15 {
+        for varied in [false, true] {
+            let maker = || match varied {
+                true => Maker::new(schemas, seed).varied(),
+                false => Maker::new(schemas, seed),
+            };
+            let value = maker().make(schema);
+            let checked = schemas.check(schema, &value, Way::Response);
+            assert_eq!(checked, Ok(()), "{schema} {value}");
+            assert_eq!(value, maker().make(schema));
+            assert!(value.to_string().len() < 100_000, "{schema}");
+        }
+    }
+}
+
+#[test]
+fn what_is_made_passes() {
+    let Table { schemas, cases } = table();
+    for case in &cases {
+        assert_makes(&schemas, &case["schema"]);
+    }
+}
+
+#[test]
+fn what_is_made_from_our_own_document_passes() {
+    let spec = spec();
+    for schema in spec.schemas.0.values() {
+        assert_makes(&spec.schemas, schema);
+    }
+    for operation in &spec.operations {
+        assert_makes(&spec.schemas, &operation.success.schema);
+        for parameter in &operation.parameters {
+            assert_makes(&spec.schemas, &parameter.schema);
+        }
+    }
+}
+
+fn made(schema: &Value) -> Value {
+    Maker::new(&table().schemas, 1).make(schema)
+}
+
+#[test]
+fn what_the_document_gives_is_used_if_it_fits() {
+    for (schema, value) in [
+        (json!({"type": "string", "example": "Ada"}), json!("Ada")),
+        (
+            json!({"type": "string", "examples": ["Eve", "Bob"]}),
+            json!("Eve"),
+        ),
+        (json!({"type": "integer", "default": 30}), json!(30)),
+        (
+            json!({"type": "integer", "example": 500, "maximum": 9, "minimum": 9}),
+            json!(9),
+        ),
+        (json!({"type": "boolean"}), json!(true)),
+        (json!({"oneOf": [{"type": "null"}, {"const": 7}]}), json!(7)),
+        (json!({"type": ["null", "boolean"]}), json!(true)),
+        (json!({"enum": [null, "a"]}), json!("a")),
+        (
+            json!({"required": ["a"], "example": {"a": 5}}),
+            json!({"a": 5}),
+        ),
+        (json!(false), json!(null)),
+        (
+            json!({"type": "string", "allOf": [{"type": "integer"}]}),
+            json!(null),
+        ),
+    ] {
+        assert_eq!(made(&schema), value, "{schema}");
+    }
+}
+
+#[test]
+fn optional_members_and_circles_are_shown_once_and_then_cut() {
+    let node = made(&json!({"$ref": "#/Node"}));
+    assert!(node["next"]["id"].is_i64(), "{node}");
+    assert_eq!(node["next"].get("next"), None, "{node}");
+    assert_eq!(node["children"].as_array().unwrap().len(), 2, "{node}");
+    assert_eq!(node["children"][0]["children"], json!([]), "{node}");
+    let tree = made(&json!({"$ref": "#/Tree"}));
+    assert!(tree["left"]["right"].is_i64(), "{tree}");
+}
+
+#[test]
+fn a_discriminator_names_the_alternative() {
+    let cat = json!({
+        "oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"tiger": "#/Cat"}},
+    });
+    assert_eq!(made(&cat)["kind"], "tiger");
+    let dog = json!({"oneOf": [{"$ref": "#/Dog"}], "discriminator": {"propertyName": "kind"}});
+    assert_eq!(
+        made(&dog)["kind"],
+        "dog",
+        "its own name goes before that of the schema"
+    );
+}
+
+#[test]
+fn varied_values_leave_out_what_they_may() {
+    let schema = json!({
+        "required": ["a", "b"],
+        "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}, "c": {"type": "integer"}},
+    });
+    let (mut nulls, mut absent) = (0, 0);
+    for seed in 0..400 {
+        let value = Maker::new(&Schemas::default(), seed).varied().make(&schema);
+        assert!(value["a"].is_i64());
+        nulls += usize::from(value["b"].is_null());
+        absent += usize::from(value.get("c").is_none());
+    }
+    assert!(
+        (10..=100).contains(&nulls) && (10..=100).contains(&absent),
+        "{nulls} {absent}"
+    );
+}
+
+#[test]
+fn requests_lack_what_is_only_read() {
+    let schema = json!({
+        "required": ["id", "secret"],
+        "properties": {"id": {"readOnly": true}, "secret": {"writeOnly": true}},
+    });
+    let schemas = Schemas::default();
+    for (value, way, fits) in [
+        (json!({"id": 1}), Way::Response, true),
+        (json!({"secret": 1}), Way::Response, false),
+        (json!({"id": 1}), Way::Request, false),
+        (json!({"secret": 1}), Way::Request, true),
+    ] {
+        assert_eq!(schemas.accepts(&schema, &value, way), fits, "{value}");
+    }
+}
+
+#[test]
+fn what_was_made_by_hand_changes_only_where_it_must() {
+    let schema = json!({
+        "required": ["version", "region", "entries"],
+        "properties": {
+            "version": {"type": "string"},
+            "region": {"enum": ["north"]},
+            "entries": {"type": "object", "additionalProperties": {
+                "required": ["status", "load"],
+                "properties": {"status": {"type": "string"}, "load": {"const": 7}},
+            }},
+            "roles": {"type": "array", "items": {"required": ["name"], "properties": {"name": {"const": "user"}}}},
+        },
+    });
+    let hand = json!({
+        "version": "1.8.2",
+        "entries": {"a": {"status": "up", "load": 7}, "b": {"status": "alpha"}},
+        "roles": ["user"],
+        "other": 5,
+    });
+    let fitted = Maker::new(&Schemas::default(), 0).fit(&schema, hand);
+    let wanted = json!({
+        "version": "1.8.2",
+        "entries": {"a": {"status": "up", "load": 7}, "b": {"status": "alpha", "load": 7}},
+        "roles": [{"name": "user"}],
+        "other": 5,
+        "region": "north",
+    });
+    assert_eq!(fitted, wanted);
+    let closed = json!({"properties": {"a": {"type": "integer"}}, "additionalProperties": false});
+    let fitted = Maker::new(&Schemas::default(), 0).fit(&closed, json!({"a": 5, "b": 6}));
+    assert_eq!(fitted, json!({"a": 5}));
+}
