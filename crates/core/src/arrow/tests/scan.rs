@@ -66,7 +66,7 @@ async fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
 
 #[tokio::test]
 async fn large_records_make_smaller_batches() {
-    let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(30 << 20)));
+    let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
     let pages = vec![Ok((0..4).map(large).collect())];
     assert_eq!(run(pages, 100).await, (vec![3, 1], None));
 }
