@@ -80,6 +80,7 @@ static void a_plan(talentdata_client *client) {
 }
 
 static void every_format(talentdata_client *client) {
+  enum { some = 150 };
   static const struct {
     uint32_t format;
     const char *name, *begin;
@@ -95,15 +96,22 @@ static void every_format(talentdata_client *client) {
       {TALENTDATA_FORMAT_ARROW, "arrow.csv", "ARROW1", 0},
       {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":", 1},
   };
+  /* The whole list once, since memory checkers are slow. */
+  CHECK(run(exporter_new(client, in_folder("all.jsonl"), 0, false, NULL), TALENTDATA_COMPLETENESS_PROVEN) == contacts());
+  talentdata_scan_options *options;
+  OK(talentdata_scan_options_new(&options));
+  OK(talentdata_scan_options_set_limit(options, some));
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     const char *path = in_directory(formats[i].name);
     size_t size = 0;
-    CHECK(run(exporter_new(client, path, formats[i].format, false, NULL), TALENTDATA_COMPLETENESS_PROVEN) == contacts());
+    talentdata_exporter *exporter = exporter_new(client, path, formats[i].format, false, options);
+    CHECK(run(exporter, TALENTDATA_COMPLETENESS_UNFINISHED) == some);
     char *bytes = content(path, &size);
     CHECK(bytes && size > strlen(formats[i].begin) && memcmp(bytes, formats[i].begin, strlen(formats[i].begin)) == 0);
-    if (formats[i].by_lines) CHECK(lines(bytes, size) >= contacts());
+    if (formats[i].by_lines) CHECK(lines(bytes, size) >= some);
     free(bytes);
   }
+  talentdata_scan_options_free(options);
 }
 
 static void as_the_scan_options_say(talentdata_client *client) {
