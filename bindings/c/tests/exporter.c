@@ -97,7 +97,7 @@ static void every_format(talentdata_client *client) {
       {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":", 1},
   };
   /* The whole list once, since memory checkers are slow. */
-  CHECK(run(exporter_new(client, in_folder("all.jsonl"), 0, false, NULL), TALENTDATA_COMPLETENESS_PROVEN) == contacts());
+  CHECK(run(exporter_new(client, in_directory("all.jsonl"), 0, false, NULL), TALENTDATA_COMPLETENESS_PROVEN) == contacts());
   talentdata_scan_options *options;
   OK(talentdata_scan_options_new(&options));
   OK(talentdata_scan_options_set_limit(options, some));

@@ -127,7 +127,7 @@ class Resource(Generic[R]):
         >>> receipt.records, receipt.completeness
         (250, Completeness('proven'))
         """
-        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new)
+        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new, self._parameters)
         export = RawExport(self._client, self._name, *arguments)
         with follow(export, self._name, progress) as tell:
             receipt = Receipt(export.run(False, tell))
@@ -258,7 +258,7 @@ class AsyncResource(Generic[R]):
     ) -> Receipt:
         """See `Resource.export`. A task that is cancelled keeps what was written until about a second before, for
         `resume=True` to continue."""
-        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new)
+        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new, self._parameters)
         export = RawExport(self._client, self._name, *arguments)
         with follow(export, self._name, progress) as tell:
             receipt = Receipt(await told(export.run(True, tell), tell))

@@ -163,6 +163,7 @@ class RawExport:
         columns: str,
         schema: object,
         on_new: str,
+        parameters: str | None,
     ) -> Self: ...
     @overload
     def run(self, awaited: Literal[False], tell: Callable[[], object]) -> RawRecord: ...

@@ -1,7 +1,7 @@
 //! An export as Python holds it: the whole list into a file, waited for or awaited.
 
 use crate::arguments::parse;
-use crate::client::{BaseClient, json};
+use crate::client::{BaseClient, json, list_arguments};
 use crate::errors::raise;
 use crate::runtime::block_telling;
 use crate::scan::options;
@@ -41,6 +41,7 @@ impl RawExport {
         columns: &str,
         schema: Option<&Bound<'_, PyAny>>,
         on_new: &str,
+        parameters: Option<&str>,
         py: Python<'_>,
     ) -> PyResult<Self> {
         let client = client.get().shared();
@@ -49,11 +50,13 @@ impl RawExport {
             Some(name) => name.parse().map_err(|error| raise(py, &error))?,
             None => Format::of_path(&path),
         };
+        let mut scan = options(py, page_size, limit, consistency, (columns, schema, on_new))?;
+        scan.arguments = list_arguments(py, parameters)?;
         let export = Export {
             resource: parse(py, resource)?,
             format,
             target: Target::File(path),
-            scan: options(py, page_size, limit, consistency, (columns, schema, on_new))?,
+            scan,
             resume,
         };
         export.check().map_err(|error| raise(py, &error))?;

@@ -44,6 +44,10 @@ int main() {
   SURE(client.plan(talentdata::projects, filter).records == 600);
   const auto named = talentdata::list_parameters().add("region", "us").add("minSize", 3);
   SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
+  talentdata::export_options filtered;
+  filtered.scan = all;
+  SURE(client.try_exporter(talentdata::projects, "projects.jsonl", filtered));
+  SURE(!client.try_exporter(talentdata::projects, "projects.jsonl"));
   filter.region.reset();
   const auto missing = client.try_page(talentdata::projects, 1, 0, filter);
   SURE(!missing && missing.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);

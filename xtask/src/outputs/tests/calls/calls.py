@@ -1,6 +1,8 @@
 """Calls each new operation from Python, with both clients."""
 
 import asyncio
+import os
+import tempfile
 
 import talentdata
 
@@ -39,6 +41,8 @@ def filters(client):
     assert scan.receipt.parameters["state"] == ["open", "shut"] and "mine" not in str(scan.receipt.parameters)
     assert projects.plan().records == 600 and len(projects.page(limit=5)) == 5
     assert projects.schema()["resource"] == "projects"
+    with tempfile.TemporaryDirectory() as directory:
+        exports(client, projects, os.path.join(directory, "projects.csv"))
     assert len(client.contacts(updated_since="2026-01-01T00:00:00Z").page(limit=1)) == 1
     assert isinstance(client.contacts.page(limit=1)[0], talentdata.Contact)
     refused(lambda: client.projects.page(), "region: is required")
@@ -46,6 +50,18 @@ def filters(client):
     refused(lambda: client.projects("eu", min_size="big").page(), "min_size: must be an integer (got a string)")
     try:
         client.contacts(updated_since="yesterday").page()
+    except talentdata.BadRequestError:
+        pass
+    else:
+        raise AssertionError("the filter was not sent")
+
+
+def exports(client, projects, path):
+    receipt = projects.export(path)
+    assert receipt.records == 600 and receipt.parameters["region"] == "eu"
+    refused(lambda: client.projects.export(path), "region: is required")
+    try:
+        client.contacts(updated_since="yesterday").export(path)
     except talentdata.BadRequestError:
         pass
     else:
@@ -62,6 +78,9 @@ async def waiting():
         projects = client.projects("us", min_size=3)
         assert len([project async for project in projects.list()]) == 600
         assert (await projects.page()).pagination.total == 600
+        with tempfile.TemporaryDirectory() as directory:
+            receipt = await projects.export(os.path.join(directory, "projects.jsonl"))
+        assert receipt.records == 600 and receipt.parameters["minSize"] == 3
         assert await client.delete_pool("one") is None
 
 
