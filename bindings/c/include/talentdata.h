@@ -874,26 +874,6 @@ talentdata_error *talentdata_client_page_with(const talentdata_client *client,
                                               talentdata_page **page_out);
 
 /**
- * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
- * talentdata_scan_options_set_schema_n, today or in a later run, they stay the same whatever the first records
- * are then.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param columns which types they have, a talentdata_columns
- * @param schema_out the schema: the JSON text that `talentdata schema` prints
- * Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
- * Threads: any; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an unknown choice of columns; those of a call;
- * PAGING when the pages contradict each other.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_schema(const talentdata_client *client,
-                                           uint32_t resource,
-                                           uint32_t columns,
-                                           talentdata_json_text **schema_out);
-
-/**
  * Creates settings in which nothing is set.
  *
  * @param config_out the settings
@@ -1807,6 +1787,45 @@ talentdata_error *talentdata_scan_receipt(const talentdata_scan *scan,
  * cancel the scan and join that thread first.
  */
 void talentdata_scan_free(talentdata_scan *scan);
+
+/**
+ * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
+ * talentdata_scan_options_set_schema_n, today or in a later run, they stay the same whatever the first records
+ * are then.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param columns which types they have, a talentdata_columns
+ * @param schema_out the schema: the JSON text that `talentdata schema` prints
+ * Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
+ * Threads: any; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an unknown choice of columns; those of a call;
+ * PAGING when the pages contradict each other.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_schema(const talentdata_client *client,
+                                           uint32_t resource,
+                                           uint32_t columns,
+                                           talentdata_json_text **schema_out);
+
+/**
+ * Like talentdata_client_schema, with values of the list's parameters, such as filters.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param columns which types they have, a talentdata_columns
+ * @param parameters the parameters
+ * @param schema_out the schema: the JSON text that `talentdata schema` prints
+ * Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
+ * Threads: any; no other may change `parameters` meanwhile; waits for the service.
+ * Errors: as talentdata_client_schema; INVALID_ARGUMENT also for parameters that the list does not take.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_schema_with(const talentdata_client *client,
+                                                uint32_t resource,
+                                                uint32_t columns,
+                                                const talentdata_parameters *parameters,
+                                                talentdata_json_text **schema_out);
 
 /**
  * The value at a JSON pointer (RFC 6901) such as /location/city, to be read with a type.

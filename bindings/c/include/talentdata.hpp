@@ -100,12 +100,16 @@ class client : public detail::calls<client> {
   /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records: JSON text for
   /// scan_options::schema.
   template <class Record>
-  result<std::string> try_schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED) const {
+  result<std::string> try_schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED,
+                                 const list_parameters &parameters = {}) const {
+    const detail::parameter_set given = detail::parameters_of(parameters);
+    if (given.failed()) return *given.failed();
     talentdata_json_text *raw = nullptr;
-    if (talentdata_error *cause = talentdata_client_schema(handle_.get(), list.number, columns, &raw)) return error(cause);
+    talentdata_error *cause = talentdata_client_schema_with(handle_.get(), list.number, columns, given.get(), &raw);
+    if (cause) return error(cause);
     const detail::handle<talentdata_json_text, talentdata_json_text_free> held(raw);
     talentdata_text text{};
-    if (talentdata_error *cause = talentdata_json_text_get(raw, &text)) return error(cause);
+    if (talentdata_error *failed = talentdata_json_text_get(raw, &text)) return error(failed);
     return std::string(text.data, text.length);
   }
   /// An estimate of a scan or an export of a list, from one page of it.
@@ -141,8 +145,9 @@ class client : public detail::calls<client> {
     return detail::log::take(log_, try_list(list, options));
   }
   template <class Record>
-  std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED) const {
-    return detail::log::take(log_, try_schema(list, columns));
+  std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED,
+                     const list_parameters &parameters = {}) const {
+    return detail::log::take(log_, try_schema(list, columns, parameters));
   }
   template <class Record>
   talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {

@@ -39,10 +39,6 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_client_page_with(all->client, 1, 1, 1, all->parameters, NULL), "talentdata_client_page_with", "page_out");
   fixture_poison();
-  fixture_is_null(talentdata_client_schema(NULL, 1, 1, (talentdata_json_text **)fixture_slot(3)), "talentdata_client_schema", "client");
-  fixture_poison();
-  fixture_is_null(talentdata_client_schema(all->client, 1, 1, NULL), "talentdata_client_schema", "schema_out");
-  fixture_poison();
   fixture_is_null(talentdata_config_new(NULL), "talentdata_config_new", "config_out");
   talentdata_config_free(NULL);
   (void)talentdata_error_code(NULL);
@@ -264,6 +260,16 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_scan_receipt(all->scan, NULL), "talentdata_scan_receipt", "receipt_out");
   talentdata_scan_free(NULL);
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema(NULL, 1, 1, (talentdata_json_text **)fixture_slot(3)), "talentdata_client_schema", "client");
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema(all->client, 1, 1, NULL), "talentdata_client_schema", "schema_out");
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema_with(NULL, 1, 1, all->parameters, (talentdata_json_text **)fixture_slot(4)), "talentdata_client_schema_with", "client");
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema_with(all->client, 1, 1, NULL, (talentdata_json_text **)fixture_slot(4)), "talentdata_client_schema_with", "parameters");
+  fixture_poison();
+  fixture_is_null(talentdata_client_schema_with(all->client, 1, 1, all->parameters, NULL), "talentdata_client_schema_with", "schema_out");
   fixture_poison();
   fixture_is_null(talentdata_record_value(NULL, "1", (const talentdata_value **)fixture_slot(2)), "talentdata_record_value", "record");
   fixture_poison();

@@ -6,8 +6,7 @@ use crate::boundary::{
 use crate::config::Config;
 use crate::error::Error;
 use crate::generated::models::Resource;
-use crate::json_text::JsonText;
-use crate::options::{Columns, ScanOptions};
+use crate::options::ScanOptions;
 use crate::page::Page;
 use crate::parameters::Parameters;
 use crate::scan::Scan;
@@ -191,33 +190,6 @@ pub extern "C" fn talentdata_client_page_with(
     get((client, "client"), (page_out, "page_out"), |client| {
         let arguments = lent(parameters, "parameters")?.arguments();
         client.page(resource, arguments, limit, offset)
-    })
-}
-
-/// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
-/// talentdata_scan_options_set_schema_n, today or in a later run, they stay the same whatever the first records
-/// are then.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param columns which types they have, a talentdata_columns
-/// @param schema_out the schema: the JSON text that `talentdata schema` prints
-/// Ownership: the caller frees `*schema_out` with talentdata_json_text_free.
-/// Threads: any; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an unknown choice of columns; those of a call;
-/// PAGING when the pages contradict each other.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_schema(
-    client: Option<&Client>,
-    resource: u32,
-    columns: u32,
-    schema_out: Option<&mut MaybeUninit<Box<JsonText>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (schema_out, "schema_out"), |client| {
-        let (resource, columns) = (list(resource)?, Columns::of(columns)?);
-        let schema = client.inner.clone().schema(resource, columns)?;
-        Ok(Box::new(JsonText::new(schema.to_json())))
     })
 }
 

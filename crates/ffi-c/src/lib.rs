@@ -30,6 +30,7 @@ mod plan;
 mod receipt;
 mod record;
 mod scan;
+mod schema;
 mod source;
 mod text;
 mod value;

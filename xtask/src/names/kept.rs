@@ -44,7 +44,7 @@ pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
-    close exporter free from_environment list list_with new page page_with plan plan_with schema";
+    close exporter free from_environment list list_with new page page_with plan plan_with schema schema_with";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\

@@ -42,6 +42,7 @@ int main() {
   SURE(count == 600);
   SURE(client.page(talentdata::projects, 1, 0, filter).size() == 1);
   SURE(client.plan(talentdata::projects, filter).records == 600);
+  SURE(client.schema(talentdata::projects, TALENTDATA_COLUMNS_TYPED, filter).find("projects") != std::string::npos);
   const auto named = talentdata::list_parameters().add("region", "us").add("minSize", 3);
   SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
   talentdata::export_options filtered;
