@@ -61,7 +61,7 @@ async fn impossible_places_are_refused_by_name() {
     .await;
     assert_eq!(
         names(directory.path()),
-        ["file", "directory", "out.part", "round"]
+        ["directory", "file", "out.part", "round"]
     );
     let error = run(&export(Path::new("")), &service.client).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
