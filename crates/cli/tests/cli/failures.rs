@@ -216,7 +216,7 @@ fn settings_are_checked_before_anything_is_sent() {
     );
     usage(
         &["page", "contacts", "--sandbox", "--limit", "0"],
-        &["limit", "1 to 100"],
+        &["limit", "between 1 and 100"],
     );
     usage(
         &["check", "--sandbox", "--client-version", ""],
