@@ -52,7 +52,7 @@ static void wrong_numbers_and_texts(talentdata_client *client) {
                 "client_id must not contain control characters", "a NUL within a text");
   talentdata_config_free(config);
   fixture_fails(talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 101, 0, slot),
-                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "limit: ", "a limit above 100");
+                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "limit must be ", "a limit above 100");
 }
 
 static int is(talentdata_text text, const char *words) {

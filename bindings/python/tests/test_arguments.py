@@ -92,7 +92,7 @@ def test_the_options_of_a_client_are_the_settings():
         ({"policy": 5}, "policy", "int", "a policy's name"),
         ({"policy": "nosuch"}, "policy", "", "clock-window"),
         ({"latency": "1"}, "latency", "str", "a time in seconds"),
-        ({"latency": -1}, "latency", "", "a number from 0"),
+        ({"latency": -1}, "latency", "", "at least 0 seconds"),
         ({"port": 65536}, "port", "int", "65535"),
         ({"faults": 1}, "faults", "int", "True or False"),
         ({"order": 5}, "order", "int", "an order's name"),
@@ -154,7 +154,7 @@ def test_rules_of_misbehaviour(sandbox):
     for rule in ({"match": {}}, {"reply": {"statsu": 5}}):
         with pytest.raises(talentdata.InvalidArgumentError, match="the rules are wrong: .*(reply|status)"):
             sandbox.misbehave(rule)
-    with talentdata.Sandbox() as other, pytest.raises(talentdata.InvalidArgumentError, match="without faults"):
+    with talentdata.Sandbox() as other, pytest.raises(talentdata.InvalidArgumentError, match="started with faults"):
         other.misbehave()
     other.close()
     with pytest.raises(talentdata.ClosedError):

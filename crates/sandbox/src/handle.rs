@@ -108,7 +108,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When misbehaving needs a sandbox that was started with faults, or when the script is wrong; the rules before stay in force then.
+    /// When it was started without faults, or when the script is wrong; the rules before stay in force then.
     pub fn misbehave(&self, script: &str) -> io::Result<()> {
         faults::misbehave(&self.service, script)
     }
