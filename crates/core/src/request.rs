@@ -1,7 +1,7 @@
 //! The way of a call to the service and back: queue, token, gate, transport, response, retry.
 //!
-//! `call` is the one way through. A 429 is read by the gate, which alone decides when the next request may go;
-//! `retry` only decides whether the call is worth another attempt.
+//! `call` is the one way through. The gate reads every response: after a 429 it holds all requests back until the
+//! reset. `retry` decides whether the call is worth another attempt, and lets it wait longer where a 429 repeats.
 
 pub(crate) mod auth;
 pub(crate) mod memory;
