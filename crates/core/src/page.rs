@@ -46,7 +46,7 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
-    /// What its text and structure take of the memory of all pages, until the page is handed on.
+    /// What its text and structural index take of the memory of all pages, until the page is handed on.
     pub(crate) claim: Option<Arc<Claim>>,
 }
 

@@ -1,7 +1,7 @@
 //! An export as Python holds it: the whole list into a file, waited for or awaited.
 
 use crate::arguments::parse;
-use crate::client::{BaseClient, json, list_arguments};
+use crate::client::{BaseClient, json};
 use crate::errors::raise;
 use crate::runtime::block_telling;
 use crate::scan::options;
@@ -50,8 +50,8 @@ impl RawExport {
             Some(name) => name.parse().map_err(|error| raise(py, &error))?,
             None => Format::of_path(&path),
         };
-        let mut scan = options(py, page_size, limit, consistency, (columns, schema, on_new))?;
-        scan.arguments = list_arguments(py, parameters)?;
+        let table = (columns, schema, on_new);
+        let scan = options(py, page_size, limit, consistency, table, parameters)?;
         let export = Export {
             resource: parse(py, resource)?,
             format,

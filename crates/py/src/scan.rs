@@ -53,8 +53,7 @@ impl RawScan {
         client.core(py)?;
         let resource = parse(py, resource)?;
         let table = (columns, schema, on_new);
-        let mut options = options(py, page_size, limit, consistency, table)?;
-        options.arguments = list_arguments(py, parameters)?;
+        let options = options(py, page_size, limit, consistency, table, parameters)?;
         let reading = Arc::new(Reading::new(resource, options));
         Ok(RawScan { client, reading })
     }
@@ -116,13 +115,14 @@ impl RawScan {
     }
 }
 
-/// How a list is read, and which columns its table has: `columns`, `schema` and `on_new`.
+/// How a list is read, with which of its parameters, and which columns its table has: `columns`, `schema` and `on_new`.
 pub(crate) fn options(
     py: Python<'_>,
     page_size: Option<&Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
     consistency: &str,
     (columns, schema, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
+    parameters: Option<&str>,
 ) -> PyResult<ScanOptions> {
     let consistency = match consistency {
         "complete" => Consistency::Complete,
@@ -138,6 +138,7 @@ pub(crate) fn options(
         page_size: page_size.map(|size| count("page_size", size)).transpose()?,
         limit: limit.map(|limit| count("limit", limit)).transpose()?,
         table: table::options(py, columns, schema, on_new)?,
+        arguments: list_arguments(py, parameters)?,
         ..ScanOptions::default()
     })
 }

@@ -15,7 +15,7 @@ const SHORT_BASE: f64 = 0.1;
 const LONGEST_BACKOFF: f64 = 16.0;
 /// The service is at ease again after this long without a refusal.
 const CALM: Duration = Duration::from_secs(2);
-/// The status of a service that cannot response now (RFC 9110, section 15.6.4).
+/// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
 /// Steps after which the back-off has reached its longest anyway.
 const MOST_STEPS: i32 = 10;
@@ -34,7 +34,7 @@ enum Cause {
 pub(super) enum Refusal {
     /// The status that the service document names.
     TooMany,
-    /// Some gateways response 503 in its place, then without the service's headers. It may as well be a fault that
+    /// Some gateways respond with 503 in its place, then without the service's headers. It may as well be a fault that
     /// passes at once.
     Unavailable,
 }

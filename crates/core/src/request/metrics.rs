@@ -3,7 +3,19 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The counts so far.
+/// What the calls of a scan have cost.
+pub(crate) struct Counts {
+    pub(crate) requests: u64,
+    pub(crate) retries: u64,
+    /// Responses with status 429.
+    pub(crate) rate_limited: u64,
+    /// Waited for the budget.
+    pub(crate) seconds_waited: f64,
+    /// Waited before requests were sent again.
+    pub(crate) seconds_backed_off: f64,
+}
+
+/// Counts of a scan that is under way.
 #[derive(Debug, Default)]
 pub(crate) struct ScanMetrics {
     /// The offset of the page that the scan needs next, and 1; 0 where it does not say.
@@ -58,14 +70,16 @@ impl ScanMetrics {
         self.page_bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes the counts into a receipt.
-    pub(crate) fn read(&self, receipt: &mut crate::scan::Receipt) {
+    /// The counts so far.
+    pub(crate) fn counts(&self) -> Counts {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        receipt.requests = load(&self.requests);
-        receipt.retries = load(&self.retries);
-        receipt.rate_limited = load(&self.rate_limited);
-        receipt.seconds_waited_for_budget = load(&self.waited_micros) as f64 / 1e6;
-        receipt.seconds_backed_off = load(&self.backed_off_micros) as f64 / 1e6;
+        Counts {
+            requests: load(&self.requests),
+            retries: load(&self.retries),
+            rate_limited: load(&self.rate_limited),
+            seconds_waited: load(&self.waited_micros) as f64 / 1e6,
+            seconds_backed_off: load(&self.backed_off_micros) as f64 / 1e6,
+        }
     }
 }
 

@@ -38,7 +38,7 @@ impl AdmissionQueue {
         })
     }
 
-    /// Waits to be the first in the queue, and is so until the turn is dropped.
+    /// Waits to be the first in the queue, and is so until what is returned is dropped.
     pub(crate) async fn head(&self, priority: Priority) -> HeadOfQueue<'_> {
         let scans = match priority {
             Priority::Scan => Some(self.scans.lock().await),

@@ -205,7 +205,12 @@ impl Driver {
         receipt.total_first.get_or_insert(pagination.total);
         receipt.total_last = Some(pagination.total);
         receipt.seconds = seconds;
-        self.metrics.read(&mut receipt);
+        let counts = self.metrics.counts();
+        receipt.requests = counts.requests;
+        receipt.retries = counts.retries;
+        receipt.rate_limited = counts.rate_limited;
+        receipt.seconds_waited_for_budget = counts.seconds_waited;
+        receipt.seconds_backed_off = counts.seconds_backed_off;
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts().to_vec();
     }

@@ -1,4 +1,4 @@
-//! The structure against the JSON library: what both accept, and what is found.
+//! The structural index against the JSON library: what both accept, and what is found.
 
 mod memory;
 
