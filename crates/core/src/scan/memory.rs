@@ -155,11 +155,22 @@ impl Memory {
             }
         };
         self.entries.push_back((id, place));
-        let capacity = CAPACITY.max(4 * self.largest_page);
+        let capacity = self.capacity();
         while self.entries.len() > capacity {
             self.drop_oldest();
         }
         new
+    }
+
+    /// Takes the memory for all records at once, since pieces that grow leave holes behind; what is not used yet
+    /// takes only addresses.
+    fn reserve(&mut self) {
+        let capacity = self.capacity() + 1;
+        self.entries.reserve_exact(capacity.saturating_sub(self.entries.len()));
+    }
+
+    fn capacity(&self) -> usize {
+        CAPACITY.max(4 * self.largest_page)
     }
 
     fn drop_oldest(&mut self) {
@@ -186,6 +197,7 @@ impl Memory {
     /// A page of this many records has come.
     pub(super) fn note_page(&mut self, records: usize) {
         self.largest_page = self.largest_page.max(records);
+        self.reserve();
     }
 
     pub(super) fn len(&self) -> usize {

@@ -79,10 +79,13 @@ impl Position {
         &mut self,
         offset: u64,
         evidence: &Evidence,
-        delivered: impl Iterator<Item = Recent>,
+        delivered: impl ExactSizeIterator<Item = Recent>,
     ) {
         self.offset = Some(offset);
         self.evidence.clone_from(evidence);
+        // At once and exactly, since pieces that grow leave holes behind.
+        let most = REMEMBERED + delivered.len();
+        self.recent.reserve_exact(most.saturating_sub(self.recent.len()));
         self.recent.extend(delivered);
         let surplus = self.recent.len().saturating_sub(REMEMBERED);
         self.recent.drain(..surplus);
