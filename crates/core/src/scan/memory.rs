@@ -166,7 +166,8 @@ impl Memory {
     /// takes only addresses.
     fn reserve(&mut self) {
         let capacity = self.capacity() + 1;
-        self.entries.reserve_exact(capacity.saturating_sub(self.entries.len()));
+        self.entries
+            .reserve_exact(capacity.saturating_sub(self.entries.len()));
     }
 
     fn capacity(&self) -> usize {

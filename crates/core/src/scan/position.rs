@@ -85,7 +85,8 @@ impl Position {
         self.evidence.clone_from(evidence);
         // At once and exactly, since pieces that grow leave holes behind.
         let most = REMEMBERED + delivered.len();
-        self.recent.reserve_exact(most.saturating_sub(self.recent.len()));
+        self.recent
+            .reserve_exact(most.saturating_sub(self.recent.len()));
         self.recent.extend(delivered);
         let surplus = self.recent.len().saturating_sub(REMEMBERED);
         self.recent.drain(..surplus);
