@@ -1,7 +1,7 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
 use crate::settings::Flags;
-use crate::{completions, export, help, operation, page, plan, sandbox, schema};
+use crate::{changes, completions, export, help, operation, page, plan, sandbox, schema, sync};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -57,7 +57,13 @@ pub(crate) enum Command {
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
-    /// Estimate the records, pages and time of an export
+    /// Bring a mirror up to date: a directory with lists as of now and what has changed since, deletes proven
+    #[command(after_help = sync::EXAMPLES)]
+    Sync(sync::Verb),
+    /// Write what syncs into a mirror have found
+    #[command(after_help = changes::EXAMPLES)]
+    Changes(changes::Verb),
+    /// Estimate the records, pages and time of an export or a sync
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
     /// Print the columns of a list as JSON, to pin them with export --schema
@@ -77,10 +83,14 @@ pub(crate) enum Command {
 
 impl Command {
     fn asks_a_service(&self) -> bool {
-        !matches!(
-            self,
-            Command::Resources | Command::Sandbox(_) | Command::Completions(_)
-        )
+        match self {
+            Command::Export(verb) => !verb.is_from_mirror(),
+            Command::Resources
+            | Command::Changes(_)
+            | Command::Sandbox(_)
+            | Command::Completions(_) => false,
+            _ => true,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod changes;
 mod completions;
 mod connect;
 mod continuation;
@@ -24,6 +25,7 @@ mod sandbox;
 mod schema;
 mod settings;
 mod signals;
+mod sync;
 
 use args::{Arguments, Command};
 use ending::Ending;
@@ -71,6 +73,8 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Page(verb) => page::run(verb, common).await,
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
+        Command::Sync(verb) => sync::run(verb, common).await,
+        Command::Changes(verb) => changes::run(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Schema(verb) => schema::run(verb, common).await,
         Command::Sandbox(verb) => sandbox::run(verb).await,

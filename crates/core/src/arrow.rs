@@ -47,3 +47,4 @@ pub use options::{Columns, OnNew, TableOptions};
 pub(crate) use row::{Cell, Form, Splitter};
 pub use scan::BatchScan;
 pub use schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+pub(crate) use time::instant;

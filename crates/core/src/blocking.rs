@@ -6,6 +6,8 @@ mod engine;
 mod exporter;
 mod scan;
 mod stop;
+#[cfg(feature = "arrow")]
+mod sync;
 
 #[cfg(feature = "arrow")]
 pub use batches::BatchScan;

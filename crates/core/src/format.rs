@@ -21,6 +21,9 @@ pub use jsonl::JsonlSink;
 #[cfg(feature = "arrow")]
 pub use parquet::{ParquetSink, join};
 
+#[cfg(feature = "arrow")]
+pub(crate) use parquet::properties as parquet_properties;
+
 use crate::error::Result;
 use crate::record::RawRecord;
 

@@ -22,6 +22,8 @@ pub mod format;
 pub mod gate;
 pub mod json;
 pub mod log;
+#[cfg(feature = "arrow")]
+pub mod mirror;
 pub mod page;
 pub mod scan;
 pub mod settings;

@@ -124,6 +124,12 @@ impl RawRecord {
         self.page.offset + self.index as u64
     }
 
+    /// The raw `id`, if there is one that tells this record from others.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn id(&self) -> Option<&[u8]> {
+        self.page.id(self.index)
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self, key: &IdentityKey) -> Identity {
         self.page.identity(self.index, key)

@@ -21,6 +21,8 @@ pub(crate) use driver::AbortOnDrop;
 pub use options::{Consistency, ScanOptions};
 pub use position::{Batch, Position};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
+#[cfg(feature = "arrow")]
+pub(crate) use rfc3339::utc;
 pub(crate) use unknown_fields::Unknown;
 
 use crate::client::Client;

@@ -62,8 +62,8 @@ impl BatchBuilder {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row.
-    pub fn append(&mut self, record: &RawRecord) {
+    /// Adds a row; returns whether the columns say all of it, so that its `_extra` is empty.
+    pub fn append(&mut self, record: &RawRecord) -> bool {
         let (builders, widths) = (&mut self.builders, &self.widths);
         let mut bytes = self.width * CELL + record.as_bytes().len();
         let take = |column: usize, cell: Cell<'_>| match cell {
@@ -82,6 +82,7 @@ impl BatchBuilder {
         self.extra.append_option(extra);
         self.rows += 1;
         self.bytes += bytes + extra.map_or(0, str::len);
+        extra.is_none()
     }
 
     /// Rows added since the last batch.

@@ -162,7 +162,7 @@ fn lock(file: &File, paths: &OutputPaths) -> Result<()> {
             let message = format!("another export is writing to {path}; wait for it or stop it");
             Err(Error::new(ErrorKind::Io, message))
         }
-        Err(TryLockError::Error(error)) if is_unsupported(&error) => {
+        Err(TryLockError::Error(error)) if has_no_locks(&error) => {
             tracing::warn!(
                 "the file system has no locks; a second export to the same path would not be noticed"
             );
@@ -174,13 +174,13 @@ fn lock(file: &File, paths: &OutputPaths) -> Result<()> {
 
 fn lock_new(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(TryLockError::Error(error)) if is_unsupported(&error) => Ok(()),
+        Err(TryLockError::Error(error)) if has_no_locks(&error) => Ok(()),
         locked => locked.map_err(io::Error::from),
     }
 }
 
 /// How file systems say that they have no locks.
-fn is_unsupported(error: &io::Error) -> bool {
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     let none_left = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
     #[cfg(not(unix))]

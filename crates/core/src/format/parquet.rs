@@ -124,7 +124,7 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
 }
 
 /// The same for every file and release, because an export may be continued by a later one.
-fn properties() -> WriterProperties {
+pub(crate) fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)

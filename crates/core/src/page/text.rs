@@ -123,6 +123,13 @@ impl PageText {
         }
     }
 
+    /// The raw `id` of a record, if it has one that tells it from others.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn id(&self, record: usize) -> Option<&[u8]> {
+        let id = self.records.get(record)?.id?;
+        Some(id.of(&self.text))
+    }
+
     /// How many layouts the records have.
     pub(crate) fn layouts(&self) -> usize {
         self.layouts.len()

@@ -5,6 +5,8 @@ mod extremes;
 mod lists;
 mod resumed;
 mod services;
+#[cfg(feature = "arrow")]
+mod syncs;
 
 use super::join::{Joiner, Slice};
 use super::position::{Position, Recent};

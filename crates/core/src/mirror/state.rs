@@ -1,0 +1,315 @@
+//! The fingerprints of a generation in a file: those of the list in its order, then those of missing records.
+//!
+//! A list that has hardly changed is compared by reading the file from the beginning to the end. Only for
+//! records that are new or stand elsewhere is there an index, of five bytes a record; it is made when the first
+//! of them is met. The file is never in memory as a whole.
+
+use super::fingerprint::{BYTES, Fingerprint};
+use crate::error::{Error, ErrorKind, Result};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The end of a state file: what it is, and which version.
+const MAGIC: [u8; 8] = *b"tdstate1";
+/// The magic, and how many fingerprints of both kinds.
+const FOOT: usize = 24;
+/// What is kept of a missing record beside its fingerprint.
+const ABSENCE: usize = 40;
+/// Fingerprints read at once, from one to the next and here and there.
+const AHEAD: u64 = 4096;
+const AROUND: u64 = 64;
+
+/// What is known of a missing record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Absence {
+    /// When the last scan began that delivered it, in microseconds since 1970.
+    pub(super) last_seen: i64,
+    /// The records of the list between which it stood; 0 at an end of the list.
+    pub(super) before: u128,
+    pub(super) behind: u128,
+}
+
+/// Writes the state of a generation.
+pub(super) struct StateWriter<W> {
+    file: W,
+    listed: u64,
+    missing: Vec<(Fingerprint, Absence)>,
+}
+
+impl<W: Write> StateWriter<W> {
+    pub(super) fn new(file: W) -> Self {
+        StateWriter {
+            file,
+            listed: 0,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Adds the next record of the list.
+    pub(super) fn push(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.listed += 1;
+        let written = self.file.write_all(&fingerprint.to_bytes());
+        written.map_err(|error| unwritable(&error))
+    }
+
+    /// Adds a missing record.
+    pub(super) fn push_missing(&mut self, fingerprint: Fingerprint, absence: Absence) {
+        self.missing.push((fingerprint, absence));
+    }
+
+    /// Writes the end.
+    pub(super) fn finish(mut self) -> Result<W> {
+        let mut write = || {
+            for (fingerprint, _) in &self.missing {
+                self.file.write_all(&fingerprint.to_bytes())?;
+            }
+            for (_, absence) in &self.missing {
+                self.file.write_all(&absence.last_seen.to_le_bytes())?;
+                self.file.write_all(&absence.before.to_le_bytes())?;
+                self.file.write_all(&absence.behind.to_le_bytes())?;
+            }
+            self.file.write_all(&MAGIC)?;
+            self.file.write_all(&self.listed.to_le_bytes())?;
+            self.file
+                .write_all(&(self.missing.len() as u64).to_le_bytes())
+        };
+        write().map_err(|error: io::Error| unwritable(&error))?;
+        Ok(self.file)
+    }
+}
+
+/// What a state is read from.
+pub(super) trait Source: Read + Seek + Send {}
+
+impl<S: Read + Seek + Send> Source for S {}
+
+/// Reads the state of a generation.
+pub(super) struct State {
+    file: Box<dyn Source>,
+    path: PathBuf,
+    listed: u64,
+    missing: Vec<Absence>,
+    next: Block,
+    other: Block,
+    index: Option<Index>,
+}
+
+/// Fingerprints that were read, from this position on.
+#[derive(Default)]
+struct Block {
+    from: u64,
+    bytes: Vec<u8>,
+}
+
+impl Block {
+    fn get(&self, position: u64) -> Option<Fingerprint> {
+        let at = usize::try_from(position.checked_sub(self.from)?).ok()?;
+        let bytes = self.bytes.get(at.checked_mul(BYTES)?..)?.first_chunk()?;
+        Some(Fingerprint::from_bytes(*bytes))
+    }
+
+    fn end(&self) -> u64 {
+        self.from + (self.bytes.len() / BYTES) as u64
+    }
+}
+
+impl State {
+    /// The state of a list that was never read.
+    pub(super) fn empty() -> Self {
+        let nothing = Cursor::new(Vec::new());
+        Self::new(Box::new(nothing), PathBuf::new(), 0, Vec::new())
+    }
+
+    fn new(file: Box<dyn Source>, path: PathBuf, listed: u64, missing: Vec<Absence>) -> Self {
+        State {
+            file,
+            path,
+            listed,
+            missing,
+            next: Block::default(),
+            other: Block::default(),
+            index: None,
+        }
+    }
+
+    /// # Errors
+    /// `Io`, when it is no state file.
+    pub(super) fn open(mut file: Box<dyn Source>, path: PathBuf) -> Result<Self> {
+        let mut read = || {
+            let length = file.seek(SeekFrom::End(0))?;
+            let mut foot = [0; FOOT];
+            file.seek(SeekFrom::Start(length.saturating_sub(FOOT as u64)))?;
+            file.read_exact(&mut foot)?;
+            let count = |at: usize| {
+                let mut count = [0; 8];
+                count.copy_from_slice(&foot[at..at + 8]);
+                u64::from_le_bytes(count)
+            };
+            let (listed, missing) = (count(8), count(16));
+            let rows = u128::from(listed) + u128::from(missing);
+            let expected = rows * BYTES as u128 + u128::from(missing) * ABSENCE as u128;
+            if foot[..8] != MAGIC || expected + FOOT as u128 != u128::from(length) {
+                return Err(io::Error::other("it is damaged"));
+            }
+            file.seek(SeekFrom::Start((listed + missing) * BYTES as u64))?;
+            let absences = (0..missing).map(|_| {
+                let mut bytes = [0; ABSENCE];
+                file.read_exact(&mut bytes)?;
+                let number = |at: usize| {
+                    let mut number = [0; 16];
+                    number.copy_from_slice(&bytes[at..at + 16]);
+                    u128::from_le_bytes(number)
+                };
+                let mut last_seen = [0; 8];
+                last_seen.copy_from_slice(&bytes[..8]);
+                Ok(Absence {
+                    last_seen: i64::from_le_bytes(last_seen),
+                    before: number(8),
+                    behind: number(24),
+                })
+            });
+            Ok((listed, absences.collect::<io::Result<Vec<_>>>()?))
+        };
+        let (listed, missing) = read().map_err(|error| unreadable(&path, &error))?;
+        Ok(Self::new(file, path, listed, missing))
+    }
+
+    /// How many records the list had; missing ones have the positions behind them.
+    pub(super) fn listed(&self) -> u64 {
+        self.listed
+    }
+
+    /// How many records there are, missing ones included.
+    pub(super) fn len(&self) -> u64 {
+        self.listed + self.missing.len() as u64
+    }
+
+    /// What is known of the missing record at this position; none for those of the list.
+    pub(super) fn absence(&self, position: u64) -> Option<&Absence> {
+        let at = position.checked_sub(self.listed)?;
+        self.missing.get(usize::try_from(at).ok()?)
+    }
+
+    /// The fingerprint at a position, which must be one of the file's.
+    pub(super) fn at(&mut self, position: u64) -> Result<Fingerprint> {
+        let known = self.next.get(position);
+        if let Some(found) = known.or_else(|| self.other.get(position)) {
+            return Ok(found);
+        }
+        let rows = self.len();
+        // From one to the next, unless they are looked up.
+        let ahead = position.checked_sub(self.next.end());
+        let (block, most) = match ahead.is_some_and(|ahead| ahead < AHEAD) {
+            true => (&mut self.next, AHEAD),
+            false => (&mut self.other, AROUND),
+        };
+        let count = most.min(rows.saturating_sub(position)) as usize;
+        block.from = position;
+        block.bytes.resize(count * BYTES, 0);
+        let read = self.file.seek(SeekFrom::Start(position * BYTES as u64));
+        let read = read.and_then(|_| self.file.read_exact(&mut block.bytes));
+        read.map_err(|error| unreadable(&self.path, &error))?;
+        let found = block.get(position);
+        found.ok_or_else(|| unreadable(&self.path, &io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// The positions of an identity, most often one or none.
+    pub(super) fn find(&mut self, identity: u128) -> Result<Vec<u64>> {
+        if self.index.is_none() {
+            self.index = Some(self.make_index()?);
+        }
+        let candidates = match &self.index {
+            Some(index) => index.candidates(identity),
+            None => Vec::new(),
+        };
+        let mut found = Vec::new();
+        for position in candidates {
+            if self.at(position)?.identity == identity {
+                found.push(position);
+            }
+        }
+        Ok(found)
+    }
+
+    fn make_index(&mut self) -> Result<Index> {
+        let count = self.len();
+        let mut index = Index::new(count);
+        let mut bytes = Vec::new();
+        let mut position = 0;
+        let mut read = || -> io::Result<()> {
+            self.file.rewind()?;
+            while position < count {
+                let rows = AHEAD.min(count - position);
+                bytes.resize(rows as usize * BYTES, 0);
+                self.file.read_exact(&mut bytes)?;
+                for row in bytes.chunks_exact(BYTES) {
+                    let mut identity = [0; 16];
+                    identity.copy_from_slice(&row[..16]);
+                    index.insert(u128::from_le_bytes(identity), position);
+                    position += 1;
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|error| unreadable(&self.path, &error))?;
+        Ok(index)
+    }
+}
+
+/// Where identities are: positions in a table with open addressing, and beside each some bits of its hash.
+struct Index {
+    /// Positions plus 1; 0 where there is none.
+    places: Vec<u32>,
+    tags: Vec<u8>,
+    mask: usize,
+}
+
+impl Index {
+    fn new(rows: u64) -> Self {
+        // A table that is at most four fifths full.
+        let size = usize::try_from(rows + rows / 4 + 1).unwrap_or(usize::MAX / 2);
+        let size = size.next_power_of_two();
+        Index {
+            places: vec![0; size],
+            tags: vec![0; size],
+            mask: size - 1,
+        }
+    }
+
+    fn start(&self, identity: u128) -> (usize, u8) {
+        ((identity as usize) & self.mask, (identity >> 120) as u8)
+    }
+
+    fn insert(&mut self, identity: u128, position: u64) {
+        let (mut at, tag) = self.start(identity);
+        while self.places[at] != 0 {
+            at = (at + 1) & self.mask;
+        }
+        // A list of more than four billion records would take ten years to read.
+        self.places[at] = position as u32 + 1;
+        self.tags[at] = tag;
+    }
+
+    /// Positions that may have this identity.
+    fn candidates(&self, identity: u128) -> Vec<u64> {
+        let (mut at, tag) = self.start(identity);
+        let mut found = Vec::new();
+        while self.places[at] != 0 {
+            if self.tags[at] == tag {
+                found.push(u64::from(self.places[at] - 1));
+            }
+            at = (at + 1) & self.mask;
+        }
+        found
+    }
+}
+
+fn unwritable(error: &io::Error) -> Error {
+    let message = format!("the mirror could not be written: {error}");
+    Error::new(ErrorKind::Io, message)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let message = format!("cannot read {}: {error}", path.display());
+    Error::new(ErrorKind::Io, message)
+}

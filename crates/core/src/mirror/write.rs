@@ -1,0 +1,280 @@
+//! Writes a generation while its scan runs: what each record was before decides what is told of it, and where its text is.
+
+use super::change::ChangeCounts;
+use super::claim::Claim;
+use super::difference::{Absent, Difference, Gap, Neighbour, of_absent, of_delivered};
+use super::files::{Finished, NewFile};
+use super::fingerprint::{Fingerprint, HashKey};
+use super::manifest::{FileEntry, ListEntry};
+use super::order::{Order, Run};
+use super::page;
+use super::schema::Evolution;
+use super::state::{Absence, State, StateWriter};
+use super::table::{Mark, Tables, TextFile};
+use super::texts::Texts;
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::RawRecord;
+
+/// A generation that is being written.
+pub(super) struct Writing {
+    hash_key: HashKey,
+    name: String,
+    generation: u64,
+    /// When the scan before this one began, in microseconds since 1970.
+    previous_started: Option<i64>,
+    previous_order: Order,
+    pub(super) difference: Difference,
+    pub(super) evolution: Evolution,
+    order: Order,
+    state: StateWriter<NewFile>,
+    tables: Tables,
+    changes_file: u32,
+    rewritten: Option<(u32, TextFile)>,
+    texts: Texts,
+    /// Room to work in.
+    form: Vec<u8>,
+    pub(super) counts: ChangeCounts,
+    pub(super) records: u64,
+    pub(super) missing: u64,
+}
+
+/// The files of a generation, complete and synced.
+pub(super) struct Written {
+    pub(super) current: Finished,
+    pub(super) changes: Finished,
+    pub(super) rewritten: Option<Finished>,
+    pub(super) order: Finished,
+    pub(super) state: Finished,
+}
+
+impl Writing {
+    /// `before` is the list as the last sync has left it.
+    pub(super) fn new(
+        claim: &mut Claim,
+        name: &str,
+        generation: u64,
+        before: Option<&ListEntry>,
+        evolution: Evolution,
+    ) -> Result<Self> {
+        let (state, previous_order, previous_started) = match before {
+            Some(list) => open_previous(claim, list)?,
+            None => (State::empty(), Order::default(), None),
+        };
+        let mut order = Order::default();
+        for path in &previous_order.files {
+            order.file(path);
+        }
+        let changes = claim.file(format!("{name}/changes/{generation:06}.parquet"))?;
+        let changes_file = order.file(changes.target());
+        let current = claim.file(format!("{name}/current.parquet"))?;
+        let tables = Tables::new(generation, &evolution.schema, current, changes)?;
+        let state_file = claim.file(format!("{name}/state/{generation:06}.bin"))?;
+        Ok(Writing {
+            hash_key: claim.manifest.hash_key,
+            name: name.to_owned(),
+            generation,
+            previous_started,
+            previous_order,
+            difference: Difference::new(state),
+            evolution,
+            order,
+            state: StateWriter::new(state_file),
+            tables,
+            changes_file,
+            rewritten: None,
+            texts: Texts::new(&claim.root),
+            form: Vec::new(),
+            counts: ChangeCounts::default(),
+            records: 0,
+            missing: 0,
+        })
+    }
+
+    /// Takes the next record of the scan, which has arrived by `now`.
+    pub(super) fn take(&mut self, claim: &mut Claim, record: &RawRecord, now: i64) -> Result<()> {
+        let identity = self.hash_key.identity(record, &mut self.form);
+        let bytes = self.hash_key.bytes(record);
+        let known = self.difference.take(identity, bytes)?;
+        let same_bytes = known.filter(|known| known.fingerprint.bytes == bytes);
+        let contents = match same_bytes {
+            Some(known) => known.fingerprint.contents,
+            None => self.hash_key.contents(record, &mut self.form),
+        };
+        let operation = of_delivered(known.as_ref(), contents);
+        let last_seen = match known {
+            None => None,
+            Some(known) => known.missing_since.or(self.previous_started),
+        };
+        let mark = operation.map(|operation| Mark {
+            operation,
+            key: self.hash_key.key(record, identity),
+            last_seen,
+            seen: now,
+            text: record.as_str().to_owned(),
+        });
+        let row = self.push(record, true, mark)?;
+        let (file, first) = match (row, known) {
+            (Some(row), _) => (self.changes_file, row),
+            (None, Some(known)) if same_bytes.is_some() => self.location(known.position)?,
+            _ => self.push_rewritten(claim, record, identity)?,
+        };
+        let run = Run {
+            file,
+            first,
+            rows: 1,
+        };
+        self.order.push(run, false);
+        self.records += 1;
+        self.state.push(Fingerprint {
+            identity,
+            contents,
+            bytes,
+        })
+    }
+
+    fn push(
+        &mut self,
+        record: &RawRecord,
+        is_current: bool,
+        mark: Option<Mark>,
+    ) -> Result<Option<u64>> {
+        if let Some(mark) = &mark {
+            self.counts.add(mark.operation);
+        }
+        let (exact, row) = self.tables.push(record, is_current, mark)?;
+        if !exact && is_current {
+            self.evolution.note(record)?;
+        }
+        Ok(row)
+    }
+
+    /// A record that says the same, and is written otherwise than before.
+    fn push_rewritten(
+        &mut self,
+        claim: &mut Claim,
+        record: &RawRecord,
+        identity: u128,
+    ) -> Result<(u32, u64)> {
+        let (file, texts) = match &mut self.rewritten {
+            Some(rewritten) => rewritten,
+            none => {
+                let (name, generation) = (&self.name, self.generation);
+                let file = claim.file(format!("{name}/rewritten/{generation:06}.parquet"))?;
+                let number = self.order.file(file.target());
+                none.insert((number, TextFile::new(file)?))
+            }
+        };
+        let key = self.hash_key.key(record, identity);
+        Ok((*file, texts.push(&key, record.as_str())?))
+    }
+
+    /// Where the text of a record of before is.
+    fn location(&self, position: u64) -> Result<(u32, u64)> {
+        let found = self.previous_order.locate(position);
+        found.ok_or_else(|| {
+            let message = "internal error; please report it (a record of a mirror has no place)";
+            Error::new(ErrorKind::Internal, message)
+        })
+    }
+
+    /// Takes what was not delivered: gaps, and whether the records in each are gone, as of `now`.
+    pub(super) fn take_absent(&mut self, gaps: &[(Gap, bool)], now: i64) -> Result<()> {
+        for chunk in gaps.chunks(page::RECORDS) {
+            let all: Vec<(&Gap, bool, &Absent)> = chunk
+                .iter()
+                .flat_map(|(gap, gone)| gap.absent.iter().map(move |absent| (gap, *gone, absent)))
+                .collect();
+            for some in all.chunks(page::RECORDS) {
+                self.take_some_absent(some, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_some_absent(&mut self, absent: &[(&Gap, bool, &Absent)], now: i64) -> Result<()> {
+        let mut texts = Vec::with_capacity(absent.len());
+        for (_, _, one) in absent {
+            let (file, row) = self.location(one.position)?;
+            let path = &self.previous_order.files[file as usize];
+            texts.push(self.texts.get(path, row)?.to_owned());
+        }
+        let records = page::records(texts.iter().map(String::as_str))?;
+        for ((gap, gone, one), record) in absent.iter().zip(&records) {
+            let last_seen = one.missing_since.or(self.previous_started);
+            let operation = of_absent(one, *gone);
+            let mark = operation.map(|operation| Mark {
+                operation,
+                key: self.hash_key.key(record, one.fingerprint.identity),
+                last_seen,
+                seen: now,
+                text: record.as_str().to_owned(),
+            });
+            self.push(record, !gone, mark)?;
+            if !gone {
+                let (file, first) = self.location(one.position)?;
+                let run = Run {
+                    file,
+                    first,
+                    rows: 1,
+                };
+                self.order.push(run, true);
+                self.missing += 1;
+                let nearest = |side: &[Neighbour]| side.first().map_or(0, |one| one.identity);
+                let absence = Absence {
+                    last_seen: last_seen.unwrap_or(now),
+                    before: nearest(&gap.before),
+                    behind: nearest(&gap.behind),
+                };
+                self.state.push_missing(one.fingerprint, absence);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all files.
+    pub(super) fn finish(self, claim: &mut Claim) -> Result<(Written, Evolution)> {
+        let (current, changes) = self.tables.finish()?;
+        let rewritten = self
+            .rewritten
+            .map(|(_, texts)| texts.finish())
+            .transpose()?;
+        let target = format!("{}/order/{:06}.parquet", self.name, self.generation);
+        let order = self.order.write(claim.file(target)?)?;
+        let state = self.state.finish()?.finish()?;
+        let written = Written {
+            current,
+            changes,
+            rewritten,
+            order,
+            state,
+        };
+        Ok((written, self.evolution))
+    }
+}
+
+/// What the sync before has left: its state, its order, and when its scan began.
+fn open_previous(claim: &Claim, list: &ListEntry) -> Result<(State, Order, Option<i64>)> {
+    let Some(last) = list.last() else {
+        return Ok((State::empty(), Order::default(), None));
+    };
+    let path = super::files::place(&claim.root, &list.state.path);
+    let file = super::files::open(&claim.root, &list.state)?;
+    let intact = super::files::is_intact(&path, &list.state);
+    if !intact.map_err(|error| super::files::failed("read", &path, &error))? {
+        return Err(damaged(&list.state));
+    }
+    let state = State::open(Box::new(file), path)?;
+    let order = Order::read(&claim.root, &last.order_file)?;
+    if !order.fits(&state) {
+        return Err(damaged(&last.order_file));
+    }
+    Ok((state, order, crate::arrow::instant(&last.started)))
+}
+
+fn damaged(entry: &FileEntry) -> Error {
+    let message = format!(
+        "{} was changed since the last sync, so nothing can be compared with it; restore it, or begin another mirror",
+        entry.path
+    );
+    Error::new(ErrorKind::Io, message)
+}

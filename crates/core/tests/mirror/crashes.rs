@@ -1,0 +1,305 @@
+//! A sync that is killed before any of its calls to the file system, or of which any call fails, leaves the old
+//! generation or the new one, and the next sync goes on.
+
+use super::list::{List, contact};
+use super::{CONTACTS, applied, as_of, changes, files, run, stub, sync};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+use talentdata_core::mirror::{Mirror, Sync};
+
+/// Tells a process that it is a child, and what it needs.
+const CHILD: &str = "TALENTDATA_TEST_SYNC_CHILD";
+
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+/// Runs the child's sync, if this process is one.
+async fn act_as_child() {
+    let Ok(settings) = std::env::var(CHILD) else {
+        return;
+    };
+    let (base_url, path, fold): (String, PathBuf, bool) = serde_json::from_str(&settings).unwrap();
+    let mut settings = stub::settings(&base_url);
+    let client = settings.paced(false).build().unwrap();
+    let code = match run(&with(&path, fold), &client).await {
+        Ok(_) => 0,
+        Err(error) => {
+            println!("{error}");
+            error.kind().exit_code()
+        }
+    };
+    std::process::exit(code.into());
+}
+
+fn with(path: &Path, fold: bool) -> Sync {
+    Sync {
+        keep: fold.then_some(Duration::ZERO),
+        ..Sync::new(CONTACTS, path)
+    }
+}
+
+/// A process that runs `test` as a child, with the calls to the file system counted.
+fn child(test: &str, list: &List, path: &Path, fold: bool, event: Option<(usize, &str)>) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let settings = (&list.base_url, path, fold);
+    command
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, serde_json::to_string(&settings).unwrap())
+        .env("TALENTDATA_TEST_DIRECTORY", path)
+        .env("LD_PRELOAD", library())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    if let Some((call, event)) = event {
+        command.env("TALENTDATA_TEST_CALL", call.to_string());
+        command.env("TALENTDATA_TEST_EVENT", event);
+    }
+    command.spawn().unwrap()
+}
+
+/// The library that the tests of exports are preloaded with, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/disk.c");
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mirror-disk.so");
+        let new = library.with_extension(std::process::id().to_string());
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]).arg(&new);
+        compiler.arg(source).arg("-ldl");
+        assert!(compiler.status().unwrap().success());
+        fs::rename(new, &library).unwrap();
+        library
+    });
+    &LIBRARY
+}
+
+/// Copies a mirror.
+fn copy(from: &Path, to: &Path) {
+    for (name, bytes) in files(from) {
+        let path = to.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// What the list was at each generation, the first at index 0.
+struct History {
+    list: List,
+    archives: Vec<String>,
+    /// A mirror with all of them but the last.
+    mirror: tempfile::TempDir,
+}
+
+impl History {
+    /// Of so many generations, of which the last is only in the list.
+    async fn of(generations: u64) -> Self {
+        let list = List::with_ids(0..1);
+        let mirror = tempfile::tempdir().unwrap();
+        let mut archives = Vec::new();
+        for number in 1..=generations {
+            let ids = (0..130).filter(|id| (id + number) % 40 != 0);
+            list.set(ids.map(|id| match (id + number) % 30 {
+                0 => contact(id).replace("A", &number.to_string()),
+                1 => contact(id).replace(':', ": "),
+                _ => contact(id),
+            }));
+            archives.push(list.lines());
+            if number < generations {
+                sync(&list.client, mirror.path()).await.unwrap();
+            }
+        }
+        History {
+            list,
+            archives,
+            mirror,
+        }
+    }
+
+    /// Whether a mirror holds what it should: the generations before, and perhaps the last.
+    fn check(&self, path: &Path, place: &str) {
+        let Ok(mirror) = Mirror::open(path) else {
+            assert_eq!(self.archives.len(), 1, "{place}");
+            return;
+        };
+        if mirror.resources().is_empty() {
+            assert_eq!(self.archives.len(), 1, "{place}");
+            return;
+        }
+        let generations = mirror.generations(CONTACTS).unwrap();
+        let last = generations.last().unwrap().generation as usize;
+        assert!(last + 1 >= self.archives.len(), "{place}");
+        for one in generations {
+            let archive = &self.archives[(one.generation as usize).min(self.archives.len()) - 1];
+            assert_eq!(&as_of(path, one.generation), archive, "{place}");
+        }
+        // Whatever file holds the list now, it is that of the last generation.
+        let current = fs::read(mirror.current_path(CONTACTS).unwrap()).unwrap();
+        let rows = self.archives[last.min(self.archives.len()) - 1]
+            .lines()
+            .count();
+        assert_eq!(rows_of(current), rows, "{place}");
+    }
+
+    /// Goes on after a sync that was cut off.
+    async fn go_on(&self, path: &Path, fold: bool, place: &str) {
+        self.check(path, place);
+        let went_on = run(&with(path, fold), &self.list.client).await;
+        went_on.unwrap_or_else(|error| panic!("{place}: {error}"));
+        self.check(path, place);
+        if !fold {
+            let copy: Vec<String> = applied(path).into_values().collect();
+            let lines = self.archives.last().unwrap().lines();
+            assert_eq!(copy.len(), lines.count(), "{place}");
+        }
+        let left = files(path).into_keys().filter(|name| {
+            let name = Path::new(name).file_name().unwrap().to_str().unwrap();
+            name.starts_with('.') && name != ".talentdata-lock"
+        });
+        assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{place}");
+        let directories = fs::read_dir(path).unwrap();
+        let hidden = directories.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_str().unwrap().starts_with(".sync-")
+        });
+        assert_eq!(hidden.count(), 0, "{place}");
+        // Nothing is there that the manifest does not name.
+        let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
+        for name in files(path).into_keys().filter(|name| name.contains('/')) {
+            assert!(manifest.contains(&format!("\"{name}\"")), "{place}: {name}");
+        }
+    }
+}
+
+fn rows_of(parquet: Vec<u8>) -> usize {
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x");
+    fs::write(&path, parquet).unwrap();
+    let file = fs::File::open(path).unwrap();
+    let batches = ParquetRecordBatchReaderBuilder::try_new(file)
+        .unwrap()
+        .build()
+        .unwrap();
+    batches.map(|batch| batch.unwrap().num_rows()).sum()
+}
+
+/// Lets something happen before every `step`-th call of a sync; returns how many calls one has.
+async fn every_call(
+    test: &str,
+    history: &History,
+    fold: bool,
+    events: &[&str],
+    step: usize,
+) -> usize {
+    for call in (0..).step_by(step) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("mirror");
+        copy(history.mirror.path(), &path);
+        let event = events[call % events.len()];
+        let place = format!("{event} before call {call}");
+        let child = child(test, &history.list, &path, fold, Some((call, event)));
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        history.go_on(&path, fold, &place).await;
+        if event == "kill" && output.status.code() == Some(0) {
+            return call;
+        }
+        // Some failures do no harm; behind the last call none happens.
+        if event != "kill" && call > 400 {
+            return call;
+        }
+        assert!(
+            matches!(output.status.code(), None | Some(0 | 32)),
+            "{place}: {said}"
+        );
+    }
+    unreachable!()
+}
+
+#[tokio::test]
+async fn killed_before_any_call_a_mirror_is_the_old_or_the_new() {
+    act_as_child().await;
+    let test = "crashes::killed_before_any_call_a_mirror_is_the_old_or_the_new";
+    let history = History::of(3).await;
+    let calls = every_call(test, &history, false, &["kill"], 1).await;
+    println!("{calls} calls of a sync");
+    assert!(calls > 20, "{calls}");
+    let calls = every_call(test, &History::of(1).await, false, &["kill"], 1).await;
+    assert!(calls > 20, "{calls}");
+}
+
+#[tokio::test]
+async fn killed_while_it_folds_a_mirror_reads_as_before() {
+    act_as_child().await;
+    let test = "crashes::killed_while_it_folds_a_mirror_reads_as_before";
+    let history = History::of(4).await;
+    let calls = every_call(test, &history, true, &["kill"], 3).await;
+    println!("{calls} calls of a sync that folds");
+}
+
+#[tokio::test]
+async fn whichever_call_fails_the_mirror_is_the_old_or_the_new() {
+    act_as_child().await;
+    let test = "crashes::whichever_call_fails_the_mirror_is_the_old_or_the_new";
+    let history = History::of(2).await;
+    let events = [ENOSPC.to_string(), EIO.to_string()];
+    let events = [events[0].as_str(), events[1].as_str()];
+    every_call(test, &history, false, &events, 1).await;
+}
+
+/// How many times a process is killed; `TALENTDATA_ROUNDS` asks for more.
+fn rounds() -> u64 {
+    let given = std::env::var("TALENTDATA_ROUNDS");
+    given.map_or(30, |rounds| rounds.parse().unwrap())
+}
+
+#[tokio::test]
+async fn killed_at_any_moment_syncs_go_on() {
+    act_as_child().await;
+    let test = "crashes::killed_at_any_moment_syncs_go_on";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mirror");
+    let list = List::with_ids(0..1500);
+    let (mut killed, mut done) = (0, 0);
+    let mut archives: Vec<String> = Vec::new();
+    for round in 0..rounds() {
+        let ids = (0..1500).filter(|id| (id + round) % 70 != 0);
+        list.set(ids.map(|id| match (id + round) % 90 {
+            0 => contact(id).replace("A", &round.to_string()),
+            _ => contact(id),
+        }));
+        let mut child = child(test, &list, &path, false, None);
+        std::thread::sleep(Duration::from_micros(fastrand::u64(
+            ..1 << fastrand::u32(8..19),
+        )));
+        let _ = child.kill();
+        match child.wait().unwrap().code() {
+            None => killed += 1,
+            Some(_) => done += 1,
+        }
+        let generations = Mirror::open(&path).map_or(0, |mirror| {
+            mirror.generations(CONTACTS).map_or(0, <[_]>::len)
+        });
+        if generations > archives.len() {
+            archives.push(list.lines());
+        }
+        assert_eq!(generations, archives.len());
+        if let Some(last) = archives.last() {
+            assert_eq!(&as_of(&path, generations as u64), last);
+        }
+    }
+    println!("{killed} killed, {done} ended before");
+    sync(&list.client, &path).await.unwrap();
+    archives.push(list.lines());
+    for (archive, generation) in archives.iter().zip(1..) {
+        assert_eq!(&as_of(&path, generation), archive);
+    }
+    let mut copy: Vec<String> = applied(&path).into_values().collect();
+    let mut lines: Vec<String> = list.lines().lines().map(str::to_owned).collect();
+    copy.sort();
+    lines.sort();
+    assert_eq!(copy, lines);
+    assert!(!changes(&path, 0).is_empty());
+}
