@@ -9,9 +9,11 @@
 
 #include <talentdata/calls.hpp>
 #include <talentdata/exporter.hpp>
+#include <talentdata/mirror.hpp>
 #include <talentdata/page.hpp>
 #include <talentdata/scan.hpp>
 #include <talentdata/settings.hpp>
+#include <talentdata/verify.hpp>
 
 #include <initializer_list>
 #include <vector>
@@ -132,6 +134,19 @@ class client : public detail::calls<client> {
     if (cause) return error(cause);
     return talentdata::exporter(made, log_);
   }
+  /// Reads a list and commits what has changed as the next generation of its mirror; what was done, as JSON. Closing the
+  /// client ends it, and the mirror is as it was then.
+  template <class Record>
+  result<std::string> try_sync(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
+    const auto held = detail::held(options.scan);
+    if (!held) return held.error();
+    talentdata_json_text *raw = nullptr;
+    talentdata_error *cause = talentdata_client_sync(handle_.get(), list.number, path.c_str(), held->get(),
+                                                     static_cast<std::int64_t>(options.keep.count()), &raw);
+    if (cause) return error(cause);
+    const json_text receipt(raw);
+    return std::string(receipt.json());
+  }
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
@@ -152,6 +167,10 @@ class client : public detail::calls<client> {
   template <class Record>
   talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {
     return detail::log::take(log_, try_plan(list, parameters));
+  }
+  template <class Record>
+  std::string sync(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
+    return detail::log::take(log_, try_sync(list, path, options));
   }
   template <class Record>
   talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {

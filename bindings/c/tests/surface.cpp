@@ -214,6 +214,33 @@ static void exports(const talentdata::client &client) {
         TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
 }
 
+// A sync, what it has changed, and the statement that applies it; the other tests of mirrors are in C.
+static void mirrors(const talentdata::client &client) {
+  const auto path = "surface-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+  CHECK(client.sync(talentdata::pools, path).find("\"generation\":1") != std::string::npos);
+  talentdata::sync_options options;
+  options.keep = std::chrono::hours(24);
+  CHECK(client.try_sync(talentdata::pools, path, options).has_value());
+  options.scan.consistency = TALENTDATA_CONSISTENCY_FAST;
+  CHECK(client.try_sync(talentdata::pools, path, options).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  const auto mirror = talentdata::mirror::open(path);
+  CHECK(mirror.syncs(talentdata::pools).front() == '[');
+  for (int which = 0; which < 3; which++) {
+    ArrowArrayStream stream{};
+    if (which == 0) mirror.changes(talentdata::pools, 0, &stream);
+    if (which == 1) mirror.current(talentdata::pools, &stream);
+    if (which == 2) mirror.as_of(talentdata::pools, "1", &stream);
+    ArrowArray batch{};
+    CHECK(stream.get_next(&stream, &batch) == 0 && batch.length > 0);
+    batch.release(&batch);
+    stream.release(&stream);
+  }
+  CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
+  const auto statement = talentdata::merge_sql(TALENTDATA_DIALECT_DUCKDB, "pools", {"id", "name"});
+  CHECK(statement.find("\"name\" = source.\"name\"") != statement.npos);
+  CHECK(throws<talentdata::io_error>([&] { (void)talentdata::verify("nowhere", "nowhere"); }));
+}
+
 static void a_proxy_is_named() {
   const auto settings =
       talentdata::config().base_url("https://talent.example").proxy("http://user:CANARY@127.0.0.1:1").max_attempts(1);
@@ -325,6 +352,7 @@ int main() {
   results(client);
   values(client);
   exports(client);
+  mirrors(client);
   a_proxy_is_named();
   setters_on_temporaries();
   a_log_that_throws();

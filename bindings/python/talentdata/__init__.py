@@ -14,6 +14,8 @@ from ._client import AsyncClient, Client
 from ._error import Error
 from ._errors import *  # noqa: F403
 from ._models import *  # noqa: F403
+from ._merge_sql import merge_sql
+from ._mirror import Generation, Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
 from ._plan import LastResponse, Plan
@@ -22,6 +24,7 @@ from ._resource import AsyncResource, Resource
 from ._sandbox import Sandbox
 from ._scan import AsyncScan, Scan
 from ._talentdata import Record, __version__
+from ._verify import Verification, verify
 
 # Whoever asks for a mapping, as pandas does, is served by a record.
 _Mapping.register(Record)
@@ -34,16 +37,23 @@ __all__ = [
     "Client",
     "Completeness",
     "Error",
+    "Generation",
     "LastResponse",
+    "Mirror",
     "OpenEnum",
     "Page",
     "Plan",
     "Receipt",
     "Record",
     "Resource",
+    "Rows",
     "Sandbox",
     "Scan",
+    "SyncReceipt",
+    "Verification",
     "__version__",
+    "merge_sql",
+    "verify",
 ]
 __all__ += _errors.__all__
 __all__ += _models.__all__

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import os
+from collections.abc import Iterable
 from types import TracebackType
+from typing import Literal
 
 from ._calls import AsyncCalls, Calls
+from ._errors import InvalidArgumentError
 from ._html import table
 from ._lists import NAMES, AsyncLists, Lists
+from ._mirror import SyncReceipt
 from ._plan import LastResponse
-from ._talentdata import BaseClient
+from ._progress import follow, told
+from ._talentdata import BaseClient, RawSync
 
 
 class Client(Lists, Calls):
@@ -39,6 +46,52 @@ class Client(Lists, Calls):
         """
         last = self._last_response()
         return None if last is None else LastResponse(last)
+
+    def sync(
+        self,
+        resources: Iterable[str],
+        path: str | os.PathLike[str],
+        *,
+        keep: datetime.timedelta | None = None,
+        page_size: int | None = None,
+        consistency: Literal["complete", "snapshot"] = "complete",
+        progress: bool | None = None,
+    ) -> list[SyncReceipt]:
+        """Brings a mirror up to date, list after list: reads each list and commits what has changed.
+
+        A delete is told only where it is proven that the record was gone; what is not proven is `missing`, and stays.
+        Until the commit of a list, and after any error, the mirror has the generation before. `Mirror` reads it.
+
+        Args:
+            resources: The lists, such as `["contacts", "vacancies"]`.
+            path: The directory of the mirror; it is begun where it does not exist.
+            keep: Generations that are older are folded together; by default all are kept.
+            page_size: See `Resource.list`, like the following arguments.
+            consistency: See `Resource.list`.
+            progress: See `Resource.list`.
+
+        Raises:
+            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the directory holds
+                something else.
+            talentdata.InvalidArgumentError: An argument is wrong, or the mirror is of another service or client.
+            talentdata.Error: A page could not be fetched.
+
+        >>> import os, talentdata, tempfile
+        >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
+        ...     with tempfile.TemporaryDirectory() as directory:
+        ...         path = os.path.join(directory, "mirror")
+        ...         receipts = client.sync(["pools"], path)
+        ...         sandbox.change("pools", update=1, delete=2)
+        ...         [receipt] = client.sync(["pools"], path)
+        >>> receipt.generation, receipt.changes["update"], receipt.changes["delete"]
+        (2, 1, 2)
+        """
+        receipts = []
+        for name, sync in syncs(self, resources, path, keep, page_size, consistency):
+            with follow(sync, name, progress) as tell:
+                receipts.append(SyncReceipt(sync.run(False, tell)))
+                tell()
+        return receipts
 
     def close(self) -> None:
         """Closes all connections; every later call raises `ClosedError`.
@@ -81,6 +134,24 @@ class AsyncClient(AsyncLists, AsyncCalls):
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
+    async def sync(
+        self,
+        resources: Iterable[str],
+        path: str | os.PathLike[str],
+        *,
+        keep: datetime.timedelta | None = None,
+        page_size: int | None = None,
+        consistency: Literal["complete", "snapshot"] = "complete",
+        progress: bool | None = None,
+    ) -> list[SyncReceipt]:
+        """See `Client.sync`. A task that is cancelled leaves the mirror as it was."""
+        receipts = []
+        for name, sync in syncs(self, resources, path, keep, page_size, consistency):
+            with follow(sync, name, progress) as tell:
+                receipts.append(SyncReceipt(await told(sync.run(True, tell), tell)))
+                tell()
+        return receipts
+
     async def close(self) -> None:
         """See `Client.close`."""
         self._close()
@@ -95,6 +166,20 @@ class AsyncClient(AsyncLists, AsyncCalls):
 
     def _repr_html_(self) -> str:
         return html(self)
+
+
+def syncs(
+    client: BaseClient,
+    resources: Iterable[str],
+    path: str | os.PathLike[str],
+    keep: datetime.timedelta | None,
+    page_size: int | None,
+    consistency: str,
+) -> list[tuple[str, RawSync]]:
+    """A sync of each list, all of them checked before the first is run."""
+    if isinstance(resources, str):
+        raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")
+    return [(name, RawSync(client, name, path, keep, page_size, consistency, None)) for name in resources]
 
 
 def html(client: BaseClient) -> str:

@@ -381,6 +381,14 @@ class InternalError(Error):
     kind = "Internal"
 
 
+class MismatchError(Error):
+    """A file is not as its receipt says.
+
+    """
+
+    kind = "Mismatch"
+
+
 __all__ = [
     "ConfigError",
     "InvalidArgumentError",
@@ -407,4 +415,5 @@ __all__ = [
     "CancelledError",
     "ClosedError",
     "InternalError",
+    "MismatchError",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidArgumentError
 from ._needs import need
-from ._talentdata import Table
+from ._talentdata import RawRows, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def to_arrow() -> Callable[[Table], pyarrow.Table]:
+def to_arrow() -> Callable[[Table | RawRows], pyarrow.Table]:
     """What turns rows into a table of pyarrow, without copying them."""
     pyarrow = need("pyarrow", "to_arrow()")
     return lambda table: pyarrow.table(table)
 
 
-def to_polars() -> Callable[[Table], polars.DataFrame]:
+def to_polars() -> Callable[[Table | RawRows], polars.DataFrame]:
     """What turns rows into a data frame of polars."""
     polars = need("polars", "to_polars()")
     return lambda table: polars.DataFrame(table)
 
 
-def to_pandas(dtype_backend: str | None) -> Callable[[Table], pandas.DataFrame]:
+def to_pandas(dtype_backend: str | None) -> Callable[[Table | RawRows], pandas.DataFrame]:
     """What turns rows into a data frame of pandas; whole numbers and booleans stay exact beside empty cells."""
     pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {

@@ -85,6 +85,7 @@ class Receipt(Record):
         "unknown_fields",
         "unknown_values",
         "schema",
+        "written",
     )
 
     resource: Field[str] = Field("resource", "text", required=True)
@@ -135,6 +136,9 @@ class Receipt(Record):
     schema: Field[dict[str, Any] | None] = Field("schema", "object")
     """How the records differed from the schema that was given: `new_fields`, `missing_fields` and
     `other_types`, each with a count and an example by JSON pointer; `None` where none was given."""
+    written: Field[dict[str, Any] | None] = Field("written", "object")
+    """What an export has written, for `verify`: name of the `file`, `format`, `bytes`, `blake3`, `records`, and
+    `records_digest`, which is the same for the same records in any order and format; `None` for a scan."""
 
     def _repr_html_(self) -> str:
         return table(f"Receipt of {self.resource}", self.to_dict())

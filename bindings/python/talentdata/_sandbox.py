@@ -26,8 +26,8 @@ class Sandbox(BaseSandbox):
         later_max_limit: The same from the fourth page request of a list on.
         gzip: Whether bodies are compressed for clients that accept it.
         drift: Changes made to a list between page requests, as numbers: after `every` so many of its requests, at most
-            `times` times, so many `inserts`, `deletes`, `updates`, and `bulk_deletes` (in one piece). `seed` chooses
-            the places.
+            `times` times, so many `inserts`, `deletes`, `updates` (other members, the same `id`), and `bulk_deletes`
+            (in one piece). `seed` chooses the places.
         order: What lists are sorted by: `"stable"`, `"ties"` (tied records come in another order at every request),
             `"random"` (all of them do), `"updated"` (updated records move to the end), `"updated-desc"` (to the
             front) or `"anywhere"` (to a random place).
@@ -97,6 +97,46 @@ class Sandbox(BaseSandbox):
         import json
 
         self._misbehave(json.dumps({"rules": rules}))
+
+    def change(self, resource: str, *, update: int = 0, delete: int = 0, insert: int = 0) -> None:
+        """Changes a list at once: so many records chosen at random are updated, deleted, inserted, in this order.
+
+        Raises:
+            talentdata.InvalidArgumentError: There is no such list, or too many records would change.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"pools": 20}) as sandbox, sandbox.client() as client:
+        ...     sandbox.change("pools", delete=5, insert=1)
+        ...     len(list(client.pools.list()))
+        16
+        """
+        for kind, count in (("update", update), ("delete", delete), ("insert", insert)):
+            if count:
+                self._change(resource, f'{{"{kind}": {int(count)}}}')
+
+    def changes(self, resource: str, skip: int = 0) -> list[dict[str, Any]]:
+        """What has really happened to a list since the start, in order, to hold a client against it.
+
+        Each change has `at` (a time in UTC as in RFC 3339), `op` (`"insert"`, `"update"` or `"delete"`), `key` (the
+        `id`; without one, an object of the members) and `record`, which is the new one, or the last one of a delete.
+
+        Args:
+            resource: The list.
+            skip: So many changes are left out, those that were looked at before.
+
+        Raises:
+            talentdata.InvalidArgumentError: There is no such list.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"pools": 20}) as sandbox:
+        ...     sandbox.change("pools", delete=2, insert=1)
+        ...     [change["op"] for change in sandbox.changes("pools")]
+        ['delete', 'delete', 'insert']
+        """
+        import json
+
+        changes: list[dict[str, Any]] = json.loads(self._changes(resource, skip))
+        return changes
 
     def _settings(self, options: dict[str, Any]) -> dict[str, Any]:
         own = {"base_url": self.base_url, "client_id": self.client_id, "client_secret": self.client_secret}

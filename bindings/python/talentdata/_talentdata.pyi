@@ -1,5 +1,6 @@
 """The native module: the Rust core as Python sees it."""
 
+import datetime
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, final, overload
@@ -16,14 +17,19 @@ __all__ = [
     "BaseSandbox",
     "Field",
     "RawExport",
+    "RawMirror",
     "RawRecord",
+    "RawRows",
     "RawScan",
+    "RawSync",
     "Record",
     "Records",
     "Table",
     "__version__",
     "end_visits",
+    "merge_sql",
     "run_command_line",
+    "verify",
 ]
 
 __version__: str
@@ -70,7 +76,11 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 def end_visits() -> int: ...
+def merge_sql(dialect: str, table: str, columns: list[str]) -> str: ...
 def run_command_line(arguments: list[str]) -> int: ...
+def verify(
+    file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None
+) -> RawRecord: ...
 
 @disjoint_base
 class BaseClient:
@@ -172,6 +182,37 @@ class RawExport:
     def progress(self) -> tuple[int, int | None]: ...
 
 @final
+class RawSync:
+    def __new__(
+        cls,
+        client: BaseClient,
+        resource: str,
+        path: str | os.PathLike[str],
+        keep: datetime.timedelta | None,
+        page_size: int | None,
+        consistency: str,
+        parameters: str | None,
+    ) -> Self: ...
+    @overload
+    def run(self, awaited: Literal[False], tell: Callable[[], object]) -> RawRecord: ...
+    @overload
+    def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
+    def progress(self) -> tuple[int, int | None]: ...
+
+@final
+class RawMirror:
+    def __new__(cls, path: str | os.PathLike[str]) -> Self: ...
+    def resources(self) -> list[str]: ...
+    def generations(self, resource: str) -> list[RawRecord]: ...
+    def changes(self, resource: str, since: int) -> RawRows: ...
+    def current(self, resource: str) -> RawRows: ...
+    def as_of(self, resource: str, at: str) -> RawRows: ...
+
+@final
+class RawRows:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
 class Records(Generic[_R]):
     def __iter__(self) -> Self: ...
     def __next__(self) -> _R: ...
@@ -210,4 +251,6 @@ class BaseSandbox:
     def client_secret(self) -> str: ...
     def stats(self) -> dict[str, Any]: ...
     def _misbehave(self, script: str) -> None: ...
+    def _change(self, resource: str, change: str) -> None: ...
+    def _changes(self, resource: str, skip: int) -> str: ...
     def close(self) -> None: ...

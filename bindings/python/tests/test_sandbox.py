@@ -83,3 +83,23 @@ def test_the_rate_is_kept_without_a_refusal():
         scan = client.contacts.list()
         assert scan.to_arrow().num_rows == 6000
         assert sandbox.stats()["limited"] == 0 == scan.receipt.rate_limited
+
+
+def test_the_log_of_truth_leads_to_the_list():
+    with talentdata.Sandbox(records={"contacts": 100}) as sandbox, sandbox.client() as client:
+        truth = {contact.id: contact.to_dict() for contact in client.contacts.list()}
+        sandbox.change("contacts", update=30, delete=20, insert=10)
+        for change in sandbox.changes("contacts"):
+            if change["op"] == "delete":
+                assert truth.pop(change["key"]) == change["record"]
+            else:
+                assert (change["key"] in truth) == (change["op"] == "update")
+                truth[change["key"]] = change["record"]
+        assert {contact.id: contact.to_dict() for contact in client.contacts.list()} == truth
+        sandbox.change("contacts", delete=1)
+        assert [change["op"] for change in sandbox.changes("contacts", skip=60)] == ["delete"]
+        for wrong in (lambda: sandbox.changes("people"), lambda: sandbox.change("people", update=1)):
+            with pytest.raises(talentdata.InvalidArgumentError, match="no list `people`"):
+                wrong()
+    with pytest.raises(talentdata.ClosedError):
+        sandbox.changes("contacts")

@@ -59,6 +59,7 @@ WITHOUT_EXAMPLE = {
     "__version__": "a string",
     "IncompleteError": "only the command line ends with it",
     "InternalError": "it takes a defect to provoke",
+    "MismatchError": "Verification.raise_for_differences shows when it is raised",
 }
 
 

@@ -1,7 +1,9 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
 use crate::settings::Flags;
-use crate::{changes, completions, export, help, operation, page, plan, sandbox, schema, sync};
+use crate::{
+    changes, completions, export, help, operation, page, plan, sandbox, schema, sync, verify,
+};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -69,6 +71,9 @@ pub(crate) enum Command {
     /// Print the columns of a list as JSON, to pin them with export --schema
     #[command(after_help = schema::EXAMPLE)]
     Schema(schema::Verb),
+    /// Check that a file is what an export has written, by its receipt
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(verify::Verb),
     /// Run the embedded sample service until stopped
     #[command(after_help = sandbox::EXAMPLES)]
     Sandbox(sandbox::Verb),
@@ -87,6 +92,7 @@ impl Command {
             Command::Export(verb) => !verb.is_from_mirror(),
             Command::Resources
             | Command::Changes(_)
+            | Command::Verify(_)
             | Command::Sandbox(_)
             | Command::Completions(_) => false,
             _ => true,

@@ -2,12 +2,13 @@
 
 use crate::ending::Ending;
 use crate::names;
-use crate::output::reader_gone;
+use crate::output::{data, reader_gone};
 use std::path::{Path, PathBuf};
-use talentdata_core::ErrorKind;
+use talentdata_core::arrow::EXTRA;
 use talentdata_core::export::{Format, Target};
 use talentdata_core::mirror::Mirror;
 use talentdata_core::types::Resource;
+use talentdata_core::{Dialect, ErrorKind, merge_sql};
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
@@ -18,7 +19,8 @@ missing, and remembers the last generation. Doing so twice does no harm.
 
 Examples:
   talentdata changes contacts --from mirror/ --since 16
-  talentdata changes contacts --from mirror/ --since 16 --out changes.parquet";
+  talentdata changes contacts --from mirror/ --since 16 --out changes.parquet
+  talentdata changes contacts --from mirror/ --merge-sql postgresql --table warehouse.contacts";
 
 /// Which changes, and where to.
 #[derive(Debug, clap::Args)]
@@ -38,6 +40,13 @@ pub(crate) struct Verb {
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
+    /// Print the statement that applies the changes to a table, in place of the changes. They are read from a relation
+    /// called changes; the table has the columns _key and those of the list
+    #[arg(long, value_name = "DIALECT", value_parser = names::one_of(Dialect::ALL), conflicts_with_all = ["since", "format", "out"])]
+    merge_sql: Option<Dialect>,
+    /// The table of the statement; by default it is called like the list
+    #[arg(long, value_name = "NAME", requires = "merge_sql")]
+    table: Option<String>,
 }
 
 pub(crate) fn run(verb: &Verb) -> Result<(), Ending> {
@@ -47,6 +56,14 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Ending> {
         false => Target::File(verb.out.clone()),
     };
     let mirror = Mirror::open(&verb.from)?;
+    if let Some(dialect) = verb.merge_sql {
+        let schema = mirror.schema(verb.resource)?;
+        let columns = schema.iter().map(|column| column.name.as_str());
+        let columns: Vec<&str> = columns.chain([EXTRA]).collect();
+        let table = verb.table.as_deref().unwrap_or(verb.resource.name());
+        let statement = merge_sql(dialect, table, &columns)?;
+        return data(&format!("{statement}\n"));
+    }
     let written = mirror
         .changes(verb.resource, verb.since)
         .and_then(|changes| changes.write(format, &target));

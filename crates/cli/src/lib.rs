@@ -26,6 +26,7 @@ mod schema;
 mod settings;
 mod signals;
 mod sync;
+mod verify;
 
 use args::{Arguments, Command};
 use ending::Ending;
@@ -77,6 +78,7 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Changes(verb) => changes::run(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Schema(verb) => schema::run(verb, common).await,
+        Command::Verify(verb) => verify::run(verb),
         Command::Sandbox(verb) => sandbox::run(verb).await,
         Command::Completions(verb) => completions::run(verb),
     }

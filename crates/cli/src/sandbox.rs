@@ -78,7 +78,7 @@ pub(crate) struct Verb {
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
     #[arg(long)]
     warnings: bool,
-    /// Offer /__faults, /__requests, /__stats and /__drift, to misbehave on demand and tell what was seen
+    /// Offer /__faults, /__requests, /__stats, /__drift and /__changes, to misbehave on demand and tell what was seen
     #[arg(long)]
     faults: bool,
     /// End when standard input is closed, so that nothing stays behind when the parent process ends

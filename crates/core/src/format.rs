@@ -18,6 +18,7 @@ pub use csv::CsvSink;
 #[cfg(feature = "arrow")]
 pub use ipc::IpcSink;
 pub use jsonl::JsonlSink;
+pub(crate) use jsonl::line;
 #[cfg(feature = "arrow")]
 pub use parquet::{ParquetSink, join};
 

@@ -16,6 +16,7 @@ mod simulation;
 mod snapshot;
 mod spool;
 mod unknown_fields;
+mod written;
 
 pub(crate) use driver::AbortOnDrop;
 pub use options::{Consistency, ScanOptions};
@@ -24,6 +25,7 @@ pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, Sche
 #[cfg(feature = "arrow")]
 pub(crate) use rfc3339::utc;
 pub(crate) use unknown_fields::Unknown;
+pub use written::Written;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};

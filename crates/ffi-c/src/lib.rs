@@ -22,6 +22,8 @@ mod exporter;
 mod json_text;
 mod library;
 mod log;
+mod merge_sql;
+mod mirror;
 mod model;
 mod options;
 mod page;
@@ -35,6 +37,7 @@ mod source;
 mod text;
 mod value;
 mod value_items;
+mod verify;
 #[rustfmt::skip]
 mod generated {
     pub(crate) mod calls;

@@ -64,7 +64,7 @@ pub(crate) fn stream(
     capsule(py, Box::new(stream))
 }
 
-fn capsule(
+pub(crate) fn capsule(
     py: Python<'_>,
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Bound<'_, PyCapsule>> {

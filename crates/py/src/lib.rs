@@ -12,6 +12,8 @@ mod field;
 mod inbox;
 mod json;
 mod log;
+mod merge_sql;
+mod mirror;
 mod process;
 mod reading;
 mod record;
@@ -21,8 +23,10 @@ mod sandbox;
 mod scan;
 mod settings;
 mod shared;
+mod sync;
 mod table;
 mod verb;
+mod verify;
 
 use pyo3::prelude::*;
 
@@ -50,6 +54,10 @@ mod _talentdata {
     #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]
+    use crate::merge_sql::merge_sql;
+    #[pymodule_export]
+    use crate::mirror::{RawMirror, RawRows};
+    #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]
     use crate::records::Records;
@@ -57,6 +65,10 @@ mod _talentdata {
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]
     use crate::scan::RawScan;
+    #[pymodule_export]
+    use crate::sync::RawSync;
+    #[pymodule_export]
+    use crate::verify::verify_file;
 
     /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
     #[pyfunction]

@@ -10,7 +10,7 @@ use std::io;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
-use talentdata_sandbox::{Drift, Options, Replicas, Sandbox, UnknownName};
+use talentdata_sandbox::{Change, Drift, Logged, Options, Replicas, Sandbox, UnknownName};
 
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -25,6 +25,13 @@ impl BaseSandbox {
     /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
         self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the sandbox says to a request that may be wrong.
+    fn told<T>(&self, py: Python<'_>, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> PyResult<T> {
+        let told = self.sandbox().as_ref().and_then(Owned::get).map(ask);
+        let told = told.ok_or_else(|| gone(py))?;
+        told.map_err(|wrong| error(py, ErrorKind::InvalidArgument, wrong.to_string()))
     }
 }
 
@@ -81,13 +88,21 @@ impl BaseSandbox {
 
     /// Gives it the rules of a fault script, as JSON.
     fn _misbehave(&self, py: Python<'_>, script: &str) -> PyResult<()> {
-        let told = self
-            .sandbox()
-            .as_ref()
-            .and_then(Owned::get)
-            .map(|sandbox| sandbox.misbehave(script));
-        let told = told.ok_or_else(|| gone(py))?;
-        told.map_err(|wrong| error(py, ErrorKind::InvalidArgument, wrong.to_string()))
+        self.told(py, |sandbox| sandbox.misbehave(script))
+    }
+
+    /// Changes a list at once, by a change as JSON.
+    fn _change(&self, py: Python<'_>, resource: &str, change: &str) -> PyResult<()> {
+        self.told(py, |sandbox| {
+            sandbox.change(resource, serde_json::from_str::<Change>(change)?)
+        })
+    }
+
+    /// What has really happened to a list, as JSON, but for the first `skip` changes.
+    fn _changes(&self, py: Python<'_>, resource: &str, skip: usize) -> PyResult<String> {
+        let changes = self.told(py, |sandbox| sandbox.changes(resource, skip))?;
+        let changes = changes.iter().map(Logged::to_json);
+        Ok(serde_json::Value::from_iter(changes).to_string())
     }
 
     /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`, `most_in_a_second`.

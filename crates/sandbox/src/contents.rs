@@ -5,6 +5,8 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::changes::Logged;
+use crate::clock::Clock;
 use crate::list::lists;
 use crate::options::Options;
 use crate::page::{Asked, Slice};
@@ -17,6 +19,7 @@ use crate::sync::lock;
 #[derive(Debug)]
 pub(crate) struct Contents {
     options: Options,
+    clock: Clock,
     /// As they are at the start.
     sizes: Vec<u64>,
     plans: Vec<Plan>,
@@ -25,7 +28,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// An error when `options.records` names a list that there is not.
-    pub(crate) fn new(options: &Options) -> io::Result<Self> {
+    pub(crate) fn new(options: &Options, clock: Clock) -> io::Result<Self> {
         if let Some(name) = options.records.keys().find(|name| position(name).is_none()) {
             return Err(no_list(name));
         }
@@ -34,20 +37,22 @@ impl Contents {
             .iter()
             .map(|list| given(list.name).unwrap_or(list.default_size()));
         let sizes: Vec<u64> = sizes.collect();
-        let states = sizes.iter().map(|size| State::new(options, *size));
+        let plans = lists().iter().map(|list| Plan::new(list, options));
+        let plans: Vec<Plan> = plans.collect();
+        let states = sizes.iter().zip(&plans);
+        let states = states.map(|(size, plan)| Mutex::new(first_state(options, *size, plan)));
         Ok(Self {
-            plans: lists()
-                .iter()
-                .map(|list| Plan::new(list, options))
-                .collect(),
-            states: states.map(Mutex::new).collect(),
+            states: states.collect(),
+            plans,
             sizes,
             options: options.clone(),
+            clock,
         })
     }
 
     pub(crate) fn page(&self, position: usize, asked: Asked) -> Slice {
-        lock(&self.states[position]).page(asked)
+        let mut state = lock(&self.states[position]);
+        state.at(self.clock.now()).page(asked)
     }
 
     /// What the list at `position` serves.
@@ -59,16 +64,17 @@ impl Contents {
     pub(crate) fn record(&self, position: usize, id: &str) -> Option<Value> {
         let records = self.records(position);
         let number = records.find(id)?;
-        let read = lock(&self.states[position]).reads_of(number)?;
+        let (version, read) = lock(&self.states[position]).reads_of(number)?;
         let mut out = Vec::new();
-        records.write(number, read, &mut out);
+        records.write(number, version, read, &mut out);
         serde_json::from_slice(&out).ok()
     }
 
     /// Deletes the record with this `id`, if the list at `position` holds it.
     pub(crate) fn delete(&self, position: usize, id: &str) {
         if let Some(number) = self.records(position).find(id) {
-            lock(&self.states[position]).delete_number(number);
+            let mut state = lock(&self.states[position]);
+            state.at(self.clock.now()).delete_number(number);
         }
     }
 
@@ -84,7 +90,19 @@ impl Contents {
     ) -> io::Result<T> {
         let position = position(name).ok_or_else(|| no_list(name))?;
         let mut state = lock(&self.states[position]);
-        Ok(work(&mut state, self.records(position)))
+        Ok(work(state.at(self.clock.now()), self.records(position)))
+    }
+
+    /// What has happened to the list of this name, but for the first `skip` changes.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list.
+    pub(crate) fn changes(&self, name: &str, skip: usize) -> io::Result<Vec<Logged>> {
+        self.with_state(name, |state, records| {
+            let entries = state.log().iter().skip(skip);
+            entries.map(|entry| entry.told(&records)).collect()
+        })
     }
 
     /// What writes the records of the list at `position`.
@@ -100,10 +118,14 @@ impl Contents {
 
     /// Gives all lists their first state.
     pub(crate) fn restart(&self) {
-        for (state, size) in self.states.iter().zip(&self.sizes) {
-            *lock(state) = State::new(&self.options, *size);
+        for ((state, size), plan) in self.states.iter().zip(&self.sizes).zip(&self.plans) {
+            *lock(state) = first_state(&self.options, *size, plan);
         }
     }
+}
+
+fn first_state(options: &Options, size: u64, plan: &Plan) -> State {
+    State::new(options, size, plan.has_id && options.ids.are_given())
 }
 
 fn position(name: &str) -> Option<usize> {

@@ -13,21 +13,28 @@ mod taxonomy;
 
 pub(crate) use id::{IdForm, uuid};
 use json::Object;
+pub(crate) use moment::moment_text;
 pub(crate) use rng::{Rng, hash, scramble, unscramble};
 
 // Also from here, where the generated table looks for it.
 pub(crate) use crate::list::List;
 
 impl List {
-    /// Writes the members of record `number`, all but its identity; the same ones for the same seed, whatever the size
-    /// of the list.
-    pub(crate) fn write_members(&self, seed: u64, number: u64, object: &mut Object<'_>) {
+    /// Writes the members of record `number` after so many updates, all but its identity; the same ones for the same
+    /// seed, whatever the size of the list.
+    pub(crate) fn write_members(
+        &self,
+        seed: u64,
+        number: u64,
+        version: u32,
+        object: &mut Object<'_>,
+    ) {
         let mut record = Record {
             list: self.name,
             seed,
             number,
             late: number >= self.default_size() / 10 * 9,
-            rng: self.rng(seed, number),
+            rng: self.rng(seed, number, version),
         };
         match self.writer() {
             Some(write) => write(object, &mut record),
@@ -64,9 +71,9 @@ impl List {
         }
     }
 
-    /// The rng of a record.
-    fn rng(&self, seed: u64, number: u64) -> Rng {
-        Rng::new(self.key(seed) ^ scramble(number))
+    /// The rng of a record, another one for each version of it.
+    fn rng(&self, seed: u64, number: u64, version: u32) -> Rng {
+        Rng::new(self.key(seed) ^ scramble(number) ^ u64::from(version))
     }
 
     /// What makes the records of one list differ from those of another, and of another seed.

@@ -17,8 +17,8 @@ pub struct Drift {
     pub inserts: u32,
     /// Records deleted each time.
     pub deletes: u32,
-    /// Records updated each time. Where an updated record goes is for the [`Order`](crate::Order) to say; its
-    /// members stay as they are.
+    /// Records updated each time: other members, the same `id`; without one, their members stay as they are. Where
+    /// an updated record goes is for the [`Order`](crate::Order) to say.
     pub updates: u32,
     /// Records deleted each time in one piece, at a random place.
     pub bulk_deletes: u32,
@@ -138,6 +138,12 @@ impl FromStr for Replicas {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
+    /// Inserts so many records at random places.
+    Insert(u64),
+    /// Updates records so many times, each time one chosen at random.
+    Update(u64),
+    /// Deletes so many records, chosen at random.
+    Delete(u64),
     /// Deletes so many records at the front.
     DeleteFirst(u64),
     /// Updates so many records at the front; where they go is for the [`Order`](crate::Order) to say.

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+use crate::changes::Logged;
 use crate::drift::Change;
 use crate::faults;
 use crate::options::Options;
@@ -121,6 +122,15 @@ impl Sandbox {
     pub fn change(&self, list: &str, change: Change) -> io::Result<()> {
         let changed = |state: &mut State, _: Records<'_>| state.change(change);
         self.service.contents.with_state(list, changed)?
+    }
+
+    /// What has really happened to a list since the start, in order, but for the first `skip` changes; moves are none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list.
+    pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
+        self.service.contents.changes(list, skip)
     }
 
     /// What was seen until now.

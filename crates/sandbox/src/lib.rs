@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod changes;
+mod clock;
 mod contents;
 mod credentials;
 mod data;
@@ -36,6 +38,7 @@ mod sync;
 mod token;
 mod version;
 
+pub use changes::{Logged, Operation};
 pub use drift::{Change, Drift, Replicas};
 pub use handle::Sandbox;
 pub use list::{List, lists};

@@ -54,7 +54,7 @@ pub struct Options {
     /// Whether an array `warnings` of one object accompanies an empty array of records, in lists whose record key
     /// the document does not show. The pagination object then repeats the limit asked for.
     pub warnings: bool,
-    /// Whether `/__faults`, `/__requests`, `/__stats` and `/__drift` exist.
+    /// Whether `/__faults`, `/__requests`, `/__stats`, `/__drift` and `/__changes` exist.
     pub faults: bool,
     /// Whether bodies are compressed for clients that accept gzip.
     pub gzip: bool,

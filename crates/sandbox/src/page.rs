@@ -1,5 +1,6 @@
 //! Pages of a list: the parameters, the records and the pagination object (sections 2, 4 and 8).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::answer::Answer;
@@ -50,8 +51,16 @@ fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u
 pub(crate) struct Slice {
     pub(crate) total: u64,
     pub(crate) numbers: Vec<Range<u64>>,
+    /// How often records of the page have been updated, by number.
+    pub(crate) versions: BTreeMap<u64, u32>,
     /// Page requests that the list had before this one.
     pub(crate) read: u64,
+}
+
+impl Slice {
+    fn version(&self, number: u64) -> u32 {
+        self.versions.get(&number).copied().unwrap_or_default()
+    }
 }
 
 /// What the pagination object says of the length of the list.
@@ -93,7 +102,7 @@ pub(crate) fn page(
     let mut numbers = slice.numbers.iter().cloned().flatten();
     object.array(list.served_key(), count, |out, _| {
         if let Some(number) = numbers.next() {
-            records.write(number, slice.read, out);
+            records.write(number, slice.version(number), slice.read, out);
         }
     });
     let warned = options.warnings && count == 0 && list.record_key.is_none();

@@ -117,7 +117,7 @@ impl Plan {
         let mut seen = BTreeSet::new();
         let mut fits = true;
         for number in (0..SAMPLES).chain(late..late + SAMPLES) {
-            let sample = self.sample(list, seed, number);
+            let sample = self.sample(list, seed, number, 0);
             fits &= schemas.accepts(record, &sample.clone().into(), Way::Response);
             seen.extend(sample.into_iter().map(|(name, _)| name));
         }
@@ -133,26 +133,36 @@ impl Plan {
     }
 
     /// Record `number` as the sample data have it, with its `id`.
-    fn sample(&self, list: &List, seed: u64, number: u64) -> Map<String, Value> {
+    fn sample(&self, list: &List, seed: u64, number: u64, version: u32) -> Map<String, Value> {
         let mut out = Vec::new();
         let mut object = Object::new(&mut out);
         object.value("id", |out| self.id.write(list.key(seed), number, out));
-        list.write_members(seed, number, &mut object);
+        list.write_members(seed, number, version, &mut object);
         object.end();
         serde_json::from_slice(&out).unwrap_or_default()
     }
 
-    /// The members of record `number`, without its `id`.
-    pub(crate) fn members(&self, list: &List, seed: u64, number: u64) -> Map<String, Value> {
+    /// The members of record `number` after `version` updates, without its `id`.
+    pub(crate) fn members(
+        &self,
+        list: &List,
+        seed: u64,
+        number: u64,
+        version: u32,
+    ) -> Map<String, Value> {
         let schemas = &spec().schemas;
-        let mut maker = Maker::new(schemas, list.key(seed) ^ scramble(number)).varied();
+        let mut maker = Maker::new(
+            schemas,
+            list.key(seed) ^ scramble(number) ^ u64::from(version),
+        )
+        .varied();
         let any = Value::Bool(true);
         let schema = self.record.as_ref().unwrap_or(&any);
         let value = match &self.source {
             Source::Made => maker.make(schema),
-            Source::Samples => self.sample(list, seed, number).into(),
+            Source::Samples => self.sample(list, seed, number, version).into(),
             Source::Fitted(absent) => {
-                let sample = self.sample(list, seed, number);
+                let sample = self.sample(list, seed, number, version);
                 let mut value = maker.fit(schema, sample.into());
                 let shape = schemas.shape(schema);
                 for name in absent {

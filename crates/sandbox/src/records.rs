@@ -38,6 +38,13 @@ named!(Ids {
     Colliding = "colliding",
 });
 
+impl Ids {
+    /// Whether records have an `id`.
+    pub(crate) fn are_given(self) -> bool {
+        !matches!(self, Self::None | Self::Equal | Self::Volatile)
+    }
+}
+
 /// The records of one list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Records<'a> {
@@ -50,9 +57,9 @@ pub(crate) struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// Writes record `number` as a JSON object; the same one each time, unless its identity is volatile, when it
-    /// depends on `read` as well.
-    pub(crate) fn write(&self, number: u64, read: u64, out: &mut Vec<u8>) {
+    /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
+    /// volatile, when it depends on `read` as well.
+    pub(crate) fn write(&self, number: u64, version: u32, read: u64, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         if self.has_id() {
             object.value("id", |out| self.write_id(number, out));
@@ -66,7 +73,7 @@ impl Records<'_> {
                 out.push(b'"');
             });
         }
-        self.write_members(number, &mut object);
+        self.write_members(number, version, &mut object);
         object.end();
     }
 
@@ -77,7 +84,7 @@ impl Records<'_> {
             return self.write_id(number, out);
         }
         let mut object = Object::new(out);
-        self.write_members(number, &mut object);
+        self.write_members(number, 0, &mut object);
         object.end();
     }
 
@@ -99,15 +106,15 @@ impl Records<'_> {
     }
 
     fn has_id(&self) -> bool {
-        self.plan.has_id && !matches!(self.ids, Ids::None | Ids::Equal | Ids::Volatile)
+        self.plan.has_id && self.ids.are_given()
     }
 
-    fn write_members(&self, number: u64, object: &mut Object<'_>) {
+    fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
         if self.plan.source == Source::Samples {
-            return self.list.write_members(self.seed, number, object);
+            return self.list.write_members(self.seed, number, version, object);
         }
-        let members = self.plan.members(self.list, self.seed, number);
+        let members = self.plan.members(self.list, self.seed, number, version);
         for (name, value) in &members {
             object.json(name, value);
         }
@@ -180,7 +187,7 @@ mod tests {
         };
         let text = |number| {
             let mut out = Vec::new();
-            records.write(number, read, &mut out);
+            records.write(number, 0, read, &mut out);
             String::from_utf8(out).unwrap()
         };
         (0..400).map(text).collect()

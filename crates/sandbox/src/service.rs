@@ -2,12 +2,13 @@
 
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::clock::Clock;
 use crate::contents::Contents;
 use crate::credentials::Credentials;
 use crate::data::Rng;
@@ -30,9 +31,7 @@ pub(crate) struct Service {
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
     pub(crate) contents: Contents,
-    /// The time at the start by the wall clock; from there the monotonic clock counts, so that time never goes back.
-    epoch: Duration,
-    started: Instant,
+    clock: Clock,
     state: Mutex<State>,
     /// Only with `options.faults`.
     pub(crate) book: Option<Mutex<Book>>,
@@ -48,7 +47,7 @@ struct State {
 impl Service {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(options: Options) -> io::Result<Self> {
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+        let clock = Clock::start();
         let Options {
             policy,
             limit,
@@ -59,10 +58,9 @@ impl Service {
         } = options;
         Ok(Self {
             credentials: Credentials::random()?,
-            contents: Contents::new(&options)?,
+            contents: Contents::new(&options, clock)?,
             book: options.faults.then(Mutex::default),
-            epoch: epoch.unwrap_or_default(),
-            started: Instant::now(),
+            clock,
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
@@ -93,7 +91,7 @@ impl Service {
     /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
         let book = self.book.as_ref()?;
-        lock(book).received(request, self.started.elapsed())
+        lock(book).received(request, self.clock.elapsed())
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
@@ -126,7 +124,7 @@ impl Service {
             of_method(at_path, request).is_some_and(|one| one.operation.is(CREATE_TOKEN));
         let mut state = lock(&self.state);
         // Read under the lock, so that requests are counted in the order of their times.
-        let now = self.epoch + self.started.elapsed();
+        let now = self.clock.now();
         let decision = state.limiter.decide(now);
         state.counter.count(
             template.unwrap_or("other"),

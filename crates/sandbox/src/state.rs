@@ -1,18 +1,18 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::ops::Range;
+mod at_once;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::changes::{Entry, Operation};
 use crate::data::{Rng, scramble};
-use crate::drift::{Change, Drift, Replicas};
+use crate::drift::{Drift, Replicas};
 use crate::options::Options;
 use crate::order::{Order, View};
 use crate::page::{Asked, Slice};
 use crate::sequence::Sequence;
-
-/// Changes are remembered one by one, which takes 16 bytes a record or more.
-const MOST_CHANGED: u64 = 10_000_000;
 
 /// From then on pages hold no more than [`Options::later_max_limit`].
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
@@ -34,10 +34,18 @@ pub(crate) struct State {
     deleted: Vec<u64>,
     moved: BTreeSet<u64>,
     requests: u64,
+    /// Whether records have an `id`; without one, a record with other members would be another record.
+    has_ids: bool,
+    /// How often records have been updated, by number.
+    versions: BTreeMap<u64, u32>,
+    /// What has happened, in order.
+    log: Vec<Entry>,
+    /// Since 1970.
+    now: Duration,
 }
 
 impl State {
-    pub(crate) fn new(options: &Options, size: u64) -> Self {
+    pub(crate) fn new(options: &Options, size: u64, has_ids: bool) -> Self {
         let drift = options.drift;
         let seed = drift.map_or(options.seed, |drift| drift.seed);
         Self {
@@ -54,7 +62,22 @@ impl State {
             deleted: Vec::new(),
             moved: BTreeSet::new(),
             requests: 0,
+            has_ids,
+            versions: BTreeMap::new(),
+            log: Vec::new(),
+            now: Duration::ZERO,
         }
+    }
+
+    /// The list, for which it is this time since 1970.
+    pub(crate) fn at(&mut self, now: Duration) -> &mut Self {
+        self.now = now;
+        self
+    }
+
+    /// What has happened since the start, in order.
+    pub(crate) fn log(&self) -> &[Entry] {
+        &self.log
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -82,9 +105,10 @@ impl State {
         self.moved.iter().copied()
     }
 
-    /// The page requests so far, if the list holds the record with this number.
-    pub(crate) fn reads_of(&self, number: u64) -> Option<u64> {
-        self.sequence.place(number).map(|_| self.requests)
+    /// The updates of the record with this number and the page requests so far, if the list holds it.
+    pub(crate) fn reads_of(&self, number: u64) -> Option<(u32, u64)> {
+        let held = self.sequence.place(number);
+        held.map(|_| (self.version(number), self.requests))
     }
 
     /// Deletes the record with this number, if the list holds it.
@@ -111,9 +135,16 @@ impl State {
             original: self.original,
             rng,
         };
+        let numbers = self.order.list(view, places);
+        let updated = numbers
+            .iter()
+            .flat_map(|run| self.versions.range(run.clone()));
         let slice = Slice {
             total,
-            numbers: self.order.list(view, places),
+            versions: updated
+                .map(|(number, version)| (*number, *version))
+                .collect(),
+            numbers,
             read: self.requests,
         };
         self.requests += 1;
@@ -154,8 +185,7 @@ impl State {
             let chosen = self.rng.below(inserts + deletes + updates);
             if chosen < inserts {
                 inserts -= 1;
-                self.sequence.insert(place, self.next);
-                self.next += 1;
+                self.insert(place);
             } else if chosen < inserts + deletes {
                 deletes -= 1;
                 self.delete(place);
@@ -182,15 +212,49 @@ impl State {
         }
     }
 
+    fn insert(&mut self, place: u64) {
+        let number = self.next;
+        self.next += 1;
+        self.sequence.insert(place, number);
+        self.note(Operation::Insert, number);
+    }
+
     fn delete(&mut self, place: u64) {
-        self.deleted.extend(self.sequence.remove(place));
+        if let Some(number) = self.sequence.remove(place) {
+            self.deleted.push(number);
+            self.note(Operation::Delete, number);
+        }
     }
 
     fn update(&mut self, place: u64) {
         let others = self.total().saturating_sub(1);
-        if let Some(after) = self.order.after_update(others, &mut self.rng) {
+        let after = self.order.after_update(others, &mut self.rng);
+        let place = place.min(others);
+        if let Some(number) = self
+            .sequence
+            .cut(place..place + 1)
+            .pop()
+            .filter(|_| self.has_ids)
+        {
+            *self.versions.entry(number.start).or_default() += 1;
+            self.note(Operation::Update, number.start);
+        }
+        if let Some(after) = after {
             self.put(place, after);
         }
+    }
+
+    fn version(&self, number: u64) -> u32 {
+        self.versions.get(&number).copied().unwrap_or_default()
+    }
+
+    fn note(&mut self, operation: Operation, number: u64) {
+        self.log.push(Entry {
+            at: self.now,
+            operation,
+            number,
+            version: self.version(number),
+        });
     }
 
     fn put(&mut self, place: u64, after: u64) {
@@ -198,54 +262,6 @@ impl State {
             self.sequence.insert(after, number);
             self.moved.insert(number);
         }
-    }
-
-    /// Changes the list at once.
-    ///
-    /// # Errors
-    ///
-    /// When too many records would change.
-    pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
-        let most = match change {
-            Change::DeleteFirst(count) | Change::UpdateFirst(count) | Change::Move(count) => count,
-            Change::Reverse | Change::Shuffle => self.total(),
-        };
-        if most > MOST_CHANGED {
-            let message = format!("at most {MOST_CHANGED} records can be changed at once");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        match change {
-            Change::DeleteFirst(count) => {
-                for _ in 0..count.min(self.total()) {
-                    self.delete(0);
-                }
-            }
-            Change::UpdateFirst(count) => {
-                let first = self.sequence.cut(0..count).into_iter().flatten();
-                for number in first {
-                    if let Some(place) = self.sequence.place(number) {
-                        self.update(place);
-                    }
-                }
-            }
-            Change::Move(count) => {
-                for _ in 0..count {
-                    let place = self.rng.below(self.total());
-                    let after = self.rng.below(self.total());
-                    self.put(place, after);
-                }
-            }
-            Change::Reverse => self.reorder(|numbers, _| numbers.reverse()),
-            Change::Shuffle => self.reorder(|numbers, rng| rng.shuffle(numbers)),
-        }
-        Ok(())
-    }
-
-    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Rng)) {
-        let mut numbers: Vec<u64> = self.sequence.numbers().collect();
-        how(&mut numbers, &mut self.rng);
-        self.sequence.replace(&numbers);
-        self.moved.extend(numbers);
     }
 }
 

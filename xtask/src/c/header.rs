@@ -137,6 +137,7 @@ fn config(names: &[String]) -> Config {
         "Resource",
         "LogLevel",
         "Consistency",
+        "Dialect",
         "Columns",
         "OnNew",
         "Format",

@@ -31,6 +31,7 @@ using io_error = error_of<TALENTDATA_ERROR_KIND_IO>;
 using cancelled_error = error_of<TALENTDATA_ERROR_KIND_CANCELLED>;
 using closed_error = error_of<TALENTDATA_ERROR_KIND_CLOSED>;
 using internal_error = error_of<TALENTDATA_ERROR_KIND_INTERNAL>;
+using mismatch_error = error_of<TALENTDATA_ERROR_KIND_MISMATCH>;
 
 #if defined(__cpp_exceptions)
 namespace detail {
@@ -62,6 +63,7 @@ namespace detail {
     case TALENTDATA_ERROR_KIND_CANCELLED: throw cancelled_error(cause);
     case TALENTDATA_ERROR_KIND_CLOSED: throw closed_error(cause);
     case TALENTDATA_ERROR_KIND_INTERNAL: throw internal_error(cause);
+    case TALENTDATA_ERROR_KIND_MISMATCH: throw mismatch_error(cause);
   }
   throw cause;
 }

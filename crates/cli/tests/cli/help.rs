@@ -7,15 +7,18 @@ use talentdata_core::ErrorKind;
 use talentdata_core::settings::SETTINGS;
 use talentdata_core::types::Resource;
 
-const VERBS: [&str; 10] = [
+const VERBS: [&str; 13] = [
     "resources",
     "version",
     "check",
     "permissions",
     "page",
     "export",
+    "sync",
+    "changes",
     "plan",
     "schema",
+    "verify",
     "sandbox",
     "completions",
 ];

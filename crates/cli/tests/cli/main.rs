@@ -24,3 +24,4 @@ mod signals;
 mod support;
 #[cfg(unix)]
 mod terminal;
+mod verify;

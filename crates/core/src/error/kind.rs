@@ -58,13 +58,15 @@ pub enum ErrorKind {
     Closed = 24,
     /// A defect of this library.
     Internal = 25,
+    /// A file is not the one that its receipt is of; the message says what differs.
+    Mismatch = 26,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of the numbers.
     ///
     /// cbindgen:ignore
-    pub const ALL: [ErrorKind; 25] = [
+    pub const ALL: [ErrorKind; 26] = [
         Self::Config,
         Self::InvalidArgument,
         Self::Connect,
@@ -90,6 +92,7 @@ impl ErrorKind {
         Self::Cancelled,
         Self::Closed,
         Self::Internal,
+        Self::Mismatch,
     ];
 
     /// The number that every language uses.
@@ -154,6 +157,7 @@ impl ErrorKind {
             Self::Cancelled => ("Cancelled", "stopped by the caller"),
             Self::Closed => ("Closed", "used after it was closed"),
             Self::Internal => ("Internal", "internal error; please report it"),
+            Self::Mismatch => ("Mismatch", "a file is not as its receipt says"),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::fingerprint::FileFingerprint;
 use super::format::Layout;
 use super::key::ExportKey;
 use super::paths::{OutputPaths, WorkName, failed, is_id, new_id};
+use crate::digest::RecordsDigest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Position, Receipt};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 
 /// Changes whenever older checkpoints can no longer be resumed from.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -49,6 +50,10 @@ pub(super) struct Progress {
     pub(super) position: Position,
     /// What has been done up to there.
     pub(super) receipt: Receipt,
+    /// Of the records up to there.
+    pub(super) records: RecordsDigest,
+    /// Of what has been synced in a part file that grows.
+    pub(super) blake3: String,
 }
 
 impl WorkFile {

@@ -1,8 +1,9 @@
 //! Encodes records in a format, with columns that are inferred from the first records.
 
 use super::{Export, Format};
+use crate::digest::{FileDigest, RecordsDigest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::Sink;
+use crate::format::{Sink, line};
 use crate::record::RawRecord;
 use crate::scan::SchemaDifferences;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,11 @@ pub(super) struct Encoder {
     #[cfg(feature = "arrow")]
     checker: Option<Checker>,
     sink: Option<Box<dyn Sink>>,
+    /// Of what all runs have written.
+    pub(super) file: FileDigest,
+    /// Of the records that all runs have written.
+    pub(super) records: RecordsDigest,
+    line: Vec<u8>,
 }
 
 impl Encoder {
@@ -82,6 +88,9 @@ impl Encoder {
             #[cfg(feature = "arrow")]
             seen: Seen::default(),
             sink: None,
+            file: FileDigest::new(),
+            records: RecordsDigest::default(),
+            line: Vec::new(),
         })
     }
 
@@ -126,6 +135,13 @@ impl Encoder {
         }
         let _ = records;
         Ok(())
+    }
+
+    /// Counts and digests records that were written.
+    pub(super) fn digest(&mut self, records: &[RawRecord]) {
+        for record in records {
+            self.records.add(line(record, &mut self.line));
+        }
     }
 
     /// How the records differed so far from the schema that was given.

@@ -4,9 +4,9 @@ use super::encoder::Encoder;
 use super::key::ExportKey;
 use super::paths::{Destination, OutputPaths, failed};
 use super::unfinished::Unfinished;
-use super::{Export, Target};
+use super::{Export, Format, Target};
 use crate::error::{Error, Result};
-use crate::scan::{Batch, Position, Receipt};
+use crate::scan::{Batch, Position, Receipt, Written};
 use crate::settings::Config;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,6 +15,7 @@ use talentdata_types::ListShape;
 /// The output of a running export.
 pub(super) struct Output {
     shape: &'static ListShape,
+    format: Format,
     to: To,
     encoder: Encoder,
     /// What came before the columns were decided.
@@ -57,6 +58,7 @@ impl Output {
         };
         Ok(Output {
             shape,
+            format: export.format,
             to,
             encoder,
             waiting: Vec::new(),
@@ -113,7 +115,10 @@ impl Output {
         });
         self.failed |= finished.is_err();
         finished?;
-        Ok(self.with_earlier(receipt))
+        Ok(Receipt {
+            written: Some(self.written()),
+            ..self.with_earlier(receipt)
+        })
     }
 
     /// Keeps what can be resumed, removes everything else, and says so.
@@ -126,6 +131,22 @@ impl Output {
         };
         let message = format!("{}; {kept}", error.message());
         error.with_message(message)
+    }
+
+    /// What is in the finished output.
+    fn written(&self) -> Written {
+        let (file, records) = (&self.encoder.file, self.encoder.records);
+        Written {
+            file: match &self.to {
+                To::File(unfinished) => unfinished.paths.name(),
+                To::Stream(..) => None,
+            },
+            format: self.format.to_string(),
+            bytes: file.bytes(),
+            blake3: file.to_hex(),
+            records: records.count,
+            records_digest: records.to_hex(),
+        }
     }
 
     fn with_earlier(&self, receipt: Receipt) -> Receipt {
@@ -154,6 +175,7 @@ impl Output {
             let taken = self.encoder.sink()?.write(&batch.records);
             let rest = batch.split_off(taken.map_err(|error| self.named(error))?, self.shape);
             self.encoder.check(&batch.records)?;
+            self.encoder.digest(&batch.records);
             match &mut self.to {
                 To::File(unfinished) => unfinished.note(batch, &mut self.encoder)?,
                 // Whoever reads it need not wait.
@@ -173,7 +195,10 @@ impl Output {
         match &mut self.to {
             To::File(unfinished) => unfinished.open_encoder(&mut self.encoder),
             To::Stream(stream, _) => match stream.take() {
-                Some(stream) => self.encoder.open(stream, 0),
+                Some(stream) => {
+                    let stream = self.encoder.file.through(stream);
+                    self.encoder.open(stream, 0)
+                }
                 None => Ok(()),
             },
         }

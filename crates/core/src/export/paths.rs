@@ -68,6 +68,12 @@ impl OutputPaths {
         OutputPaths { path }
     }
 
+    /// The final name, without its directory.
+    pub(super) fn name(&self) -> Option<String> {
+        let name = self.path.file_name();
+        name.map(|name| name.to_string_lossy().into_owned())
+    }
+
     /// The unfinished data.
     pub(super) fn part(&self) -> PathBuf {
         self.work(WorkName::Part)

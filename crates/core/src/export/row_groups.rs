@@ -5,14 +5,17 @@ use super::files::NewFile;
 use super::foreign_files::open_vouched;
 use super::part_file::PartFile;
 use super::paths::{OutputPaths, WorkName};
+use crate::digest::Digesting;
 use crate::error::{Error, ErrorKind, Result};
+use std::fs::File;
 
-/// Joins the complete row-group files in the part file.
+/// Joins the complete row-group files in the part file, which is `output`.
 pub(super) fn join_row_groups(
     paths: &OutputPaths,
     new: &NewFile,
     checkpoint: &Checkpoint,
     part: &PartFile,
+    output: Digesting<&File>,
 ) -> Result<()> {
     let mut unreadable = None;
     let names = (1..=checkpoint.finished_row_groups()).map(WorkName::RowGroup);
@@ -27,7 +30,7 @@ pub(super) fn join_row_groups(
             None
         }
     });
-    let joined = join(files, &part.file);
+    let joined = join(files, output);
     unreadable.map_or(Ok(()), Err)?;
     joined.map_err(|error| {
         let message = format!("{}: {}", part.path.display(), error.message());
@@ -46,6 +49,6 @@ use crate::format::join;
 
 /// Without Arrow there are no row groups.
 #[cfg(not(feature = "arrow"))]
-fn join(_: impl IntoIterator<Item = std::fs::File>, _: &std::fs::File) -> Result<()> {
+fn join(_: impl IntoIterator<Item = File>, _: Digesting<&File>) -> Result<()> {
     Ok(())
 }

@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// An export to a file.
 pub(super) struct Unfinished {
-    paths: OutputPaths,
+    pub(super) paths: OutputPaths,
     new: NewFile,
     layout: Layout,
     claim: Claim,
@@ -111,7 +111,14 @@ impl Unfinished {
         let file = target
             .try_clone()
             .map_err(|error| failed("open", &path, &error))?;
-        let opened = encoder.open(file, self.kept_bytes());
+        let opened = match self.layout {
+            // Its bytes are digested when the row groups are joined.
+            Layout::RowGroups => encoder.open(file, 0),
+            Layout::Growing | Layout::Whole => {
+                let file = encoder.file.through(file);
+                encoder.open(file, self.kept_bytes())
+            }
+        };
         opened.map_err(|error| self.named(error))
     }
 
@@ -224,6 +231,8 @@ impl Unfinished {
             table: encoder.table(),
             position: self.position.clone(),
             receipt,
+            records: encoder.records,
+            blake3: encoder.file.to_hex(),
         });
         self.claim.store(&self.checkpoint)?;
         self.saved = Some(Saved {

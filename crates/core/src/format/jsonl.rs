@@ -27,13 +27,7 @@ impl<W: Write> JsonlSink<W> {
 impl<W: Write + Send> Sink for JsonlSink<W> {
     fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
         for record in records {
-            let json = record.as_bytes();
-            let line = if record.is_one_line() {
-                json
-            } else {
-                strip(json, &mut self.line);
-                &self.line
-            };
+            let line = line(record, &mut self.line);
             self.output.write_all(line).map_err(refused)?;
             self.output.write_all(b"\n").map_err(refused)?;
         }
@@ -55,6 +49,15 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
     fn finish(&mut self) -> Result<()> {
         self.flush()
     }
+}
+
+/// The line that a record is; `buffer` may hold it.
+pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    if record.is_one_line() {
+        return record.as_bytes();
+    }
+    strip(record.as_bytes(), buffer);
+    buffer
 }
 
 /// Copies JSON without white space outside strings.

@@ -24,6 +24,8 @@ mod service;
 mod snapshots;
 mod successors;
 mod two_at_once;
+#[cfg(feature = "arrow")]
+mod verified;
 
 use service::Service;
 use std::fs;

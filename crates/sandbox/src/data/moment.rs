@@ -1,5 +1,7 @@
 //! Times of sample records, in an order that can be: nothing is changed before it was made.
 
+use std::time::Duration;
+
 use super::Rng;
 use super::json::padded;
 
@@ -59,6 +61,15 @@ impl Moment {
     }
 }
 
+/// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
+pub(crate) fn moment_text(since: Duration) -> String {
+    let mut out = Vec::new();
+    Moment(since.as_secs()).write(&mut out);
+    let text = String::from_utf8_lossy(&out).into_owned();
+    let micros = format!(".{:06}Z", since.subsec_micros());
+    text.trim_matches('"').replace('Z', &micros)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +84,7 @@ mod tests {
         assert_eq!(text(Moment(FIRST_DAY * DAY)), r#""2019-01-01T00:00:00Z""#);
         assert_eq!(text(Moment(1_709_251_199)), r#""2024-02-29T23:59:59Z""#);
         assert_eq!(text(Moment(1_735_689_599)), r#""2024-12-31T23:59:59Z""#);
+        let now = Duration::from_micros(1_709_251_199_000_045);
+        assert_eq!(moment_text(now), "2024-02-29T23:59:59.000045Z");
     }
 }

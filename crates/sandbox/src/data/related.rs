@@ -35,7 +35,7 @@ impl Related {
 
     /// Writes its name, as it has it itself.
     pub(super) fn write_name(&self, out: &mut Vec<u8>) {
-        let mut rng = self.list.rng(self.seed, self.number);
+        let mut rng = self.list.rng(self.seed, self.number, 0);
         string(out, rng.pick(job::texts(self.list.name)));
         out.pop();
         out.push(b' ');

@@ -24,7 +24,7 @@ fn record(list: &List, seed: u64, number: u64) -> String {
     object.value("id", |out| {
         list.id_form().write(list.key(seed), number, out)
     });
-    list.write_members(seed, number, &mut object);
+    list.write_members(seed, number, 0, &mut object);
     object.end();
     String::from_utf8(out).unwrap()
 }

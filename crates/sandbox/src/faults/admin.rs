@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Book;
 use super::script::Script;
 use crate::answer::Answer;
+use crate::changes::Logged;
 use crate::drift::Change;
 use crate::request::Received;
 use crate::service::Service;
@@ -35,6 +36,7 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
         (&Method::GET, "/__stats") => Some(stats(service)),
         (&Method::GET, "/__drift") => Some(drift(service, request)),
         (&Method::POST, "/__drift") => Some(change(service, request)),
+        (&Method::GET, "/__changes") => Some(changes(service, request)),
         (&Method::DELETE, "/__drift") => {
             service.contents.restart();
             Some(done())
@@ -102,6 +104,27 @@ fn drift(service: &Service, request: &Received) -> Answer {
     });
     match told {
         Ok(body) => Answer::json(200, &body),
+        Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
+    }
+}
+
+/// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
+/// how many to skip the next time. The members of a change are those of [`Logged::to_json`](crate::Logged::to_json).
+fn changes(service: &Service, request: &Received) -> Answer {
+    let name = request.parameter("list").unwrap_or_default();
+    let skip = request.parameter("skip").unwrap_or_else(|| "0".to_owned());
+    let Ok(skip) = skip.parse::<usize>() else {
+        return Answer::error(400, "invalid_request", "skip: a whole number is expected");
+    };
+    match service.contents.changes(&name, skip) {
+        Ok(changes) => {
+            let next = skip.saturating_add(changes.len());
+            let changes: Value = changes.iter().map(Logged::to_json).collect();
+            Answer::json(
+                200,
+                &json!({"list": name, "changes": changes, "next": next}),
+            )
+        }
         Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! What a list does over several requests.
 
 use super::*;
+use crate::drift::Change;
 
 fn state(order: Order, drift: Option<Drift>) -> State {
     let options = Options {
@@ -8,7 +9,7 @@ fn state(order: Order, drift: Option<Drift>) -> State {
         drift,
         ..Options::default()
     };
-    State::new(&options, 300)
+    State::new(&options, 300, true)
 }
 
 fn read(state: &mut State, offset: u64, limit: u64) -> Vec<u64> {
@@ -29,7 +30,7 @@ fn memory_grows_with_the_changes_only() {
         drift: Some(drift),
         ..Options::default()
     };
-    let mut list = State::new(&options, 1 << 50);
+    let mut list = State::new(&options, 1 << 50, true);
     for page in 0..100 {
         read(&mut list, page * 100, 100);
     }
@@ -102,7 +103,7 @@ fn changes_at_once_reorder_the_list_and_are_bounded() {
     list.change(Change::DeleteFirst(500)).unwrap();
     assert_eq!(list.total(), 0);
 
-    let mut huge = State::new(&Options::default(), 1 << 50);
+    let mut huge = State::new(&Options::default(), 1 << 50, true);
     huge.change(Change::Reverse).unwrap_err();
     huge.change(Change::Move(1 << 40)).unwrap_err();
     huge.change(Change::DeleteFirst(3)).unwrap();
@@ -115,7 +116,7 @@ fn the_last_replica_lacks_the_end() {
         replicas: Some(Replicas::default()),
         ..Options::default()
     };
-    let mut list = State::new(&options, 1000);
+    let mut list = State::new(&options, 1000, true);
     for (total, count) in [(1000, 100), (750, 50), (1000, 100)] {
         let asked = Asked {
             offset: 700,
@@ -133,7 +134,7 @@ fn pages_can_become_smaller() {
         later_max_limit: Some(50),
         ..Options::default()
     };
-    let mut list = State::new(&options, 600);
+    let mut list = State::new(&options, 600, true);
     let lengths = [0; 5].map(|offset| read(&mut list, offset, 100).len());
     assert_eq!(lengths, [100, 100, 100, 50, 50]);
 }
@@ -144,6 +145,35 @@ fn an_ignored_offset_brings_the_first_page_each_time() {
         ignore_offset: true,
         ..Options::default()
     };
-    let mut list = State::new(&options, 250);
+    let mut list = State::new(&options, 250, true);
     assert_eq!(read(&mut list, 200, 3), [0, 1, 2]);
+}
+
+#[test]
+fn what_happened_is_logged_in_order_and_moves_are_not() {
+    let mut list = state(Order::Updated, None);
+    list.at(Duration::from_secs(5));
+    list.change(Change::Update(2)).unwrap();
+    list.change(Change::Delete(1)).unwrap();
+    list.at(Duration::from_secs(6));
+    list.change(Change::Insert(1)).unwrap();
+    list.change(Change::Shuffle).unwrap();
+    let log: Vec<_> = list
+        .log()
+        .iter()
+        .map(|entry| (entry.at.as_secs(), entry.operation))
+        .collect();
+    let expected = [
+        (5, Operation::Update),
+        (5, Operation::Update),
+        (5, Operation::Delete),
+        (6, Operation::Insert),
+    ];
+    assert_eq!(log, expected);
+    assert_eq!(list.log()[3].number, 300);
+
+    let mut without = State::new(&Options::default(), 300, false);
+    without.change(Change::Update(9)).unwrap();
+    assert!(without.log().is_empty());
+    assert_eq!(without.version(0), 0);
 }

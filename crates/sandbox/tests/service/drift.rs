@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use talentdata_sandbox::{Change, Drift, Options, Order, Sandbox};
+use talentdata_sandbox::{Change, Drift, Logged, Options, Order, Sandbox};
 
 use crate::support::{get, post, send, token, unlimited};
 
@@ -128,6 +128,90 @@ fn a_still_list_can_be_changed_at_once() {
         assert_eq!(post(&sandbox, path, &body).status, 400, "{path} {body}");
     }
     sandbox.change("x", Change::Shuffle).unwrap_err();
+}
+
+/// The list that the log leads to, record by record.
+fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
+    let records = before["contacts"].as_array().unwrap().iter();
+    let mut list: BTreeMap<String, Value> = records
+        .map(|record| (record["id"].to_string(), record.clone()))
+        .collect();
+    for change in changes {
+        let key = change["key"].to_string();
+        let known = match change["op"].as_str() {
+            Some("delete") => list.remove(&key),
+            _ => list.insert(key.clone(), change["record"].clone()),
+        };
+        assert_eq!(known.is_none(), change["op"] == "insert", "{change}");
+        if change["op"] == "update" {
+            assert_ne!(known.as_ref(), Some(&change["record"]), "{key}");
+        }
+    }
+    list
+}
+
+#[test]
+fn the_log_leads_from_the_list_before_to_the_list_after() {
+    for order in Order::ALL {
+        let sandbox = unlimited(Options {
+            faults: true,
+            max_limit: 10_000,
+            records: BTreeMap::from([("contacts".to_owned(), 300)]),
+            order,
+            drift: Some(Drift {
+                inserts: 3,
+                deletes: 2,
+                updates: 5,
+                times: 40,
+                seed: 8,
+                ..Drift::default()
+            }),
+            ..Options::default()
+        });
+        let token = token(&sandbox);
+        let before = page(&sandbox, &token, 10_000, 0);
+        for offset in 0..50 {
+            page(&sandbox, &token, 10, offset);
+        }
+        let after = replayed(&page(&sandbox, &token, 10_000, 0), &[]);
+        let asked = |skip: usize| {
+            let path = format!("/__changes?list=contacts&skip={skip}");
+            send(&sandbox, "GET", &path, &[], "").json()
+        };
+        let (told, last) = (asked(0), asked(399));
+        let changes = told["changes"].as_array().unwrap();
+        assert_eq!(
+            (changes.len(), &told["next"]),
+            (400, &400.into()),
+            "{order}"
+        );
+        assert_eq!(replayed(&before, changes), after, "{order}");
+        assert_eq!(last["changes"][0], changes[399]);
+        let times: Vec<&str> = changes
+            .iter()
+            .map(|one| one["at"].as_str().unwrap())
+            .collect();
+        assert!(
+            times.is_sorted() && times[0].starts_with("20"),
+            "{}",
+            times[0]
+        );
+        let in_process = sandbox.changes("contacts", 0).unwrap();
+        assert!(
+            in_process
+                .iter()
+                .map(Logged::to_json)
+                .eq(changes.iter().cloned())
+        );
+    }
+    let sandbox = unlimited(Options {
+        faults: true,
+        ..Options::default()
+    });
+    for path in ["/__changes?list=x", "/__changes?list=pools&skip=a"] {
+        assert_eq!(send(&sandbox, "GET", path, &[], "").status, 400, "{path}");
+    }
+    sandbox.changes("x", 0).unwrap_err();
 }
 
 #[test]

@@ -31,7 +31,8 @@ impl Unfinished {
             return Err(Error::new(ErrorKind::Internal, message));
         };
         if self.layout == Layout::RowGroups {
-            join_row_groups(&self.paths, &self.new, &self.checkpoint, part)?;
+            let output = encoder.file.through(&part.file);
+            join_row_groups(&self.paths, &self.new, &self.checkpoint, part, output)?;
         }
         let path = &self.paths.path;
         let ready = set_final_mode(&part.file, path, &self.new);

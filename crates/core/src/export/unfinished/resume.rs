@@ -1,6 +1,7 @@
 //! Takes over what an earlier export has left, if it is still as its checkpoint says.
 
 use super::{Saved, Unfinished};
+use crate::digest::in_chunks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::checkpoint::{Checkpoint, WorkFile};
 use crate::export::encoder::Encoder;
@@ -9,6 +10,7 @@ use crate::export::part_file::PartFile;
 use crate::export::paths::{WorkName, failed};
 use crate::export::row_groups::missing;
 use std::fs::File;
+use std::io::{Read, Seek};
 use std::time::Instant;
 
 impl Unfinished {
@@ -84,9 +86,34 @@ impl Unfinished {
         }
     }
 
+    /// Digests what is kept of the part file, and refuses one that is not as it was written.
+    fn digest_kept(
+        &self,
+        mut file: &File,
+        bytes: u64,
+        blake3: &str,
+        encoder: &Encoder,
+    ) -> Result<()> {
+        let path = self.paths.part();
+        let read = file
+            .rewind()
+            .and_then(|()| in_chunks(file.take(bytes), |chunk| encoder.file.update(chunk)));
+        read.map_err(|error| failed("read", &path, &error))?;
+        if encoder.file.to_hex() != blake3 {
+            let path = path.display();
+            let message = format!("{path} was changed after its checkpoint was written");
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        Ok(())
+    }
+
     fn resume_from(&mut self, found: Checkpoint, file: File, encoder: &mut Encoder) -> Result<()> {
         let path = self.paths.part();
         if let Some(progress) = found.progress.clone() {
+            if let Some(synced) = found.part.as_ref().and_then(|part| part.synced.as_ref()) {
+                self.digest_kept(&file, synced.bytes, &progress.blake3, encoder)?;
+            }
+            encoder.records = progress.records;
             encoder.go_on(progress.table);
             self.position = progress.position;
             self.saved = Some(Saved {

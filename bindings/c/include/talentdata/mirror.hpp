@@ -1,0 +1,90 @@
+// Mirrors: what each sync of a list has changed. Included by talentdata.hpp.
+#pragma once
+
+#include <talentdata/json.hpp>
+#include <talentdata/scan.hpp>
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
+
+/// Options of a sync.
+struct sync_options {
+  /// How the list is read: without a limit, and not fast.
+  scan_options scan{};
+  /// Generations that are older are folded together; 0 keeps all.
+  std::chrono::seconds keep{0};
+};
+
+/// A mirror as the last sync has left it. Streams are of the Arrow C data interface; the caller releases them. Any
+/// number of threads may use a mirror at once.
+class mirror {
+ public:
+  /// Opens the mirror in a directory; later syncs do not disturb it, and are not seen.
+  static result<mirror> try_open(const std::string &path) {
+    talentdata_mirror *raw = nullptr;
+    if (talentdata_error *cause = talentdata_mirror_open(path.c_str(), &raw)) return error(cause);
+    return mirror(raw);
+  }
+
+  /// Takes ownership of the mirror.
+  explicit mirror(talentdata_mirror *owned) noexcept : handle_(owned) {}
+
+  /// The syncs of a list that it knows, the oldest first: a JSON array.
+  template <class Record>
+  result<std::string> try_syncs(list_of<Record> list) const {
+    talentdata_json_text *raw = nullptr;
+    if (talentdata_error *cause = talentdata_mirror_syncs(handle_.get(), list.number, &raw)) return error(cause);
+    const json_text text(raw);
+    return std::string(text.json());
+  }
+  /// What has changed in a list after a generation; 0 for all changes.
+  template <class Record>
+  result<std::monostate> try_changes(list_of<Record> list, std::uint64_t since, ArrowArrayStream *stream) const {
+    return done(talentdata_mirror_changes(handle_.get(), list.number, since, stream));
+  }
+  /// A list as of the last sync.
+  template <class Record>
+  result<std::monostate> try_current(list_of<Record> list, ArrowArrayStream *stream) const {
+    return done(talentdata_mirror_current(handle_.get(), list.number, stream));
+  }
+  /// A list as a sync has read it: `at` is a generation such as 17, or a time such as 2026-11-20T06:00:00Z.
+  template <class Record>
+  result<std::monostate> try_as_of(list_of<Record> list, const std::string &at, ArrowArrayStream *stream) const {
+    return done(talentdata_mirror_as_of(handle_.get(), list.number, at.c_str(), stream));
+  }
+
+#if defined(__cpp_exceptions)
+  static mirror open(const std::string &path) { return detail::take(try_open(path)); }
+  template <class Record>
+  std::string syncs(list_of<Record> list) const {
+    return detail::take(try_syncs(list));
+  }
+  template <class Record>
+  void changes(list_of<Record> list, std::uint64_t since, ArrowArrayStream *stream) const {
+    detail::take(try_changes(list, since, stream));
+  }
+  template <class Record>
+  void current(list_of<Record> list, ArrowArrayStream *stream) const {
+    detail::take(try_current(list, stream));
+  }
+  template <class Record>
+  void as_of(list_of<Record> list, const std::string &at, ArrowArrayStream *stream) const {
+    detail::take(try_as_of(list, at, stream));
+  }
+#endif
+
+ private:
+  static result<std::monostate> done(talentdata_error *cause) {
+    if (cause) return error(cause);
+    return std::monostate();
+  }
+
+  detail::handle<talentdata_mirror, talentdata_mirror_free> handle_;
+};
+
+}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace talentdata

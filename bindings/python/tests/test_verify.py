@@ -1,0 +1,76 @@
+"""Files held against receipts: those of exports in Python, and those that the command line has written."""
+
+import json
+import threading
+
+import pytest
+
+import talentdata
+
+
+@pytest.fixture
+def pools():
+    with talentdata.Sandbox(records={"pools": 30}) as sandbox, sandbox.client() as client:
+        yield client.pools
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "arrow"])
+def test_what_was_written_holds(pools, tmp_path, format):
+    path = tmp_path / f"pools.{format}"
+    receipt = pools.export(path)
+    found = talentdata.verify(path, receipt)
+    assert found and found.holds and found.differences == [] and found.records == 30
+    assert receipt.written["blake3"] == found.blake3 and receipt.written["bytes"] == path.stat().st_size
+    found.raise_for_differences()
+    saved = tmp_path / "receipt.json"
+    saved.write_text(receipt.json)
+    assert talentdata.verify(str(path), saved) == talentdata.verify(path, str(saved)) == found
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(talentdata.MismatchError, match="bytes instead of"):
+        talentdata.verify(path, receipt).raise_for_differences()
+
+
+def test_what_differs_is_named(pools, tmp_path):
+    path = tmp_path / "pools.jsonl"
+    receipt = pools.export(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for harmed, finding in [
+        (lines[1:], "missing"),
+        ([*lines, lines[0]], "repeated"),
+        (lines[::-1], "order"),
+        ([lines[0].replace(b"id", b"di"), *lines[1:]], "altered"),
+    ]:
+        path.write_bytes(b"".join(harmed))
+        found = talentdata.verify(path, receipt)
+        assert not found and found.differences[-1]["finding"] == finding
+    assert "Verification" in found._repr_html_()
+
+
+def test_what_is_no_receipt_or_no_file_is_refused(pools, tmp_path):
+    path = tmp_path / "pools.jsonl"
+    receipt = pools.export(path)
+    with pytest.raises(talentdata.IoError, match="nowhere"):
+        talentdata.verify(tmp_path / "nowhere", receipt)
+    with pytest.raises(talentdata.IoError, match="nowhere"):
+        talentdata.verify(path, tmp_path / "nowhere")
+    for other in (path, tmp_path / "plan.json"):
+        (tmp_path / "plan.json").write_text(json.dumps({"records": 3}))
+        with pytest.raises(talentdata.InvalidArgumentError, match="not a receipt"):
+            talentdata.verify(path, other)
+    scan = pools.list()
+    list(scan)
+    assert scan.receipt.written is None
+    with pytest.raises(talentdata.InvalidArgumentError, match="does not say what was written"):
+        talentdata.verify(path, scan.receipt)
+
+
+def test_others_run_meanwhile(pools, tmp_path):
+    path = tmp_path / "pools.jsonl"
+    receipt = pools.export(path)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(talentdata.verify(path, receipt))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and all(found)
