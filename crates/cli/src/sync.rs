@@ -29,6 +29,9 @@ Examples:
   talentdata changes contacts --from mirror/ --since 16
   talentdata export contacts --from mirror/ --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
+/// Why a mirror takes one sync with `--sandbox` only.
+const SANDBOX_HINT: &str = "every run with --sandbox has a service of its own: to sync from the same one again, start it with `talentdata sandbox` in another terminal";
+
 /// What to sync, and where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verb {
@@ -95,7 +98,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         }
         receipts::replace(path, &done)?;
     }
-    report(&syncs, &outcomes, &signals, common.verbose > 0)
+    report(&syncs, &outcomes, &signals, common)
 }
 
 /// A line for each list that did not go well, and on a terminal one for each that did.
@@ -103,14 +106,16 @@ fn report(
     syncs: &[Sync],
     outcomes: &[Result<SyncReceipt, Error>],
     signals: &Signals,
-    verbose: bool,
+    common: &Common,
 ) -> Result<(), Ending> {
     let mut kind = None;
     for (sync, outcome) in syncs.iter().zip(outcomes) {
         let list = names::dashed(sync.resource);
         match outcome {
             Err(error) => {
-                say(error, &format!("{list}: "), None, verbose);
+                let hint = (common.sandbox && error.kind() == ErrorKind::InvalidArgument)
+                    .then_some(SANDBOX_HINT);
+                say(error, &format!("{list}: "), hint, common.verbose > 0);
                 if let (ErrorKind::Cancelled, Some(signal)) = (error.kind(), signals.caught()) {
                     return Err(Ending::Stopped(signal));
                 }

@@ -98,6 +98,10 @@ fn what_a_mirror_does_not_have_is_wrong_usage() {
             "no effect",
         ),
         (&["sync", "contacts", "--to", from, "--keep", "90"], "90d"),
+        (
+            &["sync", "contacts", "--to", from, "--sandbox"],
+            "service of its own",
+        ),
     ] {
         let ended = run(&mut program(arguments));
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
