@@ -130,6 +130,18 @@ impl RawRecord {
         self.page.id(self.index)
     }
 
+    /// How many records its page has.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn records_of_page(&self) -> usize {
+        self.page.count()
+    }
+
+    /// Another record of the same page, of which it has so many.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn beside(&self, index: usize) -> RawRecord {
+        RawRecord::new(Arc::clone(&self.page), index)
+    }
+
     /// What tells this record from others: its `id`, else all its bytes.
     pub(crate) fn identity(&self, key: &IdentityKey) -> Identity {
         self.page.identity(self.index, key)

@@ -2,9 +2,8 @@
 
 use super::change::Operation;
 use super::fingerprint::Fingerprint;
-use super::state::State;
+use super::state::{Between, State};
 use crate::error::Result;
-use std::ops::Range;
 
 /// A running comparison.
 pub(super) struct Difference {
@@ -26,23 +25,26 @@ pub(super) struct Known {
     pub(super) missing_since: Option<i64>,
 }
 
-/// So many delivered records on either side of a gap are known: some may be gone by the time it is looked at.
-const NEIGHBOURS: usize = 4;
-
-/// Records that were known and not delivered, one beside the other, and the delivered ones around them.
+/// Records that were known and not delivered, and stood one beside the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// The nearest first; few or none at an end of the list.
-    pub(super) before: Vec<Neighbour>,
-    pub(super) behind: Vec<Neighbour>,
+    /// The records of the list that stood before it have positions below this,
+    pub(super) from: u64,
+    /// and those behind it this one and higher.
+    pub(super) to: u64,
+    /// How many records were delivered up to the nearest one before it.
+    pub(super) place: u64,
+    /// The nearest delivered records on either side.
+    pub(super) between: Between,
     pub(super) absent: Vec<Absent>,
 }
 
-/// A record that was delivered beside others that were not.
+/// Where a record was, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Neighbour {
-    pub(super) identity: u128,
-    /// Its place among the records delivered now.
+pub(super) struct Located {
+    /// Its position in the list of before.
+    pub(super) position: u64,
+    /// How many records were delivered up to it.
     pub(super) place: u64,
 }
 
@@ -130,45 +132,85 @@ impl Difference {
     }
 
     fn is_delivered(&self, position: u64) -> bool {
-        let place = self.places.get(position as usize);
-        place.is_some_and(|place| *place > 0)
+        self.place(position) > 0
     }
 
-    /// The records that were known and not delivered, in the order of before, the missing ones last.
+    /// How many records were delivered up to this one; 0 if it was not.
+    fn place(&self, position: u64) -> u64 {
+        let place = self.places.get(position as usize);
+        place.map_or(0, |place| u64::from(*place))
+    }
+
+    /// The records that were known and not delivered, in the order of before, strays and missing ones last.
     pub(super) fn gaps(&mut self) -> Result<Vec<Gap>> {
-        let mut gaps = Vec::new();
+        let (mut gaps, mut apart) = (Vec::new(), Vec::new());
+        let listed = self.previous.listed();
         let mut position = 0;
-        while position < self.previous.listed() {
-            let end = (position..self.previous.listed())
-                .find(|position| self.is_delivered(*position))
-                .unwrap_or(self.previous.listed());
-            if end > position {
-                gaps.push(self.gap(position.checked_sub(1), end, position..end)?);
+        while position < listed {
+            let mut absent = Vec::new();
+            let from = position;
+            while position < listed && !self.is_witness(position) {
+                match (self.is_delivered(position), self.previous.stray(position)) {
+                    (true, _) => {}
+                    (false, Some(between)) => apart.push((position, between, true)),
+                    (false, None) => absent.push(position),
+                }
+                position += 1;
             }
-            position = end + 1;
+            if !absent.is_empty() {
+                gaps.push(self.gap(from, position, &absent)?);
+            }
+            position += 1;
         }
-        for position in self.previous.listed()..self.previous.len() {
-            if !self.is_delivered(position) {
-                // Where it stood before it was missing.
-                let absence = self.previous.absence(position).copied();
-                let (before, behind) = absence.map_or((0, 0), |known| (known.before, known.behind));
-                let before = self.position_in_list(before)?;
-                let behind = self.position_in_list(behind)?.unwrap_or(u64::MAX);
-                gaps.push(self.gap(before, behind, position..position + 1)?);
+        for position in listed..self.previous.len() {
+            if let Some(absence) = self.previous.absence(position)
+                && !self.is_delivered(position)
+            {
+                apart.push((position, absence.between, false));
             }
+        }
+        for (position, between, stray) in apart {
+            let before = self.position_in_list(between.before)?;
+            let behind = self.position_in_list(between.behind)?;
+            let from = before.map(|before| before + 1);
+            // A stray stood right beside the other one where its page showed only one.
+            let (from, to) = match (from, behind) {
+                (None, Some(to)) if stray => (to, to),
+                (Some(from), None) if stray => (from, from),
+                (from, to) => (from.unwrap_or(0), to.unwrap_or(listed)),
+            };
+            gaps.push(self.gap(from, to, &[position])?);
         }
         Ok(gaps)
     }
 
-    /// Of records that stood between these two positions of the list.
-    fn gap(&mut self, before: Option<u64>, behind: u64, absent: Range<u64>) -> Result<Gap> {
-        let before = before.map_or(0..0, |before| 0..before + 1);
-        let behind = behind..self.previous.listed();
+    /// Of records that stood between the one before `from` and the one at `to`.
+    fn gap(&mut self, from: u64, to: u64, absent: &[u64]) -> Result<Gap> {
+        let before = (0..from).rev().find(|position| self.is_witness(*position));
+        let behind = (to..self.previous.listed()).find(|position| self.is_witness(*position));
         Ok(Gap {
-            before: self.neighbours(before.rev())?,
-            behind: self.neighbours(behind)?,
-            absent: absent.map(|one| self.absent(one)).collect::<Result<_>>()?,
+            from,
+            to,
+            place: before.map_or(0, |position| self.place(position)),
+            between: Between {
+                before: self.identity_at(before)?,
+                behind: self.identity_at(behind)?,
+            },
+            absent: absent
+                .iter()
+                .map(|position| self.absent(*position))
+                .collect::<Result<_>>()?,
         })
+    }
+
+    /// Whether a record was delivered, and stood where its position says.
+    fn is_witness(&self, position: u64) -> bool {
+        self.is_delivered(position) && self.previous.stray(position).is_none()
+    }
+
+    fn identity_at(&mut self, position: Option<u64>) -> Result<u128> {
+        let at = position.map(|position| self.previous.at(position));
+        Ok(at.transpose()?.map_or(0, |found| found.identity))
     }
 
     fn position_in_list(&mut self, identity: u128) -> Result<Option<u64>> {
@@ -180,22 +222,14 @@ impl Difference {
         Ok(found.into_iter().find(|position| *position < listed))
     }
 
-    /// The first delivered records among these.
-    fn neighbours(&mut self, positions: impl Iterator<Item = u64>) -> Result<Vec<Neighbour>> {
-        let places = &self.places;
-        let place = |position: u64| {
-            let place = u64::from(*places.get(position as usize)?).checked_sub(1)?;
-            Some((position, place))
-        };
-        let delivered = positions.filter_map(place).take(NEIGHBOURS);
-        delivered
-            .map(|(position, place)| {
-                Ok(Neighbour {
-                    identity: self.previous.at(position)?.identity,
-                    place,
-                })
-            })
-            .collect()
+    /// Where a record of the list of before was, if it was delivered now and is no stray.
+    pub(super) fn locate(&mut self, identity: u128) -> Result<Option<Located>> {
+        let position = self.position_in_list(identity)?;
+        let witness = position.filter(|position| self.is_witness(*position));
+        Ok(witness.map(|position| Located {
+            position,
+            place: self.place(position),
+        }))
     }
 
     fn absent(&mut self, position: u64) -> Result<Absent> {

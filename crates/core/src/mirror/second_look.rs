@@ -7,19 +7,22 @@
 //!
 //! A pure state machine: it asks for offsets and is shown what is on the pages there.
 
-use super::difference::{Gap, Neighbour};
+use super::difference::{Gap, Located};
 use std::collections::HashSet;
 
 /// So many pages are read for one gap before it is given up: where it should be, and around.
-const TRIES: u32 = 5;
+const TRIES: u32 = 6;
 
 /// What a page shows.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) offset: u64,
-    pub(super) identities: Vec<u128>,
+    /// Each record, and where it was if it is known.
+    pub(super) records: Vec<(u128, Option<Located>)>,
     /// Whether the list ends with it.
     pub(super) is_end: bool,
+    /// How many records the list has, as far as the service says.
+    pub(super) total: u64,
 }
 
 /// Whether deletes of a proven scan are looked at again: where the list moved, and where nothing is left of it.
@@ -39,8 +42,10 @@ pub(super) struct Looks {
     tries: u32,
     /// By how many places records have moved since they were delivered, as far as is known.
     shift: i64,
-    /// Where the gap was not seen with the shift of before.
+    /// How many pages in a row have shown nothing known.
     missed: u32,
+    /// How many pages were where they should be, and did not show both sides of the gap.
+    stuck: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +61,7 @@ impl Looks {
     /// `most` pages may be read, of `page_size` records.
     pub(super) fn new(mut gaps: Vec<Gap>, page_size: u64, most: u64) -> Self {
         // Neighbouring gaps may be on one page.
-        gaps.sort_by_key(|gap| gap.before.first().map_or(0, |before| before.place + 1));
+        gaps.sort_by_key(|gap| gap.place);
         Looks {
             outcomes: vec![Outcome::Open; gaps.len()],
             gaps,
@@ -66,6 +71,7 @@ impl Looks {
             tries: 0,
             shift: 0,
             missed: 0,
+            stuck: 0,
         }
     }
 
@@ -73,100 +79,104 @@ impl Looks {
     pub(super) fn next(&mut self) -> Option<u64> {
         loop {
             let gap = self.gaps.get(self.at)?;
-            if self.outcomes[self.at] != Outcome::Open || self.is_hopeless(gap) {
-                if self.outcomes[self.at] == Outcome::Open {
-                    self.outcomes[self.at] = Outcome::GivenUp;
-                }
-                (self.at, self.tries, self.missed) = (self.at + 1, 0, 0);
-                continue;
+            let offset = self.offset(gap);
+            let open = self.outcomes[self.at] == Outcome::Open;
+            if open && self.tries < TRIES && self.left > 0 {
+                self.left -= 1;
+                self.tries += 1;
+                return Some(offset);
             }
-            self.left -= 1;
-            self.tries += 1;
-            return Some(self.offset(gap));
+            if open {
+                self.outcomes[self.at] = Outcome::GivenUp;
+            }
+            (self.at, self.tries, self.missed, self.stuck) = (self.at + 1, 0, 0, 0);
         }
-    }
-
-    fn is_hopeless(&self, gap: &Gap) -> bool {
-        let wide = matches!((gap.before.first(), gap.behind.first()), (Some(before), Some(behind))
-            if behind.place.saturating_sub(before.place) >= self.page_size);
-        wide || self.tries == TRIES || self.left == 0
     }
 
     /// The offset of a page with the gap in its middle.
     fn offset(&self, gap: &Gap) -> u64 {
-        let Some(before) = gap.before.first() else {
+        if gap.between.before == 0 {
             return 0;
+        }
+        // Of the end of the list there may be more by now, and less of what stood before it.
+        let eighths = match gap.between.behind {
+            0 => [1, 4, 7],
+            _ => [4, 2, 6],
         };
-        let behind = gap.behind.first();
-        let width = behind.map_or(0, |behind| behind.place.saturating_sub(before.place));
-        let margin = match behind {
-            Some(_) => (self.page_size - 1).saturating_sub(width) / 2,
-            // The end of the list may be farther away by now.
-            None => self.page_size / 8,
-        };
-        let middle = before.place.saturating_sub(margin);
-        // Where it was not, it may be on either side.
-        let far = (self.page_size * 3 / 4) as i64;
-        let around = [0, -far, far][self.missed.min(2) as usize];
-        middle.saturating_add_signed(self.shift + around)
+        let margin = self.page_size * eighths[self.stuck % 3] / 8;
+        let middle = gap.place.saturating_sub(margin.max(1));
+        // Where nothing is known, it may be on either side.
+        let step = (self.page_size * 3 / 4).max(1) as i64;
+        let steps = i64::from(self.missed.div_ceil(2));
+        let around = if self.missed % 2 == 1 { -step } else { step };
+        middle.saturating_add_signed(self.shift + around * steps)
     }
 
     /// Takes a page that was asked for.
     pub(super) fn take(&mut self, page: &Shown) {
-        let shown: HashSet<u128> = page.identities.iter().copied().collect();
-        let find = |neighbours: &[Neighbour]| {
-            let mut found = neighbours.iter().filter_map(|neighbour| {
-                let mut identities = page.identities.iter();
-                let at = identities.position(|identity| *identity == neighbour.identity)?;
-                Some((at, neighbour.place))
-            });
-            found.next()
-        };
+        let shown: HashSet<u128> = page.records.iter().map(|(identity, _)| *identity).collect();
+        let mut places = page.records.iter().filter_map(|(_, located)| *located);
         // Those behind it may be on the page too.
+        let last = places.clone().map(|located| located.place).max();
         for (gap, outcome) in self.gaps.iter().zip(&mut self.outcomes).skip(self.at) {
-            let place = gap.before.first().map_or(0, |before| before.place);
-            let end = page.offset + self.page_size;
-            if place > end.saturating_add_signed(-self.shift) + self.page_size {
+            if gap.place > last.unwrap_or(u64::MAX) {
                 break;
             }
-            if *outcome != Outcome::Open {
-                continue;
-            }
-            let first = (page.offset == 0).then_some(0);
-            let begins = find(&gap.before).map(|(at, _)| at + 1).or(first);
-            let last = page.is_end.then_some(page.identities.len());
-            let ends = find(&gap.behind).map(|(at, _)| at).or(last);
-            if begins
-                .zip(ends)
-                .is_some_and(|(begins, ends)| begins <= ends)
-            {
+            if *outcome == Outcome::Open && page.holds(gap) {
                 let still = |identity| shown.contains(&identity);
                 let any = gap.absent.iter().any(|one| still(one.fingerprint.identity));
                 *outcome = if any { Outcome::Shown } else { Outcome::Gone };
             }
         }
-        let gap = self.gaps.get(self.at);
-        let seen = gap.and_then(|gap| find(&gap.before).or_else(|| find(&gap.behind)));
-        match seen {
-            Some((at, place)) => {
-                let shift = (page.offset + at as u64) as i64 - place as i64;
-                if self.shift == shift && self.missed == 0 {
-                    // The page stood where it should, and did not show both sides.
-                    self.tries = TRIES;
-                }
-                (self.shift, self.missed) = (shift, 0);
-            }
-            None => self.missed += 1,
+        let Some(place) = self.gaps.get(self.at).map(|gap| gap.place) else {
+            return;
+        };
+        if page.records.is_empty() {
+            // The list has become shorter than that.
+            (self.shift, self.missed) = (page.total as i64 - place as i64, 0);
+            return;
+        }
+        if places.next().is_none() {
+            self.missed += 1;
+            return;
+        }
+        let known = page.records.iter().zip(page.offset + 1..);
+        let known = known.filter_map(|((_, located), now)| Some((located.as_ref()?.place, now)));
+        let nearest = known.min_by_key(|(before, _)| before.abs_diff(place));
+        if let Some((before, now)) = nearest {
+            let shift = now as i64 - before as i64;
+            let moved = self.shift != shift;
+            self.stuck = if moved { self.stuck } else { self.stuck + 1 };
+            (self.shift, self.missed) = (shift, 0);
         }
     }
 
     /// The gaps, and whether the records in each are gone.
     pub(super) fn finish(self) -> Vec<(Gap, bool)> {
-        let outcomes = self
-            .outcomes
-            .into_iter()
-            .map(|outcome| outcome == Outcome::Gone);
-        self.gaps.into_iter().zip(outcomes).collect()
+        let outcomes = self.outcomes.into_iter();
+        let gone = outcomes.map(|outcome| outcome == Outcome::Gone);
+        self.gaps.into_iter().zip(gone).collect()
+    }
+}
+
+impl Shown {
+    /// Whether the place of a gap is on the page: behind all that stood before it, and before all that stood behind it.
+    fn holds(&self, gap: &Gap) -> bool {
+        let position = |index: usize| self.records[index].1.map(|located| located.position);
+        let indices = 0..self.records.len();
+        let before = |index: &usize| position(*index).is_some_and(|it| it < gap.from);
+        let behind = |index: &usize| position(*index).is_some_and(|it| it >= gap.to);
+        let first = (self.offset == 0).then_some(0);
+        let begins = indices
+            .clone()
+            .rfind(before)
+            .map(|index| index + 1)
+            .or(first);
+        let ends = indices.clone().find(behind);
+        let ends = ends.or(self.is_end.then_some(indices.end));
+        begins
+            .zip(ends)
+            .is_some_and(|(begins, ends)| begins <= ends)
     }
 }
 
@@ -175,94 +185,117 @@ mod tests {
     use super::*;
     use crate::mirror::difference::Absent;
     use crate::mirror::fingerprint::Fingerprint;
+    use crate::mirror::state::Between;
 
-    /// The outcome of looking at these gaps of a list, and the pages read.
-    fn look(list: &[u128], gaps: Vec<Gap>, page: usize) -> (Vec<bool>, u64) {
-        let mut looks = Looks::new(gaps, page as u64, 100);
+    /// The outcome of looking for these records of `before`, and the pages read. The scan has delivered all others,
+    /// and since then the list has become `now`.
+    fn look(before: &[u128], absent: &[u128], now: &[u128], page: usize) -> (Vec<bool>, u64) {
+        let delivered: Vec<u128> = (before.iter().copied())
+            .filter(|id| !absent.contains(id))
+            .collect();
+        let locate = |id: u128| {
+            let place = delivered.iter().position(|other| *other == id)? as u64 + 1;
+            let position = before.iter().position(|other| *other == id)? as u64;
+            Some(Located { position, place })
+        };
+        let gaps = absent.iter().map(|id| {
+            let at = before.iter().position(|other| other == id).unwrap();
+            let nearest = |id: Option<&u128>| id.copied().unwrap_or(0);
+            let is_there = |id: &&u128| delivered.contains(id);
+            let previous = nearest(before[..at].iter().rfind(is_there));
+            let fingerprint = Fingerprint {
+                identity: *id,
+                contents: 0,
+                bytes: 0,
+            };
+            Gap {
+                from: at as u64,
+                to: at as u64 + 1,
+                place: locate(previous).map_or(0, |located| located.place),
+                between: Between {
+                    before: previous,
+                    behind: nearest(before[at..].iter().find(is_there)),
+                },
+                absent: vec![Absent {
+                    position: at as u64,
+                    fingerprint,
+                    missing_since: None,
+                }],
+            }
+        });
+        let mut looks = Looks::new(gaps.collect(), page as u64, 100);
         let mut requests = 0;
         while let Some(offset) = looks.next() {
             requests += 1;
-            let from = (offset as usize).min(list.len());
-            let to = (from + page).min(list.len());
+            let from = (offset as usize).min(now.len());
+            let to = (from + page).min(now.len());
             looks.take(&Shown {
                 offset,
-                identities: list[from..to].to_vec(),
-                is_end: to == list.len(),
+                records: now[from..to].iter().map(|id| (*id, locate(*id))).collect(),
+                is_end: to == now.len(),
+                total: now.len() as u64,
             });
         }
-        (
-            looks.finish().into_iter().map(|(_, gone)| gone).collect(),
-            requests,
-        )
+        let gone = looks.finish().into_iter().map(|(_, gone)| gone);
+        (gone.collect(), requests)
     }
 
-    /// A gap between two records that were delivered at these places.
-    fn gap(before: Option<(u128, u64)>, behind: Option<(u128, u64)>, absent: u128) -> Gap {
-        let neighbour = |(identity, place)| Neighbour { identity, place };
-        let fingerprint = Fingerprint {
-            identity: absent,
-            contents: 0,
-            bytes: 0,
-        };
-        Gap {
-            before: before.map(neighbour).into_iter().collect(),
-            behind: behind.map(neighbour).into_iter().collect(),
-            absent: vec![Absent {
-                position: 0,
-                fingerprint,
-                missing_since: None,
-            }],
-        }
+    fn without(list: &[u128], gone: &[u128]) -> Vec<u128> {
+        let list = list.iter().copied();
+        list.filter(|id| !gone.contains(id)).collect()
     }
 
     #[test]
     fn a_record_is_gone_where_its_neighbours_stand_without_it() {
-        let list: Vec<u128> = (1..=1000)
-            .filter(|id| ![300, 305, 700].contains(id))
-            .collect();
-        let gaps = vec![
-            gap(Some((299, 298)), Some((301, 299)), 300),
-            gap(Some((304, 302)), Some((306, 303)), 305),
-            gap(Some((699, 696)), Some((701, 697)), 700),
-        ];
+        let list: Vec<u128> = (1..=1000).collect();
+        let gone = [300, 305, 700];
+        let now = without(&list, &gone);
         // The first two are on one page.
-        assert_eq!(look(&list, gaps, 100), (vec![true; 3], 2));
+        assert_eq!(look(&list, &gone, &now, 100), (vec![true; 3], 2));
+        // Its neighbours may be gone by then, too.
+        let more: Vec<u128> = (296..=304).chain([305, 700]).collect();
+        let now = without(&list, &more);
+        assert_eq!(look(&list, &gone, &now, 100), (vec![true; 3], 2));
     }
 
     #[test]
     fn a_record_that_is_there_again_is_not_gone() {
         let list: Vec<u128> = (1..=1000).collect();
-        let gaps = vec![gap(Some((299, 298)), Some((301, 299)), 300)];
-        assert_eq!(look(&list, gaps, 100), (vec![false], 1));
+        assert_eq!(look(&list, &[300], &list, 100), (vec![false], 1));
+        // Nor is one that stands elsewhere on the page, or among records in another order.
+        let mut moved = without(&list, &[300]);
+        moved.insert(310, 300);
+        assert_eq!(look(&list, &[300], &moved, 100), (vec![false], 1));
+        let mut turned = without(&list, &[300]);
+        turned.swap(290, 310);
+        assert_eq!(look(&list, &[300], &turned, 100).0, [false]);
     }
 
     #[test]
     fn a_gap_is_found_where_the_list_has_moved() {
-        for moved in [10_u128, 40, 80] {
-            let front = (2000..2000 + moved).chain(1..=1000);
-            let list: Vec<u128> = front.filter(|id| *id != 500).collect();
-            let gaps = vec![gap(Some((499, 498)), Some((501, 499)), 500)];
-            let (gone, requests) = look(&list, gaps, 100);
-            assert!(gone[0] && requests <= 4, "{moved}: {requests}");
+        let list: Vec<u128> = (1..=1000).collect();
+        let rest = without(&list, &[500]);
+        for moved in [10_u128, 40, 80, 400] {
+            let now: Vec<u128> = (2000..2000 + moved).chain(rest.clone()).collect();
+            let (gone, requests) = look(&list, &[500], &now, 100);
+            assert!(gone[0] && requests <= 3, "{moved}: {requests}");
+            let now = &rest[moved as usize..];
+            let (gone, requests) = look(&list, &[500], now, 100);
+            assert!(gone[0] && requests <= 3, "{moved}: {requests}");
         }
-        // Too far to be found.
-        let list: Vec<u128> = (2000..2600)
-            .chain(1..=1000)
-            .filter(|id| *id != 500)
-            .collect();
-        let gaps = vec![gap(Some((499, 498)), Some((501, 499)), 500)];
-        assert_eq!(look(&list, gaps, 100), (vec![false], 4));
+        // Among nothing that is known, it is given up.
+        let now: Vec<u128> = (2000..4000).chain(rest).collect();
+        let (gone, requests) = look(&list, &[500], &now, 100);
+        assert!(!gone[0] && requests <= u64::from(TRIES));
     }
 
     #[test]
     fn the_ends_of_the_list_are_neighbours_too() {
-        let list: Vec<u128> = (2..=400).collect();
-        let first = || gap(None, Some((2, 0)), 1);
-        let last = || gap(Some((400, 398)), None, 401);
-        assert_eq!(look(&list, vec![first(), last()], 100), (vec![true; 2], 2));
-        assert_eq!(look(&[], vec![gap(None, None, 1)], 100), (vec![true], 1));
-        assert_eq!(look(&list, vec![gap(None, None, 1)], 100).0, [false]);
-        let list: Vec<u128> = (1..=401).collect();
-        assert_eq!(look(&list, vec![first(), last()], 100).0, [false; 2]);
+        let list: Vec<u128> = (1..=400).collect();
+        let now = without(&list, &[1, 400]);
+        assert_eq!(look(&list, &[1, 400], &now, 100), (vec![true; 2], 2));
+        assert_eq!(look(&list, &[1, 400], &list, 100).0, [false; 2]);
+        assert_eq!(look(&[1], &[1], &[], 100), (vec![true], 1));
+        assert_eq!(look(&[1], &[1], &[1], 100).0, [false]);
     }
 }

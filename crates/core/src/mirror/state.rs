@@ -6,15 +6,16 @@
 
 use super::fingerprint::{BYTES, Fingerprint};
 use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The end of a state file: what it is, and which version.
 const MAGIC: [u8; 8] = *b"tdstate1";
-/// The magic, and how many fingerprints of both kinds.
-const FOOT: usize = 24;
-/// What is kept of a missing record beside its fingerprint.
-const ABSENCE: usize = 40;
+/// The magic, and how many fingerprints there are of the list, of missing records, and of strays.
+const FOOT: usize = 32;
+/// What is kept of a missing record, and of a stray, beside its fingerprint.
+const BESIDE: usize = 40;
 /// Fingerprints read at once, from one to the next and here and there.
 const AHEAD: u64 = 4096;
 const AROUND: u64 = 64;
@@ -24,7 +25,12 @@ const AROUND: u64 = 64;
 pub(super) struct Absence {
     /// When the last scan began that delivered it, in microseconds since 1970.
     pub(super) last_seen: i64,
-    /// The records of the list between which it stood; 0 at an end of the list.
+    pub(super) between: Between,
+}
+
+/// The records of the list between which another one stood; 0 at an end of the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Between {
     pub(super) before: u128,
     pub(super) behind: u128,
 }
@@ -34,6 +40,7 @@ pub(super) struct StateWriter<W> {
     file: W,
     listed: u64,
     missing: Vec<(Fingerprint, Absence)>,
+    strays: Vec<(u64, Between)>,
 }
 
 impl<W: Write> StateWriter<W> {
@@ -42,11 +49,14 @@ impl<W: Write> StateWriter<W> {
             file,
             listed: 0,
             missing: Vec::new(),
+            strays: Vec::new(),
         }
     }
 
-    /// Adds the next record of the list.
-    pub(super) fn push(&mut self, fingerprint: Fingerprint) -> Result<()> {
+    /// Adds the next record of the scan; of a stray, which was delivered later than its turn was, with where it stood.
+    pub(super) fn push(&mut self, fingerprint: Fingerprint, stray: Option<Between>) -> Result<()> {
+        self.strays
+            .extend(stray.map(|between| (self.listed, between)));
         self.listed += 1;
         let written = self.file.write_all(&fingerprint.to_bytes());
         written.map_err(|error| unwritable(&error))
@@ -64,18 +74,50 @@ impl<W: Write> StateWriter<W> {
                 self.file.write_all(&fingerprint.to_bytes())?;
             }
             for (_, absence) in &self.missing {
-                self.file.write_all(&absence.last_seen.to_le_bytes())?;
-                self.file.write_all(&absence.before.to_le_bytes())?;
-                self.file.write_all(&absence.behind.to_le_bytes())?;
+                let number = absence.last_seen.to_le_bytes();
+                self.file.write_all(&beside(number, absence.between))?;
+            }
+            for (position, between) in &self.strays {
+                let number = position.to_le_bytes();
+                self.file.write_all(&beside(number, *between))?;
             }
             self.file.write_all(&MAGIC)?;
             self.file.write_all(&self.listed.to_le_bytes())?;
-            self.file
-                .write_all(&(self.missing.len() as u64).to_le_bytes())
+            for count in [self.missing.len(), self.strays.len()] {
+                self.file.write_all(&(count as u64).to_le_bytes())?;
+            }
+            Ok(())
         };
         write().map_err(|error: io::Error| unwritable(&error))?;
         Ok(self.file)
     }
+}
+
+/// A number and two identities, as they are stored.
+fn beside(number: [u8; 8], between: Between) -> [u8; BESIDE] {
+    let mut bytes = [0; BESIDE];
+    bytes[..8].copy_from_slice(&number);
+    bytes[8..24].copy_from_slice(&between.before.to_le_bytes());
+    bytes[24..].copy_from_slice(&between.behind.to_le_bytes());
+    bytes
+}
+
+/// Reads what [`beside`] has made.
+fn read_beside(file: &mut dyn Source) -> io::Result<([u8; 8], Between)> {
+    let mut bytes = [0; BESIDE];
+    file.read_exact(&mut bytes)?;
+    let identity = |at: usize| {
+        let mut identity = [0; 16];
+        identity.copy_from_slice(&bytes[at..at + 16]);
+        u128::from_le_bytes(identity)
+    };
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[..8]);
+    let between = Between {
+        before: identity(8),
+        behind: identity(24),
+    };
+    Ok((number, between))
 }
 
 /// What a state is read from.
@@ -89,6 +131,7 @@ pub(super) struct State {
     path: PathBuf,
     listed: u64,
     missing: Vec<Absence>,
+    strays: HashMap<u64, Between>,
     next: Block,
     other: Block,
     index: Option<Index>,
@@ -117,15 +160,12 @@ impl State {
     /// The state of a list that was never read.
     pub(super) fn empty() -> Self {
         let nothing = Cursor::new(Vec::new());
-        Self::new(Box::new(nothing), PathBuf::new(), 0, Vec::new())
-    }
-
-    fn new(file: Box<dyn Source>, path: PathBuf, listed: u64, missing: Vec<Absence>) -> Self {
         State {
-            file,
-            path,
-            listed,
-            missing,
+            file: Box::new(nothing),
+            path: PathBuf::new(),
+            listed: 0,
+            missing: Vec::new(),
+            strays: HashMap::new(),
             next: Block::default(),
             other: Block::default(),
             index: None,
@@ -145,33 +185,36 @@ impl State {
                 count.copy_from_slice(&foot[at..at + 8]);
                 u64::from_le_bytes(count)
             };
-            let (listed, missing) = (count(8), count(16));
+            let (listed, missing, strays) = (count(8), count(16), count(24));
             let rows = u128::from(listed) + u128::from(missing);
-            let expected = rows * BYTES as u128 + u128::from(missing) * ABSENCE as u128;
+            let more = u128::from(missing) + u128::from(strays);
+            let expected = rows * BYTES as u128 + more * BESIDE as u128;
             if foot[..8] != MAGIC || expected + FOOT as u128 != u128::from(length) {
                 return Err(io::Error::other("it is damaged"));
             }
             file.seek(SeekFrom::Start((listed + missing) * BYTES as u64))?;
-            let absences = (0..missing).map(|_| {
-                let mut bytes = [0; ABSENCE];
-                file.read_exact(&mut bytes)?;
-                let number = |at: usize| {
-                    let mut number = [0; 16];
-                    number.copy_from_slice(&bytes[at..at + 16]);
-                    u128::from_le_bytes(number)
-                };
-                let mut last_seen = [0; 8];
-                last_seen.copy_from_slice(&bytes[..8]);
-                Ok(Absence {
-                    last_seen: i64::from_le_bytes(last_seen),
-                    before: number(8),
-                    behind: number(24),
-                })
-            });
-            Ok((listed, absences.collect::<io::Result<Vec<_>>>()?))
+            let absence = |_| {
+                let (number, between) = read_beside(&mut file)?;
+                let last_seen = i64::from_le_bytes(number);
+                Ok(Absence { last_seen, between })
+            };
+            let missing = (0..missing).map(absence).collect::<io::Result<_>>()?;
+            let stray = |_| {
+                let (number, between) = read_beside(&mut file)?;
+                Ok((u64::from_le_bytes(number), between))
+            };
+            let strays = (0..strays).map(stray).collect::<io::Result<_>>()?;
+            Ok((listed, missing, strays))
         };
-        let (listed, missing) = read().map_err(|error| unreadable(&path, &error))?;
-        Ok(Self::new(file, path, listed, missing))
+        let (listed, missing, strays) = read().map_err(|error| unreadable(&path, &error))?;
+        Ok(State {
+            file,
+            path,
+            listed,
+            missing,
+            strays,
+            ..Self::empty()
+        })
     }
 
     /// How many records the list had; missing ones have the positions behind them.
@@ -188,6 +231,11 @@ impl State {
     pub(super) fn absence(&self, position: u64) -> Option<&Absence> {
         let at = position.checked_sub(self.listed)?;
         self.missing.get(usize::try_from(at).ok()?)
+    }
+
+    /// Where the stray at this position stood; none for the others of the list, which follow each other.
+    pub(super) fn stray(&self, position: u64) -> Option<Between> {
+        self.strays.get(&position).copied()
     }
 
     /// The fingerprint at a position, which must be one of the file's.

@@ -6,7 +6,7 @@ use super::difference::Gap;
 use super::manifest::{Generation, ListEntry, SchemaChange, SecondLook};
 use super::schema::Evolution;
 use super::second_look::{self, Looks, Shown};
-use super::write::{Writing, Written};
+use super::write::{Delivered, Writing, Written};
 use crate::arrow::Seen;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -160,25 +160,25 @@ impl Sync {
         let started = SystemTime::now();
         let mut scan = client.resource(self.resource).scan(self.scan.clone());
         let sample = sample(&mut scan, stop.as_mut(), progress).await?;
-        let evolution = Evolution::new(self.resource, before.as_ref(), &sample, generation);
+        let first: Vec<RawRecord> = (sample.iter())
+            .flat_map(|page| &page.records)
+            .cloned()
+            .collect();
+        let evolution = Evolution::new(self.resource, before.as_ref(), &first, generation);
+        drop(first);
         let mut writing = Writing::new(claim, name, generation, before.as_ref(), evolution)?;
-        let now = micros(SystemTime::now());
-        for record in &sample {
-            writing.take(claim, record, now)?;
+        for page in sample {
+            writing.take_page(claim, &page, micros(SystemTime::now()))?;
         }
-        drop(sample);
-        while let Some(records) = next(&mut scan, stop.as_mut(), progress).await? {
-            let now = micros(SystemTime::now());
-            for record in &records {
-                writing.take(claim, record, now)?;
-            }
+        while let Some(page) = next(&mut scan, stop.as_mut(), progress).await? {
+            writing.take_page(claim, &page, micros(SystemTime::now()))?;
         }
         let receipt = scan.receipt();
         let gaps = writing.difference.gaps()?;
         let (gaps, second_look) = tokio::select! {
             biased;
             () = stop => return Err(stopped()),
-            looked = self.look_again(client, claim, &receipt, gaps) => looked?,
+            looked = self.look_again(client, claim, &mut writing, &receipt, gaps) => looked?,
         };
         let ended = SystemTime::now();
         writing.take_absent(&gaps, micros(ended))?;
@@ -242,6 +242,7 @@ impl Sync {
         &self,
         client: &Client,
         claim: &Claim,
+        writing: &mut Writing,
         receipt: &Receipt,
         gaps: Vec<Gap>,
     ) -> Result<(Vec<(Gap, bool)>, Option<SecondLook>)> {
@@ -268,14 +269,18 @@ impl Sync {
                 )
                 .await?;
             outcome.requests += 1;
-            let records = page.records.iter();
-            let identities = records.map(|record| hash_key.identity(record, &mut form));
+            let mut records = Vec::with_capacity(page.records.len());
+            for record in &page.records {
+                let identity = hash_key.identity(record, &mut form);
+                records.push((identity, writing.difference.locate(identity)?));
+            }
             let end = offset.saturating_add(page.records.len() as u64);
             let total = u64::try_from(page.pagination.total).unwrap_or(0);
             looks.take(&Shown {
                 offset,
-                identities: identities.collect(),
+                records,
                 is_end: !page.pagination.has_more && end >= total,
+                total,
             });
         }
         let gaps = looks.finish();
@@ -295,23 +300,23 @@ async fn sample(
     scan: &mut Scan,
     mut stop: Pin<&mut impl Future<Output = ()>>,
     progress: &mut impl FnMut(&Receipt),
-) -> Result<Vec<RawRecord>> {
+) -> Result<Vec<Delivered>> {
     let (mut sample, mut seen) = (Vec::new(), Seen::default());
     while !seen.is_enough()
-        && let Some(records) = next(scan, stop.as_mut(), progress).await?
+        && let Some(page) = next(scan, stop.as_mut(), progress).await?
     {
-        records.iter().for_each(|record| seen.add(record));
-        sample.extend(records);
+        page.records.iter().for_each(|record| seen.add(record));
+        sample.push(page);
     }
     Ok(sample)
 }
 
-/// The records of the next page; none at the end of the list.
+/// The next page that brings new records; none at the end of the list.
 async fn next(
     scan: &mut Scan,
     stop: Pin<&mut impl Future<Output = ()>>,
     progress: &mut impl FnMut(&Receipt),
-) -> Result<Option<Vec<RawRecord>>> {
+) -> Result<Option<Delivered>> {
     let batch = tokio::select! {
         biased;
         () = stop => return Err(stopped()),
@@ -321,7 +326,10 @@ async fn next(
         return Ok(None);
     };
     progress(&batch.receipt);
-    Ok(Some(batch.records))
+    Ok(Some(Delivered {
+        records: batch.records,
+        behind: batch.behind,
+    }))
 }
 
 fn stopped() -> Error {

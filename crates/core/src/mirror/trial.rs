@@ -4,7 +4,8 @@ use super::change::Operation;
 use super::difference::{Difference, Gap, of_absent, of_delivered};
 use super::fingerprint::Fingerprint;
 use super::second_look::{Looks, Shown, is_needed};
-use super::state::{Absence, State, StateWriter};
+use super::state::{Absence, Between, State, StateWriter};
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ pub(crate) struct Trial {
 pub(crate) struct Scanned {
     /// Records and their versions.
     pub(crate) delivered: Vec<(u64, u64)>,
+    /// Strays, and the records between which each stood.
+    pub(crate) strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     pub(crate) proven: bool,
     /// Whether it was proven by joined pages.
     pub(crate) moved: bool,
@@ -36,11 +39,11 @@ pub(crate) struct Told {
 }
 
 impl Trial {
-    /// Compares a scan with what was kept; `page` reads a page: its records, and whether the list ends with it.
+    /// Compares a scan with what was kept; `page` reads a page: its records, and how many there are in all.
     pub(crate) fn sync(
         &mut self,
         scan: &Scanned,
-        mut page: impl FnMut(u64) -> (Vec<u64>, bool),
+        mut page: impl FnMut(u64) -> (Vec<u64>, u64),
     ) -> Vec<Told> {
         let state = match self.state.take() {
             Some(bytes) => State::open(Box::new(Cursor::new(bytes)), PathBuf::new()).unwrap(),
@@ -68,10 +71,14 @@ impl Trial {
                     last_seen: known.and_then(|known| known.missing_since.or(before)),
                 });
             }
-            next.push(fingerprint).unwrap();
+            let stray = scan.strays.get(record).map(|(before, behind)| Between {
+                before: before.map_or(0, |before| u128::from(before + 1)),
+                behind: behind.map_or(0, |behind| u128::from(behind + 1)),
+            });
+            next.push(fingerprint, stray).unwrap();
         }
         let gaps = difference.gaps().unwrap();
-        for (gap, gone) in look(scan, gaps, &mut page) {
+        for (gap, gone) in look(scan, gaps, &mut difference, &mut page) {
             for one in &gap.absent {
                 let last_seen = one.missing_since.or(before);
                 if let Some(operation) = of_absent(one, gone) {
@@ -85,8 +92,7 @@ impl Trial {
                 if !gone {
                     let absence = Absence {
                         last_seen: last_seen.unwrap(),
-                        before: gap.before.first().map_or(0, |one| one.identity),
-                        behind: gap.behind.first().map_or(0, |one| one.identity),
+                        between: gap.between,
                     };
                     next.push_missing(one.fingerprint, absence);
                 }
@@ -100,21 +106,24 @@ impl Trial {
 fn look(
     scan: &Scanned,
     gaps: Vec<Gap>,
-    page: &mut impl FnMut(u64) -> (Vec<u64>, bool),
+    difference: &mut Difference,
+    page: &mut impl FnMut(u64) -> (Vec<u64>, u64),
 ) -> Vec<(Gap, bool)> {
     if gaps.is_empty() || !scan.proven || !is_needed(scan.moved, scan.delivered.len() as u64) {
         return gaps.into_iter().map(|gap| (gap, scan.proven)).collect();
     }
     let mut looks = Looks::new(gaps, scan.page_size, 1000);
     while let Some(offset) = looks.next() {
-        let (records, is_end) = page(offset);
+        let (records, total) = page(offset);
+        let located = records.iter().map(|record| {
+            let identity = u128::from(record + 1);
+            (identity, difference.locate(identity).unwrap())
+        });
         looks.take(&Shown {
             offset,
-            identities: records
-                .iter()
-                .map(|record| u128::from(record + 1))
-                .collect(),
-            is_end,
+            records: located.collect(),
+            is_end: offset + records.len() as u64 >= total,
+            total,
         });
     }
     looks.finish()

@@ -2,14 +2,14 @@
 
 use super::change::ChangeCounts;
 use super::claim::Claim;
-use super::difference::{Absent, Difference, Gap, Neighbour, of_absent, of_delivered};
+use super::difference::{Absent, Difference, Gap, of_absent, of_delivered};
 use super::files::{Finished, NewFile};
 use super::fingerprint::{Fingerprint, HashKey};
 use super::manifest::{FileEntry, ListEntry};
 use super::order::{Order, Run};
 use super::page;
 use super::schema::Evolution;
-use super::state::{Absence, State, StateWriter};
+use super::state::{Absence, Between, State, StateWriter};
 use super::table::{Mark, Tables, TextFile};
 use super::texts::Texts;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,6 +36,13 @@ pub(super) struct Writing {
     pub(super) counts: ChangeCounts,
     pub(super) records: u64,
     pub(super) missing: u64,
+}
+
+/// What a page has brought.
+pub(super) struct Delivered {
+    pub(super) records: Vec<RawRecord>,
+    /// How many of them, at the beginning, are strays: they stand behind what was delivered before them.
+    pub(super) behind: usize,
 }
 
 /// The files of a generation, complete and synced.
@@ -90,8 +97,44 @@ impl Writing {
         })
     }
 
-    /// Takes the next record of the scan, which has arrived by `now`.
-    pub(super) fn take(&mut self, claim: &mut Claim, record: &RawRecord, now: i64) -> Result<()> {
+    /// Takes the records of a page, which have arrived by `now`.
+    pub(super) fn take_page(
+        &mut self,
+        claim: &mut Claim,
+        page: &Delivered,
+        now: i64,
+    ) -> Result<()> {
+        let (strays, others) = page.records.split_at(page.behind.min(page.records.len()));
+        for record in strays {
+            let between = Some(self.between(record, strays));
+            self.take(claim, record, between, now)?;
+        }
+        (others.iter()).try_for_each(|record| self.take(claim, record, None, now))
+    }
+
+    /// Where a stray stands on its page, among records that are none.
+    fn between(&mut self, stray: &RawRecord, strays: &[RawRecord]) -> Between {
+        let is_stray = |index: usize| strays.iter().any(|other| other.index() == index);
+        let before = (0..stray.index()).rev().find(|index| !is_stray(*index));
+        let behind = (stray.index() + 1..stray.records_of_page()).find(|index| !is_stray(*index));
+        let mut identity = |index: Option<usize>| {
+            let beside = index.map(|index| stray.beside(index));
+            beside.map_or(0, |record| self.hash_key.identity(&record, &mut self.form))
+        };
+        Between {
+            before: identity(before),
+            behind: identity(behind),
+        }
+    }
+
+    /// Takes the next record of the scan; of a stray with where it stood.
+    fn take(
+        &mut self,
+        claim: &mut Claim,
+        record: &RawRecord,
+        stray: Option<Between>,
+        now: i64,
+    ) -> Result<()> {
         let identity = self.hash_key.identity(record, &mut self.form);
         let bytes = self.hash_key.bytes(record);
         let known = self.difference.take(identity, bytes)?;
@@ -125,11 +168,12 @@ impl Writing {
         };
         self.order.push(run, false);
         self.records += 1;
-        self.state.push(Fingerprint {
+        let fingerprint = Fingerprint {
             identity,
             contents,
             bytes,
-        })
+        };
+        self.state.push(fingerprint, stray)
     }
 
     fn push(
@@ -219,11 +263,9 @@ impl Writing {
                 };
                 self.order.push(run, true);
                 self.missing += 1;
-                let nearest = |side: &[Neighbour]| side.first().map_or(0, |one| one.identity);
                 let absence = Absence {
                     last_seen: last_seen.unwrap_or(now),
-                    before: nearest(&gap.before),
-                    behind: nearest(&gap.behind),
+                    between: gap.between,
                 };
                 self.state.push_missing(one.fingerprint, absence);
             }

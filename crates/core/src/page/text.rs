@@ -123,6 +123,12 @@ impl PageText {
         }
     }
 
+    /// How many records there are.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn count(&self) -> usize {
+        self.records.len()
+    }
+
     /// The raw `id` of a record, if it has one that tells it from others.
     #[cfg(feature = "arrow")]
     pub(crate) fn id(&self, record: usize) -> Option<&[u8]> {

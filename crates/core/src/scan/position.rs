@@ -106,7 +106,7 @@ pub struct Batch {
     /// Offset of the last record of the page.
     pub(super) offset: u64,
     /// How many of the records, at the beginning, stand behind the frontier.
-    pub(super) behind: usize,
+    pub(crate) behind: usize,
     pub(super) evidence: Evidence,
     pub(super) key: IdentityKey,
     /// What its page takes of the memory of all pages, until the batch is dropped.

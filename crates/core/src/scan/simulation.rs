@@ -15,7 +15,7 @@ use super::{Consistency, Doubt};
 use crate::error::Result;
 use crate::record::IdentityKey;
 use fastrand::Rng;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A page as a service sends it: records by number.
 struct Page {
@@ -61,6 +61,8 @@ impl Run {
 /// What a scan has done.
 struct Outcome {
     delivered: Vec<u64>,
+    /// Those that stand behind what was delivered before them, and the records around each on its page.
+    strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     doubts: Vec<Doubt>,
     counted: bool,
     requests: u64,
@@ -99,6 +101,7 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
     let mut underway = VecDeque::new();
     let mut outcome = Outcome {
         delivered: Vec::new(),
+        strays: HashMap::new(),
         doubts: Vec::new(),
         counted: false,
         requests: 0,
@@ -118,6 +121,15 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
                     behind: index < joined.behind,
                 }
             };
+            let strays = &joined.fresh[..joined.behind];
+            for stray in strays {
+                let others = |index: &usize| !strays.contains(index);
+                let before = (0..*stray).rev().find(others);
+                let behind = (*stray + 1..joined.page.len()).find(others);
+                let record = |index: Option<usize>| index.map(|index| joined.page[index]);
+                let around = (record(before), record(behind));
+                outcome.strays.insert(joined.page[*stray], around);
+            }
             let recent: Vec<Recent> = records.iter().enumerate().map(identify).collect();
             outcome.delivered.extend(records);
             let joiner = &sequence.joiner;
