@@ -235,7 +235,12 @@ impl Generation {
 impl FileEntry {
     /// Whether its path stays below the mirror.
     fn is_within(&self) -> bool {
-        let plain = |name: &str| !name.is_empty() && name != "." && name != "..";
-        !self.path.contains(['\\', ':']) && self.path.split('/').all(plain)
+        is_within(&self.path)
     }
+}
+
+/// Whether a path stays below the mirror.
+pub(super) fn is_within(path: &str) -> bool {
+    let plain = |name: &str| !name.is_empty() && name != "." && name != "..";
+    !path.contains(['\\', ':']) && path.split('/').all(plain)
 }

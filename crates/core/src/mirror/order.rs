@@ -1,7 +1,7 @@
 //! Where the records of a generation are, in their order: runs of rows in the files that hold their text.
 
 use super::files::{Finished, NewFile};
-use super::manifest::FileEntry;
+use super::manifest::{FileEntry, is_within};
 use super::state::State;
 use super::table::ParquetFile;
 use super::texts::{Table, unreadable};
@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub(super) struct Run {
 pub(super) struct Order {
     /// Paths below the mirror.
     pub(super) files: Vec<String>,
+    numbers: HashMap<String, u32>,
     pub(super) runs: Vec<Run>,
     /// How many of the runs are of the list.
     pub(super) listed_runs: usize,
@@ -43,12 +45,13 @@ pub(super) struct Order {
 impl Order {
     /// The number of a file, which is added if it is not there.
     pub(super) fn file(&mut self, path: &str) -> u32 {
-        let known = self.files.iter().position(|known| known == path);
-        let at = known.unwrap_or_else(|| {
-            self.files.push(path.to_owned());
-            self.files.len() - 1
-        });
-        at as u32
+        if let Some(known) = self.numbers.get(path) {
+            return *known;
+        }
+        let number = self.files.len() as u32;
+        self.files.push(path.to_owned());
+        self.numbers.insert(path.to_owned(), number);
+        number
     }
 
     /// Adds rows of a file; missing ones come after all others.
@@ -136,6 +139,10 @@ impl Order {
             let missing = batch.column_by_name(COLUMNS[3]);
             let missing = missing.and_then(|array| array.as_boolean_opt());
             let missing = missing.ok_or_else(|| table.lacks(COLUMNS[3]))?;
+            if let Some(path) = paths.iter().flatten().find(|path| !is_within(path)) {
+                let why = format!("it refers to {path:?}");
+                return Err(unreadable(&super::files::place(root, &entry.path), &why));
+            }
             for at in 0..batch.num_rows() {
                 let file = order.file(paths.value(at));
                 let run = Run {

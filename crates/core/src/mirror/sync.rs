@@ -19,6 +19,9 @@ use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use talentdata_types::Resource;
 
+/// Records of a page of a second look, where nothing says how many a page may have.
+const LOOK: u64 = 100;
+
 /// Pages of a second look, beyond as many as the scan has read.
 const MORE_LOOKS: u64 = 16;
 
@@ -253,7 +256,7 @@ impl Sync {
             return Ok((gone.collect(), None));
         }
         let shape = self.resource.shape();
-        let size = self.scan.page_size.or(shape.max_limit).unwrap_or(1);
+        let size = self.scan.page_size.or(shape.max_limit).unwrap_or(LOOK);
         let mut looks = Looks::new(gaps, size, receipt.pages + MORE_LOOKS);
         let mut outcome = SecondLook::default();
         let (hash_key, mut form) = (claim.manifest.hash_key, Vec::new());
