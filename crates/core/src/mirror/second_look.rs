@@ -114,6 +114,10 @@ impl Looks {
 
     /// Takes a page that was asked for.
     pub(super) fn take(&mut self, page: &Shown) {
+        if !page.is_end && !page.records.is_empty() {
+            // The service may grant less than was asked for.
+            self.page_size = self.page_size.min(page.records.len() as u64);
+        }
         let shown: HashSet<u128> = page.records.iter().map(|(identity, _)| *identity).collect();
         let mut places = page.records.iter().filter_map(|(_, located)| *located);
         // Those behind it may be on the page too.
@@ -190,6 +194,17 @@ mod tests {
     /// The outcome of looking for these records of `before`, and the pages read. The scan has delivered all others,
     /// and since then the list has become `now`.
     fn look(before: &[u128], absent: &[u128], now: &[u128], page: usize) -> (Vec<bool>, u64) {
+        look_asking(page as u64, before, absent, now, page)
+    }
+
+    /// The same from a service that grants pages of `page` records, however many are `asked` for.
+    fn look_asking(
+        asked: u64,
+        before: &[u128],
+        absent: &[u128],
+        now: &[u128],
+        page: usize,
+    ) -> (Vec<bool>, u64) {
         let delivered: Vec<u128> = (before.iter().copied())
             .filter(|id| !absent.contains(id))
             .collect();
@@ -223,7 +238,7 @@ mod tests {
                 }],
             }
         });
-        let mut looks = Looks::new(gaps.collect(), page as u64, 100);
+        let mut looks = Looks::new(gaps.collect(), asked, 100);
         let mut requests = 0;
         while let Some(offset) = looks.next() {
             requests += 1;
@@ -287,6 +302,16 @@ mod tests {
         let now: Vec<u128> = (2000..4000).chain(rest).collect();
         let (gone, requests) = look(&list, &[500], &now, 100);
         assert!(!gone[0] && requests <= u64::from(TRIES));
+    }
+
+    #[test]
+    fn a_gap_is_found_where_pages_are_smaller_than_asked_for() {
+        let list: Vec<u128> = (1..=1000).collect();
+        let gone = [300, 700];
+        let rest = without(&list, &gone);
+        let now: Vec<u128> = (2000..2030).chain(rest).collect();
+        let (gone, requests) = look_asking(100, &list, &gone, &now, 7);
+        assert!(gone == [true; 2] && requests <= 8, "{gone:?}: {requests}");
     }
 
     #[test]
