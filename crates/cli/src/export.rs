@@ -9,7 +9,7 @@ use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{names, receipts};
+use crate::{from_mirror, names, receipts};
 use clap::ValueEnum;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_core::export::{Export, Format, Target};
-use talentdata_core::mirror::{AsOf, Mirror};
+use talentdata_core::mirror::AsOf;
 use talentdata_core::scan::{self, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
@@ -107,7 +107,7 @@ pub(crate) async fn run(
     let exports = verb.exports()?;
     if let (Some(from), Some(at)) = (&verb.from, verb.as_of) {
         verb.prepare(&exports)?;
-        return from_mirror(&exports, from, at);
+        return from_mirror::write(&exports, from, at);
     }
     let connection = connect(common)?;
     verb.prepare(&exports)?;
@@ -164,28 +164,6 @@ pub(crate) async fn run(
             Ok(())
         }
     }
-}
-
-/// Writes lists as a mirror has them.
-fn from_mirror(exports: &[Export], from: &Path, at: AsOf) -> Result<(), Ending> {
-    let mirror = Mirror::open(from)?;
-    for export in exports {
-        let table = export.scan.table.clone();
-        let written = mirror
-            .as_of(export.resource, at)
-            .and_then(|records| records.write(export.format, &export.target, table));
-        match written {
-            Err(error)
-                if error.kind() == ErrorKind::Io
-                    && export.target == Target::Stdout
-                    && reader_gone() =>
-            {
-                return Err(Ending::ReaderGone);
-            }
-            written => written?,
-        };
-    }
-    Ok(())
 }
 
 impl Verb {

@@ -10,6 +10,7 @@ mod continuation;
 mod ending;
 mod export;
 mod filters;
+mod from_mirror;
 mod help;
 mod logging;
 mod names;

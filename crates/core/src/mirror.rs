@@ -7,6 +7,8 @@
 //! [`Mirror`] reads one, without a service and without a lock: its files never change once the manifest
 //! names them, except that old generations may be folded away. `docs/mirror.md` describes the files.
 
+mod absent;
+mod between;
 mod canonical;
 mod change;
 mod changes;
@@ -15,7 +17,10 @@ mod commit;
 mod difference;
 mod files;
 mod fingerprint;
+mod index;
+mod look;
 mod manifest;
+mod manifest_file;
 mod order;
 mod page;
 mod read;

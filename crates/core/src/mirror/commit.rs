@@ -4,9 +4,10 @@
 //! those names is told from other files by its digest. `current.parquet` is replaced behind the commit
 //! point, and by the next sync if this one is killed in between.
 
-use super::claim::{Claim, next_path, write_manifest};
+use super::claim::Claim;
 use super::files::{Finished, failed, place, sync_directory};
 use super::manifest::{FileEntry, ListEntry};
+use super::manifest_file::{next_path, write_manifest};
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

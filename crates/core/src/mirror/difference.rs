@@ -1,8 +1,9 @@
 //! Compares a scan, record by record, with what the sync before has seen. Pure but for reading the state.
 
+use super::between::Between;
 use super::change::Operation;
 use super::fingerprint::Fingerprint;
-use super::state::{Between, State};
+use super::state::State;
 use crate::error::Result;
 
 /// A running comparison.

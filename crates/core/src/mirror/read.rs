@@ -1,9 +1,9 @@
 //! Reads a mirror: the list now and as it was, and what has changed since. No lock is needed, and no service.
 
 use super::changes::Changes;
-use super::claim::{next_path, read_manifest};
 use super::files::place;
 use super::manifest::{Generation, ListEntry, Manifest, SchemaChange};
+use super::manifest_file::{next_path, read_manifest};
 use super::order::Order;
 use super::records::Records;
 use crate::arrow::TableSchema;

@@ -4,7 +4,9 @@
 //! records that are new or stand elsewhere is there an index, of five bytes a record; it is made when the first
 //! of them is met. The file is never in memory as a whole.
 
+use super::between::{Absence, BESIDE, Between, beside, read_beside};
 use super::fingerprint::{BYTES, Fingerprint};
+use super::index::Index;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -14,26 +16,9 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"tdstate1";
 /// The magic, and how many fingerprints there are of the list, of missing records, and of strays.
 const FOOT: usize = 32;
-/// What is kept of a missing record, and of a stray, beside its fingerprint.
-const BESIDE: usize = 40;
 /// Fingerprints read at once, from one to the next and here and there.
 const AHEAD: u64 = 4096;
 const AROUND: u64 = 64;
-
-/// What is known of a missing record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Absence {
-    /// When the last scan began that delivered it, in microseconds since 1970.
-    pub(super) last_seen: i64,
-    pub(super) between: Between,
-}
-
-/// The records of the list between which another one stood; 0 at an end of the list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Between {
-    pub(super) before: u128,
-    pub(super) behind: u128,
-}
 
 /// Writes the state of a generation.
 pub(super) struct StateWriter<W> {
@@ -91,33 +76,6 @@ impl<W: Write> StateWriter<W> {
         write().map_err(|error: io::Error| unwritable(&error))?;
         Ok(self.file)
     }
-}
-
-/// A number and two identities, as they are stored.
-fn beside(number: [u8; 8], between: Between) -> [u8; BESIDE] {
-    let mut bytes = [0; BESIDE];
-    bytes[..8].copy_from_slice(&number);
-    bytes[8..24].copy_from_slice(&between.before.to_le_bytes());
-    bytes[24..].copy_from_slice(&between.behind.to_le_bytes());
-    bytes
-}
-
-/// Reads what [`beside`] has made.
-fn read_beside(file: &mut dyn Source) -> io::Result<([u8; 8], Between)> {
-    let mut bytes = [0; BESIDE];
-    file.read_exact(&mut bytes)?;
-    let identity = |at: usize| {
-        let mut identity = [0; 16];
-        identity.copy_from_slice(&bytes[at..at + 16]);
-        u128::from_le_bytes(identity)
-    };
-    let mut number = [0; 8];
-    number.copy_from_slice(&bytes[..8]);
-    let between = Between {
-        before: identity(8),
-        behind: identity(24),
-    };
-    Ok((number, between))
 }
 
 /// What a state is read from.
@@ -301,54 +259,6 @@ impl State {
         };
         read().map_err(|error| unreadable(&self.path, &error))?;
         Ok(index)
-    }
-}
-
-/// Where identities are: positions in a table with open addressing, and beside each some bits of its hash.
-struct Index {
-    /// Positions plus 1; 0 where there is none.
-    places: Vec<u32>,
-    tags: Vec<u8>,
-    mask: usize,
-}
-
-impl Index {
-    fn new(rows: u64) -> Self {
-        // A table that is at most four fifths full.
-        let size = usize::try_from(rows + rows / 4 + 1).unwrap_or(usize::MAX / 2);
-        let size = size.next_power_of_two();
-        Index {
-            places: vec![0; size],
-            tags: vec![0; size],
-            mask: size - 1,
-        }
-    }
-
-    fn start(&self, identity: u128) -> (usize, u8) {
-        ((identity as usize) & self.mask, (identity >> 120) as u8)
-    }
-
-    fn insert(&mut self, identity: u128, position: u64) {
-        let (mut at, tag) = self.start(identity);
-        while self.places[at] != 0 {
-            at = (at + 1) & self.mask;
-        }
-        // A list of more than four billion records would take ten years to read.
-        self.places[at] = position as u32 + 1;
-        self.tags[at] = tag;
-    }
-
-    /// Positions that may have this identity.
-    fn candidates(&self, identity: u128) -> Vec<u64> {
-        let (mut at, tag) = self.start(identity);
-        let mut found = Vec::new();
-        while self.places[at] != 0 {
-            if self.tags[at] == tag {
-                found.push(u64::from(self.places[at] - 1));
-            }
-            at = (at + 1) & self.mask;
-        }
-        found
     }
 }
 

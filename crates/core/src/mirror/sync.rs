@@ -2,28 +2,20 @@
 
 use super::change::ChangeCounts;
 use super::claim::Claim;
-use super::difference::Gap;
 use super::manifest::{Generation, ListEntry, SchemaChange, SecondLook};
 use super::schema::Evolution;
-use super::second_look::{self, Looks, Shown};
 use super::write::{Delivered, Writing, Written};
 use crate::arrow::Seen;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
-use crate::scan::{Basis, Completeness, Consistency, Receipt, Scan, ScanOptions, utc};
+use crate::scan::{Consistency, Receipt, Scan, ScanOptions, utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use talentdata_types::Resource;
-
-/// Records of a page of a second look, where nothing says how many a page may have.
-const LOOK: u64 = 100;
-
-/// Pages of a second look, beyond as many as the scan has read.
-const MORE_LOOKS: u64 = 16;
 
 /// A sync to be run.
 #[derive(Clone, Debug)]
@@ -237,64 +229,6 @@ impl Sync {
         files.extend(rewritten);
         claim.commit(name, list, files, Some(current))?;
         Ok(done)
-    }
-
-    /// Which of the records that were not delivered are gone: all where the scan proves it by itself, those that
-    /// a second look confirms where it rests on joined pages, else none.
-    async fn look_again(
-        &self,
-        client: &Client,
-        claim: &Claim,
-        writing: &mut Writing,
-        receipt: &Receipt,
-        gaps: Vec<Gap>,
-    ) -> Result<(Vec<(Gap, bool)>, Option<SecondLook>)> {
-        let proven = receipt.completeness == Completeness::Proven;
-        let moved = receipt.basis == Some(Basis::Joined);
-        if gaps.is_empty() || !proven || !second_look::is_needed(moved, receipt.records) {
-            let gone = gaps.into_iter().map(|gap| (gap, proven));
-            return Ok((gone.collect(), None));
-        }
-        let shape = self.resource.shape();
-        let size = self.scan.page_size.or(shape.max_limit).unwrap_or(LOOK);
-        let mut looks = Looks::new(gaps, size, receipt.pages + MORE_LOOKS);
-        let mut outcome = SecondLook::default();
-        let (hash_key, mut form) = (claim.manifest.hash_key, Vec::new());
-        while let Some(offset) = looks.next() {
-            let page = client
-                .fetch_page(
-                    self.resource,
-                    &self.scan.arguments,
-                    Some(size),
-                    offset,
-                    shape.record_key,
-                    None,
-                )
-                .await?;
-            outcome.requests += 1;
-            let mut records = Vec::with_capacity(page.records.len());
-            for record in &page.records {
-                let identity = hash_key.identity(record, &mut form);
-                records.push((identity, writing.difference.locate(identity)?));
-            }
-            let end = offset.saturating_add(page.records.len() as u64);
-            let total = u64::try_from(page.pagination.total).unwrap_or(0);
-            looks.take(&Shown {
-                offset,
-                records,
-                is_end: !page.pagination.has_more && end >= total,
-                total,
-            });
-        }
-        let gaps = looks.finish();
-        for (gap, gone) in &gaps {
-            let count = gap.absent.len() as u64;
-            match gone {
-                true => outcome.confirmed += count,
-                false => outcome.unconfirmed += count,
-            }
-        }
-        Ok((gaps, Some(outcome)))
     }
 }
 

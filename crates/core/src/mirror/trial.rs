@@ -1,10 +1,11 @@
 //! Mirrors of simulated lists, for tests on virtual time: the same decisions as a real sync, without files.
 
+use super::between::{Absence, Between};
 use super::change::Operation;
 use super::difference::{Difference, Gap, of_absent, of_delivered};
 use super::fingerprint::Fingerprint;
 use super::second_look::{Looks, Shown, is_needed};
-use super::state::{Absence, Between, State, StateWriter};
+use super::state::{State, StateWriter};
 use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::PathBuf;

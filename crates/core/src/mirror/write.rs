@@ -1,15 +1,15 @@
 //! Writes a generation while its scan runs: what each record was before decides what is told of it, and where its text is.
 
+use super::between::Between;
 use super::change::ChangeCounts;
 use super::claim::Claim;
-use super::difference::{Absent, Difference, Gap, of_absent, of_delivered};
+use super::difference::{Difference, of_delivered};
 use super::files::{Finished, NewFile};
 use super::fingerprint::{Fingerprint, HashKey};
 use super::manifest::{FileEntry, ListEntry};
 use super::order::{Order, Run};
-use super::page;
 use super::schema::Evolution;
-use super::state::{Absence, Between, State, StateWriter};
+use super::state::{State, StateWriter};
 use super::table::{Mark, Tables, TextFile};
 use super::texts::Texts;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,20 +17,20 @@ use crate::record::RawRecord;
 
 /// A generation that is being written.
 pub(super) struct Writing {
-    hash_key: HashKey,
+    pub(super) hash_key: HashKey,
     name: String,
     generation: u64,
     /// When the scan before this one began, in microseconds since 1970.
-    previous_started: Option<i64>,
-    previous_order: Order,
+    pub(super) previous_started: Option<i64>,
+    pub(super) previous_order: Order,
     pub(super) difference: Difference,
     pub(super) evolution: Evolution,
-    order: Order,
-    state: StateWriter<NewFile>,
+    pub(super) order: Order,
+    pub(super) state: StateWriter<NewFile>,
     tables: Tables,
     changes_file: u32,
     rewritten: Option<(u32, TextFile)>,
-    texts: Texts,
+    pub(super) texts: Texts,
     /// Room to work in.
     form: Vec<u8>,
     pub(super) counts: ChangeCounts,
@@ -176,7 +176,7 @@ impl Writing {
         self.state.push(fingerprint, stray)
     }
 
-    fn push(
+    pub(super) fn push(
         &mut self,
         record: &RawRecord,
         is_current: bool,
@@ -213,64 +213,12 @@ impl Writing {
     }
 
     /// Where the text of a record of before is.
-    fn location(&self, position: u64) -> Result<(u32, u64)> {
+    pub(super) fn location(&self, position: u64) -> Result<(u32, u64)> {
         let found = self.previous_order.locate(position);
         found.ok_or_else(|| {
             let message = "internal error; please report it (a record of a mirror has no place)";
             Error::new(ErrorKind::Internal, message)
         })
-    }
-
-    /// Takes what was not delivered: gaps, and whether the records in each are gone, as of `now`.
-    pub(super) fn take_absent(&mut self, gaps: &[(Gap, bool)], now: i64) -> Result<()> {
-        for chunk in gaps.chunks(page::RECORDS) {
-            let all: Vec<(&Gap, bool, &Absent)> = chunk
-                .iter()
-                .flat_map(|(gap, gone)| gap.absent.iter().map(move |absent| (gap, *gone, absent)))
-                .collect();
-            for some in all.chunks(page::RECORDS) {
-                self.take_some_absent(some, now)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_some_absent(&mut self, absent: &[(&Gap, bool, &Absent)], now: i64) -> Result<()> {
-        let mut texts = Vec::with_capacity(absent.len());
-        for (_, _, one) in absent {
-            let (file, row) = self.location(one.position)?;
-            let path = &self.previous_order.files[file as usize];
-            texts.push(self.texts.get(path, row)?.to_owned());
-        }
-        let records = page::records(texts.iter().map(String::as_str))?;
-        for ((gap, gone, one), record) in absent.iter().zip(&records) {
-            let last_seen = one.missing_since.or(self.previous_started);
-            let operation = of_absent(one, *gone);
-            let mark = operation.map(|operation| Mark {
-                operation,
-                key: self.hash_key.key(record, one.fingerprint.identity),
-                last_seen,
-                seen: now,
-                text: record.as_str().to_owned(),
-            });
-            self.push(record, !gone, mark)?;
-            if !gone {
-                let (file, first) = self.location(one.position)?;
-                let run = Run {
-                    file,
-                    first,
-                    rows: 1,
-                };
-                self.order.push(run, true);
-                self.missing += 1;
-                let absence = Absence {
-                    last_seen: last_seen.unwrap_or(now),
-                    between: gap.between,
-                };
-                self.state.push_missing(one.fingerprint, absence);
-            }
-        }
-        Ok(())
     }
 
     /// Ends all files.

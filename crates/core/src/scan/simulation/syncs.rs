@@ -77,7 +77,7 @@ impl Service for World {
 
 /// What was counted over many syncs.
 #[derive(Debug, Default)]
-struct Tally {
+struct Seen {
     syncs: u64,
     proven: u64,
     joined: u64,
@@ -109,8 +109,8 @@ fn rounds() -> u64 {
 /// Syncs of one mirror, one after the other.
 const SYNCS: u64 = 8;
 
-fn sync(change: Change, order: Order, copies: Copies) -> Tally {
-    let mut tally = Tally::default();
+fn sync(change: Change, order: Order, copies: Copies) -> Seen {
+    let mut seen = Seen::default();
     for seed in 0..rounds() {
         let (size, page_size, ahead) =
             [(300, 20, 4), (1000, 100, 6), (200, 10, 1)][seed as usize % 3];
@@ -120,12 +120,12 @@ fn sync(change: Change, order: Order, copies: Copies) -> Tally {
         let mut mirror = Mirrored::default();
         for number in 0..SYNCS {
             let run = Run::of(page_size, ahead, (seed + number) % 2 == 1);
-            mirror.sync(&mut world, &run, seed * SYNCS + number, &mut tally);
+            mirror.sync(&mut world, &run, seed * SYNCS + number, &mut seen);
             // Others read the list, too.
             (0..5).for_each(|_| drop(world.page(0, page_size)));
         }
     }
-    tally
+    seen
 }
 
 /// A mirror, and a copy that follows what it tells.
@@ -136,13 +136,13 @@ struct Mirrored {
 }
 
 impl Mirrored {
-    fn sync(&mut self, world: &mut World, run: &Run, seed: u64, tally: &mut Tally) {
+    fn sync(&mut self, world: &mut World, run: &Run, seed: u64, seen: &mut Seen) {
         let (started, versions) = (world.now, world.versions.clone());
         let outcome = match scan(world, run, &mut Rng::with_seed(seed)) {
             Ok(outcome) => outcome,
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Paging, "{error}");
-                tally.failed += 1;
+                seen.failed += 1;
                 return;
             }
         };
@@ -161,16 +161,16 @@ impl Mirrored {
             started,
             page_size: run.page_size,
         };
-        tally.syncs += 1;
-        tally.proven += u64::from(scanned.proven);
-        tally.joined += u64::from(scanned.proven && scanned.moved);
+        seen.syncs += 1;
+        seen.proven += u64::from(scanned.proven);
+        seen.joined += u64::from(scanned.proven && scanned.moved);
         let came: HashSet<u64> = scanned
             .delivered
             .iter()
             .map(|(record, _)| *record)
             .collect();
         let alive: HashSet<u64> = world.list.records.iter().copied().collect();
-        tally.naive_false_deletes += (self.copy.keys())
+        seen.naive_false_deletes += (self.copy.keys())
             .filter(|record| alive.contains(record) && !came.contains(record))
             .count() as u64;
         let mut looks = 0;
@@ -180,26 +180,26 @@ impl Mirrored {
             let records = page.records.iter().map(|record| record & mask);
             (records.collect(), page.total)
         });
-        tally.looks += looks;
+        seen.looks += looks;
         for one in told {
-            self.follow(one, &scanned, world, tally);
+            self.follow(one, &scanned, world, seen);
         }
         if scanned.proven {
-            tally.untold += self.untold(world, started, &versions);
+            seen.untold += self.untold(world, started, &versions);
         }
     }
 
-    fn follow(&mut self, told: Told, scanned: &Scanned, world: &World, tally: &mut Tally) {
+    fn follow(&mut self, told: Told, scanned: &Scanned, world: &World, seen: &mut Seen) {
         let known = self.copy.get(&told.record).copied();
         match told.operation {
             Operation::Insert => {
-                tally.false_inserts += u64::from(known.is_some());
+                seen.false_inserts += u64::from(known.is_some());
                 self.copy.insert(told.record, told.version);
             }
             Operation::Update => {
-                tally.updates += 1;
+                seen.updates += 1;
                 let same = known.is_none_or(|known| contents(known) == contents(told.version));
-                tally.false_updates += u64::from(same);
+                seen.false_updates += u64::from(same);
                 self.copy.insert(told.record, told.version);
             }
             Operation::Return => {
@@ -207,11 +207,11 @@ impl Mirrored {
             }
             Operation::Missing => assert!(known.is_some(), "{told:?}"),
             Operation::Delete => {
-                tally.deletes += 1;
-                tally.deletes_without_proof += u64::from(!scanned.proven);
+                seen.deletes += 1;
+                seen.deletes_without_proof += u64::from(!scanned.proven);
                 let died = world.died.get(&told.record);
                 let within = died.is_some_and(|died| told.last_seen < Some(*died));
-                tally.false_deletes += u64::from(!within || known.is_none());
+                seen.false_deletes += u64::from(!within || known.is_none());
                 self.copy.remove(&told.record);
             }
         }
@@ -233,8 +233,8 @@ impl Mirrored {
     }
 }
 
-fn show(what: &str, tally: &Tally) {
-    println!("{what}: {tally:?}");
+fn show(what: &str, seen: &Seen) {
+    println!("{what}: {seen:?}");
 }
 
 #[test]
@@ -248,18 +248,18 @@ fn lists_that_insert_and_delete_are_followed_without_a_false_word() {
         Change::DeleteFirst,
         Change::Append,
     ] {
-        let tally = sync(change, Order::Stable, Copies::One);
-        show(&format!("{change:?}"), &tally);
+        let seen = sync(change, Order::Stable, Copies::One);
+        show(&format!("{change:?}"), &seen);
         let wrong = [
-            tally.false_deletes,
-            tally.false_updates,
-            tally.false_inserts,
-            tally.deletes_without_proof,
-            tally.untold,
+            seen.false_deletes,
+            seen.false_updates,
+            seen.false_inserts,
+            seen.deletes_without_proof,
+            seen.untold,
         ];
-        assert_eq!(wrong, [0; 5], "{change:?}: {tally:?}");
-        assert!(tally.proven * 10 > tally.syncs * 8, "{change:?}: {tally:?}");
-        assert!(tally.updates > 0 || tally.syncs == 0, "{tally:?}");
+        assert_eq!(wrong, [0; 5], "{change:?}: {seen:?}");
+        assert!(seen.proven * 10 > seen.syncs * 8, "{change:?}: {seen:?}");
+        assert!(seen.updates > 0 || seen.syncs == 0, "{seen:?}");
     }
 }
 
@@ -275,16 +275,13 @@ fn lists_without_a_stable_order_lose_nothing_falsely() {
         (Change::MoveAnywhere(0.3), Order::Stable, Copies::One),
         (Change::Everything(0.2), Order::Stable, Copies::One),
     ] {
-        let tally = sync(change, order, copies);
-        show(&format!("{change:?}, {order:?}, {copies:?}"), &tally);
+        let seen = sync(change, order, copies);
+        show(&format!("{change:?}, {order:?}, {copies:?}"), &seen);
         let wrong = [
-            tally.false_deletes,
-            tally.false_updates,
-            tally.deletes_without_proof,
+            seen.false_deletes,
+            seen.false_updates,
+            seen.deletes_without_proof,
         ];
-        assert_eq!(
-            wrong, [0; 3],
-            "{change:?}, {order:?}, {copies:?}: {tally:?}"
-        );
+        assert_eq!(wrong, [0; 3], "{change:?}, {order:?}, {copies:?}: {seen:?}");
     }
 }

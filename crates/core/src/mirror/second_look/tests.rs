@@ -1,0 +1,139 @@
+//! The second look at lists that stand still, move, and bring records back.
+
+use super::*;
+use crate::mirror::between::Between;
+use crate::mirror::difference::Absent;
+use crate::mirror::fingerprint::Fingerprint;
+
+/// The outcome of looking for these records of `before`, and the pages read. The scan has delivered all others,
+/// and since then the list has become `now`.
+fn look(before: &[u128], absent: &[u128], now: &[u128], page: usize) -> (Vec<bool>, u64) {
+    look_asking(page as u64, before, absent, now, page)
+}
+
+/// The same from a service that grants pages of `page` records, however many are `asked` for.
+fn look_asking(
+    asked: u64,
+    before: &[u128],
+    absent: &[u128],
+    now: &[u128],
+    page: usize,
+) -> (Vec<bool>, u64) {
+    let delivered: Vec<u128> = (before.iter().copied())
+        .filter(|id| !absent.contains(id))
+        .collect();
+    let locate = |id: u128| {
+        let place = delivered.iter().position(|other| *other == id)? as u64 + 1;
+        let position = before.iter().position(|other| *other == id)? as u64;
+        Some(Located { position, place })
+    };
+    let gaps = absent.iter().map(|id| {
+        let at = before.iter().position(|other| other == id).unwrap();
+        let nearest = |id: Option<&u128>| id.copied().unwrap_or(0);
+        let is_there = |id: &&u128| delivered.contains(id);
+        let previous = nearest(before[..at].iter().rfind(is_there));
+        let fingerprint = Fingerprint {
+            identity: *id,
+            contents: 0,
+            bytes: 0,
+        };
+        Gap {
+            from: at as u64,
+            to: at as u64 + 1,
+            place: locate(previous).map_or(0, |located| located.place),
+            between: Between {
+                before: previous,
+                behind: nearest(before[at..].iter().find(is_there)),
+            },
+            absent: vec![Absent {
+                position: at as u64,
+                fingerprint,
+                missing_since: None,
+            }],
+        }
+    });
+    let mut looks = Looks::new(gaps.collect(), asked, 100);
+    let mut requests = 0;
+    while let Some(offset) = looks.next() {
+        requests += 1;
+        let from = (offset as usize).min(now.len());
+        let to = (from + page).min(now.len());
+        looks.take(&Shown {
+            offset,
+            records: now[from..to].iter().map(|id| (*id, locate(*id))).collect(),
+            is_end: to == now.len(),
+            total: now.len() as u64,
+        });
+    }
+    let gone = looks.finish().into_iter().map(|(_, gone)| gone);
+    (gone.collect(), requests)
+}
+
+fn without(list: &[u128], gone: &[u128]) -> Vec<u128> {
+    let list = list.iter().copied();
+    list.filter(|id| !gone.contains(id)).collect()
+}
+
+#[test]
+fn a_record_is_gone_where_its_neighbours_stand_without_it() {
+    let list: Vec<u128> = (1..=1000).collect();
+    let gone = [300, 305, 700];
+    let now = without(&list, &gone);
+    // The first two are on one page.
+    assert_eq!(look(&list, &gone, &now, 100), (vec![true; 3], 2));
+    // Its neighbours may be gone by then, too.
+    let more: Vec<u128> = (296..=304).chain([305, 700]).collect();
+    let now = without(&list, &more);
+    assert_eq!(look(&list, &gone, &now, 100), (vec![true; 3], 2));
+}
+
+#[test]
+fn a_record_that_is_there_again_is_not_gone() {
+    let list: Vec<u128> = (1..=1000).collect();
+    assert_eq!(look(&list, &[300], &list, 100), (vec![false], 1));
+    // Nor is one that stands elsewhere on the page, or among records in another order.
+    let mut moved = without(&list, &[300]);
+    moved.insert(310, 300);
+    assert_eq!(look(&list, &[300], &moved, 100), (vec![false], 1));
+    let mut turned = without(&list, &[300]);
+    turned.swap(290, 310);
+    assert_eq!(look(&list, &[300], &turned, 100).0, [false]);
+}
+
+#[test]
+fn a_gap_is_found_where_the_list_has_moved() {
+    let list: Vec<u128> = (1..=1000).collect();
+    let rest = without(&list, &[500]);
+    for moved in [10_u128, 40, 80, 400] {
+        let now: Vec<u128> = (2000..2000 + moved).chain(rest.clone()).collect();
+        let (gone, requests) = look(&list, &[500], &now, 100);
+        assert!(gone[0] && requests <= 3, "{moved}: {requests}");
+        let now = &rest[moved as usize..];
+        let (gone, requests) = look(&list, &[500], now, 100);
+        assert!(gone[0] && requests <= 3, "{moved}: {requests}");
+    }
+    // Among nothing that is known, it is given up.
+    let now: Vec<u128> = (2000..4000).chain(rest).collect();
+    let (gone, requests) = look(&list, &[500], &now, 100);
+    assert!(!gone[0] && requests <= u64::from(TRIES));
+}
+
+#[test]
+fn a_gap_is_found_where_pages_are_smaller_than_asked_for() {
+    let list: Vec<u128> = (1..=1000).collect();
+    let gone = [300, 700];
+    let rest = without(&list, &gone);
+    let now: Vec<u128> = (2000..2030).chain(rest).collect();
+    let (gone, requests) = look_asking(100, &list, &gone, &now, 7);
+    assert!(gone == [true; 2] && requests <= 8, "{gone:?}: {requests}");
+}
+
+#[test]
+fn the_ends_of_the_list_are_neighbours_too() {
+    let list: Vec<u128> = (1..=400).collect();
+    let now = without(&list, &[1, 400]);
+    assert_eq!(look(&list, &[1, 400], &now, 100), (vec![true; 2], 2));
+    assert_eq!(look(&list, &[1, 400], &list, 100).0, [false; 2]);
+    assert_eq!(look(&[1], &[1], &[], 100), (vec![true], 1));
+    assert_eq!(look(&[1], &[1], &[1], 100).0, [false]);
+}
