@@ -1,15 +1,12 @@
 //! The same verbs for callers without an async runtime.
 
-#[cfg(feature = "arrow")]
 mod batches;
 mod engine;
 mod exporter;
 mod scan;
 mod stop;
-#[cfg(feature = "arrow")]
 mod sync;
 
-#[cfg(feature = "arrow")]
 pub use batches::BatchScan;
 pub use exporter::Exporter;
 pub use scan::Scan;
@@ -143,7 +140,6 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    #[cfg(feature = "arrow")]
     pub fn schema(
         &self,
         resource: Resource,
@@ -156,7 +152,6 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    #[cfg(feature = "arrow")]
     pub fn schema_with(
         &self,
         resource: Resource,

@@ -31,16 +31,13 @@ mod mode;
 mod output;
 mod part_file;
 mod paths;
-#[cfg(feature = "arrow")]
 mod records;
 mod row_groups;
 mod unfinished;
 
 pub use format::Format;
 
-#[cfg(feature = "arrow")]
 pub(crate) use claim::has_no_locks;
-#[cfg(feature = "arrow")]
 pub(crate) use records::write_records;
 
 use crate::client::Client;

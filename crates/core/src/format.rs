@@ -1,28 +1,20 @@
 //! The formats that records are written in.
 
-#[cfg(feature = "arrow")]
 mod csv;
-#[cfg(feature = "arrow")]
 mod ipc;
 mod jsonl;
 mod output;
-#[cfg(feature = "arrow")]
 mod parquet;
 
 #[cfg(test)]
-#[cfg(feature = "arrow")]
 mod tests;
 
-#[cfg(feature = "arrow")]
 pub use csv::CsvSink;
-#[cfg(feature = "arrow")]
 pub use ipc::IpcSink;
 pub use jsonl::JsonlSink;
 pub(crate) use jsonl::line;
-#[cfg(feature = "arrow")]
 pub use parquet::{ParquetSink, join};
 
-#[cfg(feature = "arrow")]
 pub(crate) use parquet::properties as parquet_properties;
 
 use crate::error::Result;

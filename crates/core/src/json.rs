@@ -84,13 +84,11 @@ impl<'a> Walk<'a> {
 
 /// On the way through a value token by token, so that each byte is read once however deep it stands. Where the
 /// text turns out not to be JSON, it is at its end.
-#[cfg(feature = "arrow")]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
 }
 
-#[cfg(feature = "arrow")]
 impl<'a> Cursor<'a> {
     /// At the first byte of a value.
     pub(crate) fn new(text: &'a str) -> Self {

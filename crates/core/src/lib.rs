@@ -13,7 +13,6 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod blocking;
 pub mod clock;
@@ -22,7 +21,6 @@ pub mod format;
 pub mod gate;
 pub mod json;
 pub mod log;
-#[cfg(feature = "arrow")]
 pub mod mirror;
 pub mod page;
 pub mod scan;

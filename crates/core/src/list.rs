@@ -1,7 +1,6 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones.
 
 use crate::arguments::Arguments;
-#[cfg(feature = "arrow")]
 use crate::arrow::{Columns, Seen, TableSchema};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -66,7 +65,6 @@ impl<T> List<T> {
     ///
     /// # Errors
     /// Those of the call.
-    #[cfg(feature = "arrow")]
     pub async fn schema(&self, columns: Columns) -> Result<TableSchema> {
         let mut scan = self.raw().scan(ScanOptions {
             limit: Some(TableSchema::SAMPLE as u64),

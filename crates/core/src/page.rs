@@ -3,7 +3,6 @@
 mod text;
 
 pub(crate) use text::PageText;
-#[cfg(feature = "arrow")]
 pub(crate) use text::Texts;
 
 use crate::error::{Error, ErrorKind, Result, Retryability};

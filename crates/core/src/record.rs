@@ -6,7 +6,6 @@ pub(crate) use identity::{Identity, IdentityKey};
 
 use crate::error::{Error, Result, Scrubber};
 use crate::page::PageText;
-#[cfg(feature = "arrow")]
 use crate::page::Texts;
 use crate::request::response::from_json;
 use bytes::Bytes;
@@ -67,13 +66,11 @@ impl RawRecord {
     }
 
     /// The raw name of the field at this place of the record's layout.
-    #[cfg(feature = "arrow")]
     pub(crate) fn name(&self, field: usize) -> &[u8] {
         self.names().nth(field).unwrap_or_default()
     }
 
     /// The raw values of the fields, as text.
-    #[cfg(feature = "arrow")]
     pub(crate) fn texts(&self) -> Texts<'_> {
         self.page.texts(self.index)
     }
@@ -125,19 +122,16 @@ impl RawRecord {
     }
 
     /// The raw `id`, if there is one that tells this record from others.
-    #[cfg(feature = "arrow")]
     pub(crate) fn id(&self) -> Option<&[u8]> {
         self.page.id(self.index)
     }
 
     /// How many records its page has.
-    #[cfg(feature = "arrow")]
     pub(crate) fn records_of_page(&self) -> usize {
         self.page.count()
     }
 
     /// Another record of the same page, of which it has so many.
-    #[cfg(feature = "arrow")]
     pub(crate) fn beside(&self, index: usize) -> RawRecord {
         RawRecord::new(Arc::clone(&self.page), index)
     }

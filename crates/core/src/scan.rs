@@ -22,7 +22,6 @@ pub(crate) use driver::AbortOnDrop;
 pub use options::{Consistency, ScanOptions};
 pub use position::{Batch, Position};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
-#[cfg(feature = "arrow")]
 pub(crate) use rfc3339::utc;
 pub(crate) use unknown_fields::Unknown;
 pub use written::Written;
@@ -54,7 +53,6 @@ pub struct Scan<T = RawRecord> {
     wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
-    #[cfg(feature = "arrow")]
     table: crate::arrow::TableOptions,
     read: fn(RawRecord) -> Result<T>,
     _driver: AbortOnDrop<()>,
@@ -72,7 +70,6 @@ impl<T> Scan<T> {
         if options.page_size.is_none() && (1..most).contains(&wanted) {
             options.page_size = Some(wanted);
         }
-        #[cfg(feature = "arrow")]
         let table = options.table.clone();
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
@@ -91,7 +88,6 @@ impl<T> Scan<T> {
             received: 0,
             wanted,
             over: false,
-            #[cfg(feature = "arrow")]
             table,
             read,
             _driver: AbortOnDrop(task),
@@ -143,7 +139,6 @@ impl<T> Scan<T> {
     }
 
     /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
-    #[cfg(feature = "arrow")]
     pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
         let raw = Scan {
             resource: self.resource,
@@ -181,7 +176,6 @@ impl<T> Scan<T> {
 
 impl Scan {
     /// How its records become columns.
-    #[cfg(feature = "arrow")]
     pub(crate) fn table(&self) -> &crate::arrow::TableOptions {
         &self.table
     }
@@ -194,7 +188,6 @@ impl Scan {
 
     /// A scan that brings just these pages.
     #[cfg(test)]
-    #[cfg(feature = "arrow")]
     pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
@@ -225,7 +218,6 @@ impl Scan {
     }
 
     /// The next records, as they come.
-    #[cfg(feature = "arrow")]
     pub(crate) fn poll_records(
         &mut self,
         context: &mut Context<'_>,
@@ -286,7 +278,6 @@ mod tests {
             received: 0,
             wanted: u64::MAX,
             over: false,
-            #[cfg(feature = "arrow")]
             table: Default::default(),
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),

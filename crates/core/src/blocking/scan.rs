@@ -72,7 +72,6 @@ impl Scan {
     ///
     /// # Errors
     /// `Cancelled` when stopped; `Closed` in a forked child.
-    #[cfg(feature = "arrow")]
     pub fn into_batches(mut self, rows: usize) -> Result<super::BatchScan> {
         running(&mut self.scan, &self.engine)?;
         let mut scan = self.scan.take().ok_or_else(cancelled)?;

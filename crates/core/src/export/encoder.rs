@@ -1,6 +1,7 @@
 //! Encodes records in a format, with columns that are inferred from the first records.
 
 use super::{Export, Format};
+use crate::arrow::{Checker, Counts, Seen, TableOptions, TableSchema};
 use crate::digest::{FileDigest, RecordsDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Sink, line};
@@ -8,24 +9,8 @@ use crate::record::RawRecord;
 use crate::scan::SchemaDifferences;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
-#[cfg(feature = "arrow")]
-use talentdata_types::Resource;
-
-#[cfg(feature = "arrow")]
-use crate::arrow::{Checker, Counts, Seen, TableOptions, TableSchema};
-#[cfg(feature = "arrow")]
 use std::sync::Arc;
-
-/// Without Arrow no table has columns.
-#[cfg(not(feature = "arrow"))]
-mod without {
-    #[derive(Clone, serde::Serialize, serde::Deserialize)]
-    pub(in crate::export) enum TableSchema {}
-    #[derive(Clone, serde::Serialize, serde::Deserialize)]
-    pub(in crate::export) enum Counts {}
-}
-#[cfg(not(feature = "arrow"))]
-use without::{Counts, TableSchema};
+use talentdata_types::Resource;
 
 /// What a resumed export needs to know of the columns.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -39,18 +24,13 @@ pub(super) struct Table {
 /// Encodes the records of one export.
 pub(super) struct Encoder {
     format: Format,
-    #[cfg(feature = "arrow")]
     resource: Resource,
-    #[cfg(feature = "arrow")]
     options: TableOptions,
     /// None in formats without columns, and until they are decided.
-    #[cfg(feature = "arrow")]
     schema: Option<Arc<TableSchema>>,
     /// The records that wait for the columns to be decided.
-    #[cfg(feature = "arrow")]
     seen: Seen,
     /// Compares the records with the schema that was given.
-    #[cfg(feature = "arrow")]
     checker: Option<Checker>,
     sink: Option<Box<dyn Sink>>,
     /// Of what all runs have written.
@@ -62,30 +42,19 @@ pub(super) struct Encoder {
 
 impl Encoder {
     /// # Errors
-    /// `Config`, when this build cannot write the format; `InvalidArgument`, when the schema is of another list.
+    /// `InvalidArgument`, when the schema is of another list.
     pub(super) fn new(export: &Export) -> Result<Self> {
         let format = export.format;
-        if format != Format::Jsonl && !cfg!(feature = "arrow") {
-            let message = format!("format: this build cannot write {format}; it has no Arrow");
-            return Err(Error::new(ErrorKind::Config, message));
-        }
-        #[cfg(feature = "arrow")]
         let options = export.scan.table.clone();
-        #[cfg(feature = "arrow")]
         if let Some(schema) = &options.schema {
             schema.check_resource(export.resource)?;
         }
         Ok(Encoder {
             format,
-            #[cfg(feature = "arrow")]
             resource: export.resource,
-            #[cfg(feature = "arrow")]
             checker: Checker::new(&options),
-            #[cfg(feature = "arrow")]
             schema: options.schema.clone().filter(|_| format != Format::Jsonl),
-            #[cfg(feature = "arrow")]
             options,
-            #[cfg(feature = "arrow")]
             seen: Seen::default(),
             sink: None,
             file: FileDigest::new(),
@@ -96,31 +65,23 @@ impl Encoder {
 
     /// Whether the columns are to be decided.
     pub(super) fn is_undecided(&self) -> bool {
-        #[cfg(feature = "arrow")]
-        return self.format != Format::Jsonl && self.schema.is_none();
-        #[cfg(not(feature = "arrow"))]
-        false
+        self.format != Format::Jsonl && self.schema.is_none()
     }
 
     /// Whether these records are not enough to decide the columns, together with those that were looked at before.
     pub(super) fn needs_more_than(&mut self, records: &[RawRecord]) -> bool {
-        #[cfg(feature = "arrow")]
         if self.is_undecided() {
             records.iter().for_each(|record| self.seen.add(record));
             return !self.seen.is_enough();
         }
-        let _ = records;
         false
     }
 
     /// Decides the columns.
     pub(super) fn decide(&mut self, sample: &[RawRecord]) -> Result<()> {
-        #[cfg(feature = "arrow")]
         if self.schema.is_none() {
             self.schema = Some(self.options.schema_of(self.resource, sample)?);
         }
-        #[cfg(not(feature = "arrow"))]
-        let _ = sample;
         Ok(())
     }
 
@@ -129,12 +90,10 @@ impl Encoder {
     /// # Errors
     /// `Schema`, for a new field where that is to fail.
     pub(super) fn check(&mut self, records: &[RawRecord]) -> Result<()> {
-        #[cfg(feature = "arrow")]
-        if let Some(checker) = &mut self.checker {
-            return records.iter().try_for_each(|record| checker.check(record));
+        match &mut self.checker {
+            Some(checker) => records.iter().try_for_each(|record| checker.check(record)),
+            None => Ok(()),
         }
-        let _ = records;
-        Ok(())
     }
 
     /// Counts and digests records that were written.
@@ -146,37 +105,24 @@ impl Encoder {
 
     /// How the records differed so far from the schema that was given.
     pub(super) fn differences(&self) -> Option<SchemaDifferences> {
-        #[cfg(feature = "arrow")]
-        return self.checker.as_ref().map(Checker::differences);
-        #[cfg(not(feature = "arrow"))]
-        None
+        self.checker.as_ref().map(Checker::differences)
     }
 
     /// What a resumed export needs to know.
     pub(super) fn table(&self) -> Table {
-        #[cfg(feature = "arrow")]
-        return Table {
+        let checker = self.checker.as_ref();
+        Table {
             schema: self.schema.as_deref().cloned(),
-            counts: self
-                .checker
-                .as_ref()
-                .map(|checker| checker.counts().clone()),
-        };
-        #[cfg(not(feature = "arrow"))]
-        Table::default()
+            counts: checker.map(|checker| checker.counts().clone()),
+        }
     }
 
     /// Goes on with the columns of an earlier run.
     pub(super) fn go_on(&mut self, table: Table) {
-        #[cfg(feature = "arrow")]
-        {
-            self.schema = table.schema.map(Arc::new);
-            if let (Some(checker), Some(counts)) = (&mut self.checker, table.counts) {
-                checker.go_on(counts);
-            }
+        self.schema = table.schema.map(Arc::new);
+        if let (Some(checker), Some(counts)) = (&mut self.checker, table.counts) {
+            checker.go_on(counts);
         }
-        #[cfg(not(feature = "arrow"))]
-        let _ = (table.schema, table.counts);
     }
 
     /// Whether there is somewhere to write to.
@@ -186,10 +132,7 @@ impl Encoder {
 
     /// Writes to `writer` from here on, which holds `bytes` bytes of this format already.
     pub(super) fn open(&mut self, writer: impl Write + Send + 'static, bytes: u64) -> Result<()> {
-        #[cfg(feature = "arrow")]
         let sink = self.format.sink(writer, bytes, self.schema.as_deref())?;
-        #[cfg(not(feature = "arrow"))]
-        let sink = self.format.sink(writer, bytes)?;
         self.sink = Some(sink);
         Ok(())
     }

@@ -1,12 +1,9 @@
 //! Output formats and their names.
 
 use super::encoder::out_of_order;
-#[cfg(feature = "arrow")]
 use crate::arrow::TableSchema;
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "arrow")]
-use crate::format;
-use crate::format::{JsonlSink, Sink};
+use crate::format::{CsvSink, IpcSink, JsonlSink, ParquetSink, Sink};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
@@ -66,20 +63,14 @@ impl Format {
         self,
         writer: impl Write + Send + 'static,
         bytes: u64,
-        #[cfg(feature = "arrow")] columns: Option<&TableSchema>,
+        columns: Option<&TableSchema>,
     ) -> Result<Box<dyn Sink>, Error> {
-        #[cfg(feature = "arrow")]
         let columns = || columns.ok_or_else(out_of_order);
         Ok(match self {
             Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),
-            #[cfg(feature = "arrow")]
-            Self::Csv => Box::new(format::CsvSink::new(writer, columns()?, bytes)?),
-            #[cfg(feature = "arrow")]
-            Self::Parquet => Box::new(format::ParquetSink::new(writer, columns()?)?),
-            #[cfg(feature = "arrow")]
-            Self::Arrow => Box::new(format::IpcSink::new(writer, columns()?)?),
-            #[cfg(not(feature = "arrow"))]
-            _ => return Err(out_of_order()),
+            Self::Csv => Box::new(CsvSink::new(writer, columns()?, bytes)?),
+            Self::Parquet => Box::new(ParquetSink::new(writer, columns()?)?),
+            Self::Arrow => Box::new(IpcSink::new(writer, columns()?)?),
         })
     }
 

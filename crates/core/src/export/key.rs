@@ -48,23 +48,14 @@ impl ExportKey {
             page_size: export.scan.page_size.or(most),
             consistency: export.scan.consistency,
             limit: export.scan.limit,
-            #[cfg(feature = "arrow")]
             columns: (export.format != Format::Jsonl)
                 .then(|| export.scan.table.columns.to_string()),
-            #[cfg(feature = "arrow")]
             schema: export.scan.table.schema.as_ref().map(|schema| {
                 let hash = xxhash_rust::xxh3::xxh3_64(schema.to_json().as_bytes());
                 format!("{hash:016x}")
             }),
-            #[cfg(feature = "arrow")]
             on_new: (export.scan.table.schema.as_ref())
                 .map(|_| export.scan.table.on_new.to_string()),
-            #[cfg(not(feature = "arrow"))]
-            columns: None,
-            #[cfg(not(feature = "arrow"))]
-            schema: None,
-            #[cfg(not(feature = "arrow"))]
-            on_new: None,
         }
     }
 

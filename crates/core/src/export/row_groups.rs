@@ -7,6 +7,7 @@ use super::part_file::PartFile;
 use super::paths::{OutputPaths, WorkName};
 use crate::digest::Digesting;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::join;
 use std::fs::File;
 
 /// Joins the complete row-group files in the part file, which is `output`.
@@ -42,13 +43,4 @@ pub(super) fn join_row_groups(
 pub(super) fn missing(paths: &OutputPaths, name: WorkName) -> Error {
     let message = format!("{} is missing", paths.work(name).display());
     Error::new(ErrorKind::Io, message)
-}
-
-#[cfg(feature = "arrow")]
-use crate::format::join;
-
-/// Without Arrow there are no row groups.
-#[cfg(not(feature = "arrow"))]
-fn join(_: impl IntoIterator<Item = File>, _: Digesting<&File>) -> Result<()> {
-    Ok(())
 }

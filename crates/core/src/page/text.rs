@@ -124,13 +124,11 @@ impl PageText {
     }
 
     /// How many records there are.
-    #[cfg(feature = "arrow")]
     pub(crate) fn count(&self) -> usize {
         self.records.len()
     }
 
     /// The raw `id` of a record, if it has one that tells it from others.
-    #[cfg(feature = "arrow")]
     pub(crate) fn id(&self, record: usize) -> Option<&[u8]> {
         let id = self.records.get(record)?.id?;
         Some(id.of(&self.text))
@@ -176,7 +174,6 @@ impl PageText {
     }
 
     /// The same as text.
-    #[cfg(feature = "arrow")]
     pub(crate) fn texts(&self, record: usize) -> Texts<'_> {
         let json = self.json(record);
         let entry = self.records.get(record);
@@ -207,7 +204,6 @@ fn names_something(id: &[u8]) -> bool {
 }
 
 /// The raw values of a record as text, which is checked once for all of them.
-#[cfg(feature = "arrow")]
 pub(crate) struct Texts<'a> {
     record: &'a str,
     /// Where it begins in the page.
@@ -217,7 +213,6 @@ pub(crate) struct Texts<'a> {
     pub(crate) plain: bool,
 }
 
-#[cfg(feature = "arrow")]
 impl<'a> Texts<'a> {
     /// The value of the field at this place of the record's layout.
     pub(crate) fn value(&self, field: usize) -> &'a str {

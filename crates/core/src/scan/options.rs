@@ -2,7 +2,6 @@
 
 use super::Position;
 use crate::arguments::Arguments;
-#[cfg(feature = "arrow")]
 use crate::arrow::TableOptions;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +37,5 @@ pub struct ScanOptions {
     /// Values of the list's parameters, such as filters; they are sent with every page.
     pub arguments: Arguments,
     /// How records become columns.
-    #[cfg(feature = "arrow")]
     pub table: TableOptions,
 }

@@ -5,7 +5,6 @@ mod extremes;
 mod lists;
 mod resumed;
 mod services;
-#[cfg(feature = "arrow")]
 mod syncs;
 
 use super::join::{Joiner, Slice};

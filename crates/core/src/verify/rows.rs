@@ -41,7 +41,6 @@ impl CsvRows {
 ///
 /// # Errors
 /// In words, where it is not a Parquet file, or not whole.
-#[cfg(feature = "arrow")]
 pub(super) fn parquet(file: &File) -> Result<u64, String> {
     let metadata = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(file);
     let metadata = metadata.map_err(|error| format!("it is not a whole Parquet file ({error})"))?;
@@ -53,12 +52,10 @@ pub(super) fn parquet(file: &File) -> Result<u64, String> {
 ///
 /// # Errors
 /// In words, where it is not an Arrow IPC file, or not whole.
-#[cfg(feature = "arrow")]
 pub(super) fn arrow(file: &File) -> Result<u64, String> {
     ipc::rows(file).ok_or_else(|| "it is not a whole Arrow IPC file".into())
 }
 
-#[cfg(feature = "arrow")]
 mod ipc {
     use arrow_ipc::{root_as_footer, root_as_message};
     use std::fs::File;
@@ -106,16 +103,4 @@ mod ipc {
         file.read_exact(&mut piece).ok()?;
         Some(piece)
     }
-}
-
-/// Without Arrow this build cannot read the format.
-#[cfg(not(feature = "arrow"))]
-pub(super) fn parquet(_: &File) -> Result<u64, String> {
-    Err("this build cannot count the rows of a Parquet file".into())
-}
-
-/// Without Arrow this build cannot read the format.
-#[cfg(not(feature = "arrow"))]
-pub(super) fn arrow(_: &File) -> Result<u64, String> {
-    Err("this build cannot count the rows of an Arrow file".into())
 }

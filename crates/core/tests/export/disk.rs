@@ -138,10 +138,8 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
         kill(child, format, records, rounds, &disk.directory, fail).await;
     };
     lose_power(Format::Jsonl, 1000, 30).await;
-    if cfg!(feature = "arrow") {
-        lose_power(Format::Csv, 6000, 10).await;
-        lose_power(Format::Parquet, 40_000, 5).await;
-    }
+    lose_power(Format::Csv, 6000, 10).await;
+    lose_power(Format::Parquet, 40_000, 5).await;
 }
 
 /// A power failure before each call that changes a file, and another one while the export that follows
@@ -155,13 +153,11 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
         let calls = every_prefix(test, &service, Format::Jsonl, recent, 1).await;
         assert!(calls > 20, "{calls}");
     }
-    if cfg!(feature = "arrow") {
-        let service = Service::start(8_700);
-        every_prefix(test, &service, Format::Parquet, true, 11).await;
-        every_prefix(test, &service, Format::Parquet, false, 13).await;
-        let service = Service::start(1_200);
-        every_prefix(test, &service, Format::Arrow, true, 5).await;
-    }
+    let service = Service::start(8_700);
+    every_prefix(test, &service, Format::Parquet, true, 11).await;
+    every_prefix(test, &service, Format::Parquet, false, 13).await;
+    let service = Service::start(1_200);
+    every_prefix(test, &service, Format::Arrow, true, 5).await;
 }
 
 /// Cuts exports off before every `step`-th call; returns how many calls an export has.

@@ -21,10 +21,8 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
     let service = Service::start(60);
     let calls = every_call(test, &service, Format::Jsonl, 1).await;
     assert!(calls > 20, "{calls}");
-    if cfg!(feature = "arrow") {
-        let service = Service::start(8_700);
-        every_call(test, &service, Format::Parquet, 9).await;
-    }
+    let service = Service::start(8_700);
+    every_call(test, &service, Format::Parquet, 9).await;
 }
 
 /// Lets every `step`-th call fail; returns how many calls an export has.

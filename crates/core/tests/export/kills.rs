@@ -25,11 +25,9 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         kill((test, ""), format, records, rounds, directory.path(), || {}).await;
     };
     kill(Format::Jsonl, 1000, rounds()).await;
-    if cfg!(feature = "arrow") {
-        kill(Format::Csv, 6000, rounds() / 3).await;
-        // Four whole row groups of 8,192 records, and more pages than are fetched ahead.
-        kill(Format::Parquet, 40_000, rounds() / 6).await;
-    }
+    kill(Format::Csv, 6000, rounds() / 3).await;
+    // Four whole row groups of 8,192 records, and more pages than are fetched ahead.
+    kill(Format::Parquet, 40_000, rounds() / 6).await;
 }
 
 /// Kills exports of a list into `directory` so many times, each at a moment of its own and followed by

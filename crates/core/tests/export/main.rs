@@ -8,7 +8,6 @@ mod disk;
 mod drift;
 mod failing_calls;
 mod foreign_files;
-#[cfg(feature = "arrow")]
 mod formats;
 mod interruptions;
 mod kills;
@@ -18,13 +17,11 @@ mod places;
 #[cfg(unix)]
 mod planted;
 mod refusals;
-#[cfg(feature = "arrow")]
 mod schemas;
 mod service;
 mod snapshots;
 mod successors;
 mod two_at_once;
-#[cfg(feature = "arrow")]
 mod verified;
 
 use service::Service;

@@ -11,11 +11,8 @@ use talentdata_core::export::{Export, Format};
 use talentdata_core::scan::Receipt;
 
 /// One of each way in which unfinished data lie on the disk.
-fn formats() -> Vec<Format> {
-    match cfg!(feature = "arrow") {
-        true => vec![Format::Jsonl, Format::Parquet, Format::Arrow],
-        false => vec![Format::Jsonl],
-    }
+fn formats() -> [Format; 3] {
+    [Format::Jsonl, Format::Parquet, Format::Arrow]
 }
 
 fn mode(path: &Path) -> u32 {

@@ -129,9 +129,6 @@ pub(super) fn large(path: &Path, format: Format) -> Export {
 }
 
 /// One of each way in which unfinished data are stored.
-pub(super) fn formats() -> Vec<Format> {
-    match cfg!(feature = "arrow") {
-        true => vec![Format::Jsonl, Format::Parquet, Format::Arrow],
-        false => vec![Format::Jsonl],
-    }
+pub(super) fn formats() -> [Format; 3] {
+    [Format::Jsonl, Format::Parquet, Format::Arrow]
 }

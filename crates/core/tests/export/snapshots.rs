@@ -24,9 +24,6 @@ async fn a_snapshot_is_exported_once() {
 async fn a_snapshot_that_was_stopped_begins_again() {
     let service = Service::start(300);
     for format in Format::ALL {
-        if !cfg!(feature = "arrow") && format != Format::Jsonl {
-            continue;
-        }
         let directory = tempfile::tempdir().unwrap();
         let mut snapshot = export(&directory.path().join("out"));
         snapshot.format = format;

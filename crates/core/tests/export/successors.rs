@@ -15,8 +15,7 @@ async fn it_is_refused_until_the_other_has_cleaned_up() {
     act_as_child().await;
     let test = "successors::it_is_refused_until_the_other_has_cleaned_up";
     let service = Service::start(1_500);
-    let parquet = cfg!(feature = "arrow").then_some((Format::Parquet, ".part.1"));
-    for (format, ending) in [(Format::Jsonl, ".checkpoint")].into_iter().chain(parquet) {
+    for (format, ending) in [(Format::Jsonl, ".checkpoint"), (Format::Parquet, ".part.1")] {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
         let path = disk.directory.join("out");
@@ -74,9 +73,6 @@ async fn one_whose_lock_was_taken_away_harms_nobody() {
 async fn a_checkpoint_without_its_part_file_is_stale() {
     let service = Service::start(1_500);
     for format in Format::ALL {
-        if format != Format::Jsonl && !cfg!(feature = "arrow") {
-            continue;
-        }
         for resume in [true, false] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");

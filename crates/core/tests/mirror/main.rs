@@ -1,6 +1,5 @@
 //! Syncs over real sockets: what they tell, what they leave when they are killed, and what they refuse.
 
-#![cfg(feature = "arrow")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod changes;
