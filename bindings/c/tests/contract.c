@@ -222,7 +222,7 @@ static void arrow(talentdata_client *client) {
   talentdata_record_free(record);
   fixture_poison();
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "a record was already taken", "a stream of a scan that was begun");
+                "begun to take the records", "a stream of a scan that was begun");
   talentdata_scan_free(scan);
 }
 

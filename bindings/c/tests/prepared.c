@@ -37,7 +37,7 @@ static void a_stream_that_failed_has_no_end(void) {
   batch.release(&batch);
   CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "404"));
   for (int i = 0; i < 2; i++) {
-    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "ended with an error"));
+    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "the scan has failed"));
   }
   check_receipt(scan, 2, TALENTDATA_COMPLETENESS_UNFINISHED);
   stream.release(&stream);

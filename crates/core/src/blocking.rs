@@ -1,16 +1,12 @@
 //! The same verbs for callers without an async runtime.
 
-mod batches;
 mod engine;
 mod exporter;
 mod scan;
-mod stop;
 mod sync;
 
-pub use batches::BatchScan;
 pub use exporter::Exporter;
-pub use scan::Scan;
-pub use stop::Stop;
+pub use scan::{BatchScan, Scan};
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
@@ -19,6 +15,7 @@ use crate::export::Export;
 use crate::page::Page;
 use crate::scan::ScanOptions;
 use crate::settings::Builder;
+use crate::stop::Stop;
 use engine::{Engine, Plan};
 use std::sync::Arc;
 use talentdata_types::{Operation, Resource};
@@ -165,18 +162,12 @@ impl Client {
         })
     }
 
-    /// Every record of a list, as the service sent it.
+    /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
     ///
     /// # Errors
     /// `Closed` after [`close`](Self::close).
     pub fn scan(&self, resource: Resource, options: ScanOptions) -> Result<Scan> {
-        let engine = self.engine()?;
-        let (client, runtime) = engine.parts()?;
-        let scan = {
-            let _entered = runtime.enter();
-            client.resource(resource).scan(options)
-        };
-        Ok(Scan::new(scan, Arc::clone(&engine)))
+        Ok(Scan::new(resource, options, self.engine()?))
     }
 
     /// An export that is ready to be run; nothing is sent or written yet.

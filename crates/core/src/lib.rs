@@ -23,6 +23,7 @@ pub mod json;
 pub mod log;
 pub mod mirror;
 pub mod page;
+pub mod process;
 pub mod scan;
 pub mod settings;
 pub mod verify;
@@ -38,6 +39,7 @@ mod nested;
 mod plan;
 mod record;
 mod request;
+mod stop;
 
 #[rustfmt::skip]
 mod generated {
@@ -59,4 +61,5 @@ pub use record::RawRecord;
 pub use request::transport::LastResponse;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};
+pub use stop::Stop;
 pub use talentdata_types as types;

@@ -10,6 +10,7 @@ mod progress;
 mod receipt;
 mod rfc3339;
 mod sequence;
+mod session;
 mod sight;
 #[cfg(test)]
 mod simulation;
@@ -23,6 +24,7 @@ pub use options::{Consistency, ScanOptions};
 pub use position::{Batch, Position};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
 pub(crate) use rfc3339::utc;
+pub use session::{Hints, Session, Use};
 pub(crate) use unknown_fields::Unknown;
 pub use written::Written;
 
@@ -73,11 +75,7 @@ impl<T> Scan<T> {
         let table = options.table.clone();
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
-        let receipt = Arc::new(Mutex::new(Receipt {
-            resource: resource.name().to_owned(),
-            parameters: options.arguments.recorded(resource.shape().operation),
-            ..Receipt::default()
-        }));
+        let receipt = Arc::new(Mutex::new(options.receipt(resource)));
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
         let task = tokio::spawn(driver.run(sender));
         Scan {

@@ -13,7 +13,8 @@ use std::mem::MaybeUninit;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use talentdata_core::blocking::{Exporter as Blocking, Stop};
+use talentdata_core::Stop;
+use talentdata_core::blocking::Exporter as Blocking;
 use talentdata_core::export::{Export, Format, Target};
 
 /// Writes every record of a list to a file. One thread at a time may run it; any thread may cancel it or read

@@ -49,8 +49,9 @@ pub enum Arrival {
 /// Ownership: the caller frees `*record_out` with talentdata_record_free.
 /// Threads: one at a time per scan; waits for the service.
 /// Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
-/// CANCELLED after talentdata_scan_cancel; CLOSED after another error, and in a forked child for a
-/// scan of the parent; INVALID_ARGUMENT for NULL or while another thread is using the scan.
+/// CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
+/// INVALID_ARGUMENT for NULL, after another error, when there is an Arrow stream of the scan, or while
+/// another thread is using it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_next(
@@ -62,7 +63,7 @@ pub extern "C" fn talentdata_scan_next(
         (record_out, "record_out"),
         |scan| {
             let source = Arc::clone(&scan.source);
-            Ok(source.lock()?.next(&source)?.map(Box::new))
+            Ok(source.next()?.map(Box::new))
         },
     )
 }
@@ -86,7 +87,7 @@ pub extern "C" fn talentdata_scan_try_next(
         let source = Arc::clone(&lent(shared(&scan), "scan")?.source);
         let arrival_out = slot(arrival_out, "arrival_out")?;
         let record_out = slot(record_out, "record_out")?;
-        let (arrival, record) = match source.lock()?.poll_next(&source)? {
+        let (arrival, record) = match source.poll_next()? {
             Poll::Ready(Some(record)) => (Arrival::Record, Some(Box::new(record))),
             Poll::Ready(None) => (Arrival::End, None),
             Poll::Pending => (Arrival::Later, None),
@@ -162,8 +163,7 @@ pub extern "C" fn talentdata_scan_receipt(
 ) -> Option<Box<Error>> {
     get((scan, "scan"), (receipt_out, "receipt_out"), |scan| {
         let source = Arc::clone(&scan.source);
-        let receipt = source.lock()?.receipt()?;
-        Ok(Box::new(Receipt::new(receipt)?))
+        Ok(Box::new(Receipt::new(source.receipt()?)?))
     })
 }
 

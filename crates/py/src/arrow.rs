@@ -1,8 +1,6 @@
 //! Record batches for whoever speaks the Arrow PyCapsule protocol: collected first, or as they come.
 
 use crate::errors::raise;
-use crate::inbox::Use;
-use crate::reading::Reading;
 use crate::runtime::{runtime, wait};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -11,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 use talentdata_core::Client;
+use talentdata_core::scan::{Session, Use};
 use tokio::runtime::Runtime;
 
 /// The name that the protocol gives the capsule of a stream.
@@ -45,21 +44,20 @@ impl Table {
     }
 }
 
-/// The batches of `reading`, each read when the consumer asks for it.
+/// The batches of a session, each read when the consumer asks for it.
 pub(crate) fn stream(
     py: Python<'_>,
     client: Client,
-    reading: Arc<Reading>,
+    session: Arc<Session>,
     usage: Use,
     schema: SchemaRef,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let stream = Stream {
         runtime: runtime().map_err(|error| raise(py, &error))?,
         client,
-        reading,
+        session,
         usage,
         schema,
-        ended: false,
     };
     capsule(py, Box::new(stream))
 }
@@ -75,22 +73,17 @@ struct Stream {
     /// Known from the beginning, because a thread that is not attached to Python must not ask for it.
     runtime: &'static Runtime,
     client: Client,
-    reading: Arc<Reading>,
+    session: Arc<Session>,
     usage: Use,
     schema: SchemaRef,
-    ended: bool,
 }
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let batch = wait(self.runtime, self.reading.batch(&self.client, self.usage));
-        self.ended = !matches!(batch, Ok(Some(_)));
-        batch
+        let rows = self.session.next_rows(&self.client, self.usage);
+        wait(self.runtime, rows)
             .map_err(|error| ArrowError::ExternalError(Box::new(error)))
             .transpose()
     }

@@ -1,7 +1,6 @@
 //! The records of a scan, one after the other, as Python iterates over them.
 
-use crate::inbox::Use;
-use crate::reading::Reading;
+use crate::record::RawRecord;
 use crate::runtime::block;
 use crate::shared::Shared;
 use crate::verb::run;
@@ -9,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::sync::Arc;
+use talentdata_core::scan::{Session, Use};
 
 /// An iterator over a scan. Several loops and threads may share it: each record comes to one of them.
 ///
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[pyclass(frozen, generic, module = "talentdata._talentdata")]
 pub(crate) struct Records {
     pub(crate) client: Arc<Shared>,
-    pub(crate) reading: Arc<Reading>,
+    pub(crate) session: Arc<Session>,
     pub(crate) usage: Use,
     /// The class of a record.
     pub(crate) model: Py<PyType>,
@@ -35,7 +35,8 @@ impl Records {
     // One by one, because what is taken together is lost together when Ctrl-C comes in between.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
-            if let Some(record) = self.reading.take(self.usage) {
+            if let Some(record) = self.session.take(self.usage) {
+                let record = RawRecord::from(record);
                 return self.model.bind(py).call1((record,)).map(Some);
             }
             if !self.waits || !self.wait(py)? {
@@ -46,9 +47,9 @@ impl Records {
 
     /// An awaitable that waits until there are records to take; false at the end of the list.
     fn fill(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (client, reading) = (self.client.core(py)?, Arc::clone(&self.reading));
+        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
         let usage = self.usage;
-        run(py, true, async move { reading.fill(&client, usage).await })
+        run(py, true, async move { session.fill(&client, usage).await })
     }
 
     // There is no `__clear__`: these references never change, so no cycle is made of them alone.
@@ -61,7 +62,7 @@ impl Records {
 impl Records {
     fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         let client = self.client.core(py)?;
-        let more = block(py, self.reading.fill(&client, self.usage))?;
+        let more = block(py, self.session.fill(&client, self.usage))?;
         // A caller such as `list` may run no Python between two pages.
         py.check_signals()?;
         if let Some(progress) = &self.progress {

@@ -2,7 +2,6 @@
 
 use crate::arguments::{Arguments, WHOLE};
 use crate::errors::error;
-use crate::process::Owned;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
@@ -10,6 +9,7 @@ use std::io;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
+use talentdata_core::process::Owned;
 use talentdata_sandbox::{Change, Drift, Logged, Options, Replicas, Sandbox, UnknownName};
 
 /// What `Sandbox` is made of.

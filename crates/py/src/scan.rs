@@ -4,8 +4,6 @@ use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, list_arguments};
 use crate::errors::{error, raise};
-use crate::inbox::Use;
-use crate::reading::Reading;
 use crate::record::RawRecord;
 use crate::records::Records;
 use crate::runtime::block;
@@ -15,20 +13,32 @@ use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use std::sync::Arc;
-use talentdata_core::scan::Consistency;
+use talentdata_core::scan::{Consistency, Hints, Session, Use};
 use talentdata_core::{Client, ErrorKind, ScanOptions};
+
+/// Rows of a record batch: few enough for a progress bar to move, about once a second.
+const ROWS: usize = 4096;
+
+/// What the errors of a scan advise.
+const HINTS: Hints = Hints {
+    stopped: "closed",
+    restart: "start another scan with list()",
+    share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that goes on with the scan, or ",
+    resume_or: "call to_arrow(), to_polars() or to_pandas() again, which go on where it stopped, or ",
+    keep_or: "call to_arrow() first and use its table as often as you like, or ",
+};
 
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawScan {
     client: Arc<Shared>,
-    reading: Arc<Reading>,
+    session: Arc<Session>,
 }
 
 impl RawScan {
     /// What a verb of the scan works with.
-    fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Reading>)> {
-        Ok((self.client.core(py)?, Arc::clone(&self.reading)))
+    fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Session>)> {
+        Ok((self.client.core(py)?, Arc::clone(&self.session)))
     }
 }
 
@@ -54,16 +64,16 @@ impl RawScan {
         let resource = parse(py, resource)?;
         let table = (columns, schema, on_new);
         let options = options(py, page_size, limit, consistency, table, parameters)?;
-        let reading = Arc::new(Reading::new(resource, options));
-        Ok(RawScan { client, reading })
+        let session = Arc::new(Session::new(resource, options, ROWS, HINTS));
+        Ok(RawScan { client, session })
     }
 
     /// An iterator over the records, each as a `model`; the first one that is used is the only one.
     fn records(&self, model: Py<PyType>, waits: bool, progress: Option<Py<PyAny>>) -> Records {
         Records {
             client: Arc::clone(&self.client),
-            reading: Arc::clone(&self.reading),
-            usage: Use::Iterator(self.reading.number()),
+            session: Arc::clone(&self.session),
+            usage: self.session.records(),
             model,
             progress,
             waits,
@@ -72,19 +82,21 @@ impl RawScan {
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
     fn collect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let (client, reading) = self.parts(py)?;
-        run(py, awaited, async move { reading.collect(&client).await })
+        let (client, session) = self.parts(py)?;
+        run(py, awaited, async move {
+            session.fill(&client, Use::Table).await
+        })
     }
 
     /// The table that was collected.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
-        let table = self.reading.table();
+        let table = self.session.table();
         table.map(Table::from).map_err(|error| raise(py, &error))
     }
 
     /// Notes that the caller has the table.
     fn give_table(&self) {
-        self.reading.give_table();
+        self.session.give_table();
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -95,23 +107,23 @@ impl RawScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let (client, reading) = self.parts(py)?;
-        let usage = Use::Stream(reading.number());
-        let schema = block(py, reading.schema(&client, usage))?;
-        stream(py, client, reading, usage, schema)
+        let (client, session) = self.parts(py)?;
+        let usage = session.stream();
+        let schema = block(py, session.schema(&client, usage))?;
+        stream(py, client, session, usage, schema)
     }
 
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
-        json(&self.reading.receipt()).map_err(|error| raise(py, &error))
+        json(&self.session.receipt()).map_err(|error| raise(py, &error))
     }
 
     /// Records received, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        self.reading.progress()
+        self.session.progress()
     }
 
     fn close(&self) {
-        self.reading.close();
+        self.session.close();
     }
 }
 

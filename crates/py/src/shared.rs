@@ -1,9 +1,9 @@
 //! The core's client of a Python client, from its first use in this process until it is closed.
 
 use crate::errors::raise;
-use crate::process::Owned;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use talentdata_core::process::Owned;
 use talentdata_core::{Client, Config, Error, ErrorKind, Result};
 
 /// What a client shares with its scans. It holds no Python object, so that no reference cycle goes through it.

@@ -1,10 +1,11 @@
 //! An async client and the runtime it lives on, as they stand in one process.
 
-use super::Stop;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
+use crate::process::Owned;
 use crate::scan::AbortOnDrop;
 use crate::settings::Config;
+use crate::stop::Stop;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -24,9 +25,8 @@ pub(super) struct Plan {
 /// A runtime and its client. After a fork the child makes another one: threads do not survive it,
 /// and what they held must not be touched, not even to drop it.
 pub(super) struct Engine {
-    process: u32,
     /// Present until the drop.
-    parts: Option<(AsyncClient, Runtime)>,
+    parts: Owned<(AsyncClient, Runtime)>,
     /// What a forked child uses instead.
     child: OnceLock<Arc<Engine>>,
 }
@@ -47,8 +47,7 @@ impl Engine {
             Error::new(ErrorKind::Internal, message)
         })?;
         Ok(Arc::new(Engine {
-            process: std::process::id(),
-            parts: Some((client, runtime)),
+            parts: Owned::new((client, runtime)),
             child: OnceLock::new(),
         }))
     }
@@ -67,7 +66,7 @@ impl Engine {
 
     /// Whether it was made before a fork, in the parent.
     pub(super) fn is_foreign(&self) -> bool {
-        self.process != std::process::id()
+        self.parts.get().is_none()
     }
 
     /// Runs a verb to its end, or until `stop` is said.
@@ -84,22 +83,24 @@ impl Engine {
     {
         let (client, runtime) = self.parts()?;
         let mut task = AbortOnDrop(runtime.spawn(verb(client.clone())));
-        self.wait(stop, &mut task.0)?
-            .map(|done| {
-                done.unwrap_or_else(|_| {
-                    let message = "internal error: a call panicked; please report it";
-                    Err(Error::new(ErrorKind::Internal, message))
-                })
+        let done = self.wait(async {
+            tokio::select! {
+                biased;
+                () = stop.stopped() => None,
+                done = &mut task.0 => Some(done),
+            }
+        })?;
+        done.map(|done| {
+            done.unwrap_or_else(|_| {
+                let message = "internal error: a call panicked; please report it";
+                Err(Error::new(ErrorKind::Internal, message))
             })
-            .transpose()
+        })
+        .transpose()
     }
 
-    /// Waits for `future` on the calling thread; none when `stop` was said first.
-    pub(super) fn wait<T>(
-        &self,
-        stop: &Stop,
-        future: impl Future<Output = T>,
-    ) -> Result<Option<T>> {
+    /// Waits for `future` on the calling thread.
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
         if Handle::try_current().is_ok() {
             return Err(Error::new(
@@ -107,18 +108,17 @@ impl Engine {
                 "a blocking call was made from within an async runtime or from a log callback",
             ));
         }
-        Ok(runtime.block_on(async {
-            tokio::select! {
-                biased;
-                () = stop.stopped() => None,
-                value = future => Some(value),
-            }
-        }))
+        Ok(runtime.block_on(future))
     }
 
+    /// # Errors
+    /// `Closed` in a forked child.
     pub(super) fn parts(&self) -> Result<&(AsyncClient, Runtime)> {
-        let closed = || Error::new(ErrorKind::Closed, "the client was closed");
-        self.parts.as_ref().ok_or_else(closed)
+        self.parts.get().ok_or_else(|| {
+            let message =
+                "it was made by the parent process, before a fork; create another one here";
+            Error::new(ErrorKind::Closed, message)
+        })
     }
 }
 
@@ -127,9 +127,7 @@ impl Drop for Engine {
         let Some((client, runtime)) = self.parts.take() else {
             return;
         };
-        if self.is_foreign() {
-            std::mem::forget((client, runtime));
-        } else if Handle::try_current().is_ok() {
+        if Handle::try_current().is_ok() {
             // On one of its own threads, waiting for the end would be waiting for itself.
             drop(client);
             runtime.shutdown_background();

@@ -1,10 +1,10 @@
 //! An export for callers without an async runtime: waits for its end, shows its progress, and is stopped from any thread.
 
-use super::Stop;
 use super::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::Export;
 use crate::scan::Receipt;
+use crate::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An export that any number of threads may look at, and one at a time may run.
@@ -22,15 +22,11 @@ pub struct Exporter {
 impl Exporter {
     pub(super) fn new(export: Export, engine: Arc<Engine>) -> Result<Self> {
         export.check()?;
-        let receipt = Receipt {
-            resource: export.resource.name().to_owned(),
-            ..Receipt::default()
-        };
         Ok(Exporter {
+            receipt: Arc::new(Mutex::new(export.scan.receipt(export.resource))),
             export,
             engine,
             stop: Stop::default(),
-            receipt: Arc::new(Mutex::new(receipt)),
             running: Mutex::new(()),
         })
     }
@@ -49,10 +45,7 @@ impl Exporter {
     /// # Errors
     /// As there; `InvalidArgument` while another thread runs it; `Closed` in a forked child.
     pub fn run(&self) -> Result<Receipt> {
-        if self.engine.is_foreign() {
-            let message = "the export belongs to the parent process; create another one here";
-            return Err(Error::new(ErrorKind::Closed, message));
-        }
+        self.engine.parts()?;
         let Ok(_running) = self.running.try_lock() else {
             let message = "exporter: another thread is running it";
             return Err(Error::new(ErrorKind::InvalidArgument, message));

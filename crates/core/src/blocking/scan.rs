@@ -1,143 +1,204 @@
 //! A scan for callers without an async runtime: waits, polls with a waker, and stops from any thread.
 
-use super::Stop;
 use super::engine::Engine;
-use crate::error::{Error, ErrorKind, Result};
+use crate::arrow::{RecordBatch, SchemaRef};
+use crate::client::Client;
+use crate::error::Result;
 use crate::record::RawRecord;
-use crate::scan::{Batch, Receipt, Scan as AsyncScan};
-use std::collections::VecDeque;
+use crate::scan::{Hints, Receipt, ScanOptions, Session, Use};
+use crate::stop::Stop;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use talentdata_types::Resource;
 
-/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>`.
+/// Rows of a batch: large enough for columnar work, small enough to stay in a cache.
+const ROWS: usize = 8192;
+
+/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
 ///
-/// It lives on when its client is closed. In a forked child, a scan that was begun by the parent is
-/// `Closed`.
+/// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
 pub struct Scan {
-    // Dropped before its engine, and never in another process; none once it was stopped.
-    scan: Option<AsyncScan>,
+    reader: Reader,
+    failed: bool,
+}
+
+/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>` that ends behind an error.
+pub struct BatchScan {
+    reader: Reader,
+    failed: bool,
+}
+
+/// One use of a session, and where its requests run.
+struct Reader {
+    // Dropped before its engine.
+    session: Arc<Session>,
     engine: Arc<Engine>,
-    stop: Stop,
-    current: VecDeque<RawRecord>,
-    receipt: Receipt,
+    usage: Use,
 }
 
 impl Scan {
-    pub(super) fn new(scan: AsyncScan, engine: Arc<Engine>) -> Self {
+    pub(super) fn new(resource: Resource, options: ScanOptions, engine: Arc<Engine>) -> Self {
+        let session = Arc::new(Session::new(resource, options, ROWS, Hints::PLAIN));
+        let usage = session.records();
         Scan {
-            receipt: scan.receipt(),
-            scan: Some(scan),
-            engine,
-            stop: Stop::default(),
-            current: VecDeque::new(),
+            reader: Reader {
+                session,
+                engine,
+                usage,
+            },
+            failed: false,
         }
     }
 
     /// Stops this scan from any thread: a call that waits, and every later one, fails with `Cancelled`.
     pub fn stop_handle(&self) -> Stop {
-        self.stop.clone()
+        self.reader.session.stop_handle()
     }
 
-    /// The records of the next page that holds new ones; `None` at the end of the list.
+    /// The same, now: its requests end.
+    pub fn close(&self) {
+        self.reader.session.close();
+    }
+
+    /// The next of the records that have arrived.
+    pub fn take(&self) -> Option<RawRecord> {
+        self.reader.session.take(self.reader.usage)
+    }
+
+    /// Waits until there are records to take; false at the end of the list.
     ///
-    /// Use either this or the iterator: records of a page that was begun there are not repeated here.
-    pub fn next_batch(&mut self) -> Option<Result<Batch>> {
-        let scan = match running(&mut self.scan, &self.engine) {
-            Ok(scan) => scan,
-            Err(error) => return Some(Err(error)),
-        };
-        match self.engine.wait(&self.stop, scan.next_batch()) {
-            Ok(Some(batch)) => batch,
-            Ok(None) => Some(Err(self.cancel())),
-            Err(error) => Some(Err(error)),
-        }
+    /// # Errors
+    /// As [`Session::fill`].
+    pub fn fill(&self) -> Result<bool> {
+        let Reader { session, usage, .. } = &self.reader;
+        self.reader.wait(|client| session.fill(client, *usage))
     }
 
     /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
     ///
     /// A stop wakes nobody: whoever stops a scan that is polled tells the poller.
-    pub fn poll_batch(&mut self, waker: &Waker) -> Poll<Option<Result<Batch>>> {
-        if self.stop.is_stopped() {
-            return Poll::Ready(Some(Err(self.cancel())));
-        }
-        match running(&mut self.scan, &self.engine) {
-            // A waker stays registered when the future that brought it is gone.
-            Ok(scan) => pin!(scan.next_batch()).poll(&mut Context::from_waker(waker)),
-            Err(error) => Poll::Ready(Some(Err(error))),
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
+        let Reader { session, usage, .. } = &self.reader;
+        let (client, runtime) = self.reader.engine.parts()?;
+        let _entered = runtime.enter();
+        // A waker stays registered when the future that brought it is gone.
+        pin!(session.fill(client, *usage)).poll(&mut Context::from_waker(waker))
+    }
+
+    /// The next record, waited for; none at the end of the list.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn next_record(&self) -> Result<Option<RawRecord>> {
+        loop {
+            if let Some(record) = self.take() {
+                return Ok(Some(record));
+            }
+            if !self.fill()? {
+                return Ok(None);
+            }
         }
     }
 
-    /// The records not yet taken as Arrow record batches; see [`AsyncScan::into_batches`].
+    /// The list as record batches of 8,192 rows; of fewer where they are large. From then on only they are read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when it is read already; `Cancelled` when stopped; `Closed` in a forked child.
+    pub fn batches(&self) -> Result<BatchScan> {
+        let usage = self.reader.session.stream();
+        self.reader.session.claim(usage)?;
+        Ok(self.reader.batches(usage))
+    }
+
+    /// The records not yet taken, in record batches of `rows` rows; of fewer where they are large.
     ///
     /// # Errors
     /// `Cancelled` when stopped; `Closed` in a forked child.
-    pub fn into_batches(mut self, rows: usize) -> Result<super::BatchScan> {
-        running(&mut self.scan, &self.engine)?;
-        let mut scan = self.scan.take().ok_or_else(cancelled)?;
-        scan.take_back(std::mem::take(&mut self.current));
-        let scan = scan.into_batches(rows);
-        let engine = Arc::clone(&self.engine);
-        Ok(super::BatchScan::new(scan, engine, self.stop.clone()))
+    pub fn into_batches(self, rows: usize) -> Result<BatchScan> {
+        let (client, runtime) = self.reader.engine.parts()?;
+        let _entered = runtime.enter();
+        let usage = self.reader.session.into_batches(client, rows)?;
+        Ok(self.reader.batches(usage))
     }
 
     /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
     pub fn receipt(&self) -> Receipt {
-        self.received().without(self.current.len())
+        self.reader.session.receipt()
+    }
+}
+
+impl BatchScan {
+    /// The schema of all batches; waits for the first pages.
+    ///
+    /// # Errors
+    /// As [`Session::schema`].
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let Reader { session, usage, .. } = &self.reader;
+        self.reader.wait(|client| session.schema(client, *usage))
     }
 
-    fn received(&self) -> Receipt {
-        match &self.scan {
-            // Its lock may have been held by a thread that the fork left behind.
-            Some(scan) if !self.engine.is_foreign() => scan.receipt(),
-            _ => self.receipt.clone(),
+    /// The next batch, waited for; none at the end of the list.
+    ///
+    /// # Errors
+    /// As [`Session::next_rows`].
+    pub fn next_batch(&self) -> Result<Option<RecordBatch>> {
+        let Reader { session, usage, .. } = &self.reader;
+        self.reader.wait(|client| session.next_rows(client, *usage))
+    }
+
+    /// What has been done so far; final once the scan has ended. `records` counts the rows that the caller was given.
+    pub fn receipt(&self) -> Receipt {
+        self.reader.session.receipt()
+    }
+}
+
+impl Reader {
+    fn wait<'a, T, F>(&'a self, read: impl FnOnce(&'a Client) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let (client, _) = self.engine.parts()?;
+        self.engine.wait(read(client))?
+    }
+
+    fn batches(&self, usage: Use) -> BatchScan {
+        BatchScan {
+            reader: Reader {
+                session: Arc::clone(&self.session),
+                engine: Arc::clone(&self.engine),
+                usage,
+            },
+            failed: false,
         }
     }
-
-    /// Ends the requests under way, and keeps what was done for the receipt.
-    fn cancel(&mut self) -> Error {
-        self.receipt = self.received();
-        self.scan = None;
-        cancelled()
-    }
-}
-
-fn running<'a>(scan: &'a mut Option<AsyncScan>, engine: &Engine) -> Result<&'a mut AsyncScan> {
-    if engine.is_foreign() {
-        return Err(begun_before_fork());
-    }
-    scan.as_mut().ok_or_else(cancelled)
-}
-
-pub(super) fn begun_before_fork() -> Error {
-    let message = "the scan was begun before a fork, by the parent process; begin another";
-    Error::new(ErrorKind::Closed, message)
-}
-
-pub(super) fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the scan was stopped")
 }
 
 impl Iterator for Scan {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(record) = self.current.pop_front() {
-                return Some(Ok(record));
-            }
-            match self.next_batch()? {
-                Ok(batch) => self.current = batch.records.into(),
-                Err(error) => return Some(Err(error)),
-            }
+        if self.failed {
+            return None;
         }
+        let next = self.next_record().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
     }
 }
 
-impl Drop for Scan {
-    fn drop(&mut self) {
-        if self.engine.is_foreign() {
-            std::mem::forget(self.scan.take());
+impl Iterator for BatchScan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
         }
+        let next = self.next_batch().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
     }
 }

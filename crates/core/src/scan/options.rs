@@ -1,9 +1,10 @@
 //! What a scan is asked to do.
 
-use super::Position;
+use super::{Position, Receipt};
 use crate::arguments::Arguments;
 use crate::arrow::TableOptions;
 use serde::{Deserialize, Serialize};
+use talentdata_types::Resource;
 
 /// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,4 +39,15 @@ pub struct ScanOptions {
     pub arguments: Arguments,
     /// How records become columns.
     pub table: TableOptions,
+}
+
+impl ScanOptions {
+    /// The receipt of a scan that has done nothing yet.
+    pub(crate) fn receipt(&self, resource: Resource) -> Receipt {
+        Receipt {
+            resource: resource.name().to_owned(),
+            parameters: self.arguments.recorded(resource.shape().operation),
+            ..Receipt::default()
+        }
+    }
 }

@@ -31,14 +31,16 @@ fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
     let mut scan = client
         .scan(Resource::Contacts, ScanOptions::default())
         .unwrap();
-    let batch = scan.next_batch().unwrap().unwrap();
+    assert_eq!(scan.by_ref().take(30).count(), 30);
     let stop = scan.stop_handle();
     std::thread::spawn(move || stop.stop()).join().unwrap();
     for _ in 0..2 {
-        let error = scan.next_batch().unwrap().unwrap_err();
+        let error = scan.next_record().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
-    assert!(scan.receipt().records >= batch.records.len() as u64);
+    // As any iterator that has failed.
+    assert!(scan.next().unwrap().is_err() && scan.next().is_none());
+    assert_eq!(scan.receipt().records, 30);
 }
 
 #[test]
@@ -70,13 +72,14 @@ fn a_polled_scan_wakes_whoever_polls_it() {
         page_size: Some(10),
         ..ScanOptions::default()
     };
-    let mut scan = client.scan(Resource::Contacts, options.clone()).unwrap();
+    let scan = client.scan(Resource::Contacts, options.clone()).unwrap();
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut polled = Vec::new();
     loop {
-        match scan.poll_batch(&waker) {
-            Poll::Ready(Some(batch)) => polled.extend(batch.unwrap().records),
-            Poll::Ready(None) => break,
+        polled.extend(std::iter::from_fn(|| scan.take()));
+        match scan.poll_fill(&waker) {
+            Poll::Ready(more) if more.unwrap() => {}
+            Poll::Ready(_) => break,
             Poll::Pending => std::thread::park(),
         }
     }

@@ -13,6 +13,7 @@ mod lists;
 mod network;
 mod proxies;
 mod secrets;
+mod session;
 mod snapshots;
 mod stub;
 mod tokens;

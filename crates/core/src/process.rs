@@ -4,13 +4,14 @@
 ///
 /// A forked child inherits the memory but not the threads: waiting for them, as dropping does, would
 /// never end. So the child leaks the value, and sees none.
-pub(crate) struct Owned<T> {
+pub struct Owned<T> {
     process: u32,
     value: Option<T>,
 }
 
 impl<T> Owned<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// A value of this process.
+    pub fn new(value: T) -> Self {
         Owned {
             process: std::process::id(),
             value: Some(value),
@@ -18,14 +19,20 @@ impl<T> Owned<T> {
     }
 
     /// The value, in the process that made it.
-    pub(crate) fn get(&self) -> Option<&T> {
+    pub fn get(&self) -> Option<&T> {
         self.value.as_ref().filter(|_| self.is_ours())
     }
 
     /// The value to be changed, in the process that made it.
-    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+    pub fn get_mut(&mut self) -> Option<&mut T> {
         let ours = self.is_ours();
         self.value.as_mut().filter(|_| ours)
+    }
+
+    /// The value itself, in the process that made it.
+    pub fn take(&mut self) -> Option<T> {
+        let ours = self.is_ours();
+        self.value.take_if(|_| ours)
     }
 
     fn is_ours(&self) -> bool {

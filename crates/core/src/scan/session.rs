@@ -1,0 +1,348 @@
+//! A scan that is read once, as records or as columns, by whoever may stop waiting at any time: every language's reader.
+//!
+//! What arrives is kept until somebody takes it, so that a wait that is given up loses nothing, and the receipt counts
+//! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
+
+mod buffer;
+#[cfg(test)]
+mod tests;
+
+pub use buffer::{Hints, Use};
+
+use super::{Receipt, Scan, ScanOptions};
+use crate::arrow::{BatchScan, RecordBatch, SchemaRef};
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::process::Owned;
+use crate::record::RawRecord;
+use crate::stop::Stop;
+use buffer::Buffer;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use talentdata_types::Resource;
+
+/// A list to be read once. Threads and tasks may share it; the first [`Use`] is the only one.
+///
+/// Requests begin with the first wait. In a forked child, a session that was begun by the parent is `Closed`.
+pub struct Session {
+    resource: Resource,
+    options: ScanOptions,
+    hints: Hints,
+    /// Rows of a record batch.
+    rows: usize,
+    /// Held while something is waited for.
+    source: tokio::sync::Mutex<Source>,
+    buffer: Mutex<Buffer>,
+    stop: Stop,
+    /// The process that began to read; 0 before.
+    process: AtomicU32,
+    /// How many readers were numbered.
+    readers: AtomicU64,
+}
+
+/// Where the records come from.
+enum Source {
+    /// Nothing was asked for yet.
+    New,
+    Records(Owned<Scan>),
+    Batches(Owned<Box<BatchScan>>),
+    Ended,
+}
+
+impl Session {
+    /// A session in which nothing was sent yet; its record batches have so many `rows`.
+    pub fn new(resource: Resource, options: ScanOptions, rows: usize, hints: Hints) -> Self {
+        Session {
+            buffer: Mutex::new(Buffer::new(hints, options.receipt(resource))),
+            resource,
+            options,
+            hints,
+            rows,
+            source: tokio::sync::Mutex::new(Source::New),
+            stop: Stop::default(),
+            process: AtomicU32::new(0),
+            readers: AtomicU64::new(0),
+        }
+    }
+
+    /// Another reader of records.
+    pub fn records(&self) -> Use {
+        Use::Records(self.readers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Another reader of record batches.
+    pub fn stream(&self) -> Use {
+        Use::Stream(self.readers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Keeps the session for a use, if it is the first one. The first wait does so, too.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn claim(&self, usage: Use) -> Result<()> {
+        self.usable()?;
+        self.buffer().claim(usage)
+    }
+
+    /// The next of the records that have arrived, for the reader that has claimed the session.
+    pub fn take(&self, usage: Use) -> Option<RawRecord> {
+        self.unless_stopped()?.take(usage)
+    }
+
+    /// Waits until there is something to take; false at the end of the list. Claims the session.
+    ///
+    /// # Errors
+    /// Those of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
+    /// `Cancelled` when it was stopped; `Closed` in a forked child.
+    pub async fn fill(&self, client: &Client, usage: Use) -> Result<bool> {
+        self.claim(usage)?;
+        self.until_stopped(async {
+            let mut source = self.turn(usage).await?;
+            match usage {
+                Use::Records(_) => self.receive_records(&mut source, client).await,
+                Use::Table | Use::Stream(_) => self.receive_rows(&mut source, client).await,
+            }
+        })
+        .await
+    }
+
+    /// The next record batch, for a stream; none at the end of the list.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub async fn next_rows(&self, client: &Client, usage: Use) -> Result<Option<RecordBatch>> {
+        loop {
+            let rows = self.unless_stopped();
+            if let Some(rows) = rows.and_then(|mut buffer| buffer.take_rows(usage)) {
+                return Ok(Some(rows));
+            }
+            if !self.fill(client, usage).await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The schema of all record batches; waits for the first pages. It claims nothing.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub async fn schema(&self, client: &Client, usage: Use) -> Result<SchemaRef> {
+        self.check(usage)?;
+        self.until_stopped(async {
+            let mut source = self.turn(usage).await?;
+            let schema = match self.batches(&mut source, client)? {
+                Some(batches) => batches.schema().await,
+                None => return Err(self.buffer().refusal()),
+            };
+            if schema.is_err() {
+                self.buffer().end(false);
+                *source = Source::Ended;
+            }
+            schema
+        })
+        .await
+    }
+
+    /// The table, once [`fill`](Self::fill) has said that it is complete; it stays until it is given.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is no complete table.
+    pub fn table(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        self.check(Use::Table)?;
+        self.buffer().table()
+    }
+
+    /// Notes that the caller has the table.
+    pub fn give_table(&self) {
+        self.buffer().give_table();
+    }
+
+    /// Hands the session on to a stream of record batches, which begin behind the records that were taken.
+    ///
+    /// # Errors
+    /// `InvalidArgument` while somebody waits, and once there are record batches; else as [`fill`](Self::fill).
+    pub fn into_batches(&self, client: &Client, rows: usize) -> Result<Use> {
+        let stream = self.stream();
+        self.usable()?;
+        let mut buffer = self.buffer();
+        let Ok(mut source) = self.source.try_lock() else {
+            return Err(buffer.refusal());
+        };
+        let scan = match &mut *source {
+            Source::New => Some(self.scan(client)),
+            Source::Records(scan) => scan.take(),
+            Source::Batches(_) | Source::Ended => None,
+        };
+        let mut scan = scan.ok_or_else(|| buffer.refusal())?;
+        scan.take_back(buffer.hand_on(stream));
+        let batches = Box::new(scan.into_batches(rows));
+        buffer.received = batches.receipt();
+        *source = Source::Batches(Owned::new(batches));
+        Ok(stream)
+    }
+
+    /// What has been done so far; final once the scan has ended. `records` counts those that were handed out.
+    pub fn receipt(&self) -> Receipt {
+        self.buffer().receipt()
+    }
+
+    /// Records received, and the service's total where it is known.
+    pub fn progress(&self) -> (u64, Option<i64>) {
+        let buffer = self.buffer();
+        (buffer.received.records, buffer.received.total_first)
+    }
+
+    /// Ends the session from any thread, as [`close`](Self::close) does; what it holds goes with the next wait.
+    pub fn stop_handle(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Ends the session and its requests: whoever waits, or comes later, gets `Cancelled`.
+    pub fn close(&self) {
+        self.stop.stop();
+        // Else whoever waits ends the scan.
+        if let Ok(mut source) = self.source.try_lock() {
+            *source = Source::Ended;
+        }
+        self.buffer().clear();
+    }
+
+    async fn receive_records(&self, source: &mut Source, client: &Client) -> Result<bool> {
+        if !self.buffer().records.is_empty() {
+            // Somebody else has waited for them.
+            return Ok(true);
+        }
+        if matches!(source, Source::New) {
+            *source = Source::Records(Owned::new(self.scan(client)));
+        }
+        let scan = match source {
+            Source::Records(scan) => scan.get_mut().ok_or_else(|| self.inherited())?,
+            Source::Ended => return Ok(false),
+            Source::New | Source::Batches(_) => return Err(self.buffer().refusal()),
+        };
+        let next = scan.next_batch().await.transpose();
+        let receipt = scan.receipt();
+        self.receive(source, receipt, next, |buffer, batch| {
+            buffer.records = batch.records.into();
+        })
+    }
+
+    async fn receive_rows(&self, source: &mut Source, client: &Client) -> Result<bool> {
+        let Some(batches) = self.batches(source, client)? else {
+            return Ok(false);
+        };
+        let next = batches.next().await.transpose();
+        if next.is_ok() {
+            // It is known by now, even if there are no rows.
+            let schema = batches.schema().await;
+            self.buffer().schema = schema.ok();
+        }
+        let receipt = batches.receipt();
+        self.receive(source, receipt, next, |buffer, rows| {
+            buffer.rows.push_back(rows);
+        })
+    }
+
+    /// Keeps what came of a wait.
+    fn receive<T>(
+        &self,
+        source: &mut Source,
+        receipt: Receipt,
+        next: Result<Option<T>>,
+        keep: impl FnOnce(&mut Buffer, T),
+    ) -> Result<bool> {
+        let mut buffer = self.buffer();
+        buffer.received = receipt;
+        if let Ok(Some(part)) = next {
+            keep(&mut buffer, part);
+            return Ok(true);
+        }
+        buffer.end(next.is_ok());
+        *source = Source::Ended;
+        next.map(|_| false)
+    }
+
+    /// What record batches come from; none once the scan has ended.
+    fn batches<'a>(
+        &self,
+        source: &'a mut Source,
+        client: &Client,
+    ) -> Result<Option<&'a mut BatchScan>> {
+        if matches!(source, Source::New) {
+            let batches = self.scan(client).into_batches(self.rows);
+            *source = Source::Batches(Owned::new(Box::new(batches)));
+        }
+        match source {
+            Source::Batches(batches) => match batches.get_mut() {
+                Some(batches) => Ok(Some(batches)),
+                None => Err(self.inherited()),
+            },
+            Source::Ended => Ok(None),
+            Source::New | Source::Records(_) => Err(self.buffer().refusal()),
+        }
+    }
+
+    fn scan(&self, client: &Client) -> Scan {
+        client.resource(self.resource).scan(self.options.clone())
+    }
+
+    /// What comes of the work, unless the session is stopped before.
+    async fn until_stopped<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.stopped() => {
+                *self.source.lock().await = Source::Ended;
+                Err(self.stopped())
+            }
+            outcome = work => outcome,
+        }
+    }
+
+    /// Waits until no one else waits for the scan, which may have ended meanwhile.
+    async fn turn(&self, usage: Use) -> Result<tokio::sync::MutexGuard<'_, Source>> {
+        let source = self.source.lock().await;
+        self.check(usage)?;
+        Ok(source)
+    }
+
+    fn check(&self, usage: Use) -> Result<()> {
+        self.usable()?;
+        self.buffer().check(usage)
+    }
+
+    /// Refuses a session that was stopped, or that another process reads: its connections and threads are there.
+    fn usable(&self) -> Result<()> {
+        let ours = std::process::id();
+        let relaxed = Ordering::Relaxed;
+        let owner = self.process.compare_exchange(0, ours, relaxed, relaxed);
+        match owner {
+            Err(owner) if owner != ours => Err(self.inherited()),
+            _ if self.stop.is_stopped() => Err(self.stopped()),
+            _ => Ok(()),
+        }
+    }
+
+    fn inherited(&self) -> Error {
+        let message = format!(
+            "the scan belongs to the process that began it; {} here",
+            self.hints.restart
+        );
+        Error::new(ErrorKind::Closed, message)
+    }
+
+    fn stopped(&self) -> Error {
+        let Hints {
+            stopped, restart, ..
+        } = self.hints;
+        let message = format!("the scan was {stopped}; {restart}");
+        Error::new(ErrorKind::Cancelled, message)
+    }
+
+    fn unless_stopped(&self) -> Option<MutexGuard<'_, Buffer>> {
+        (!self.stop.is_stopped()).then(|| self.buffer())
+    }
+
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
