@@ -9,11 +9,14 @@ use super::headers::RateHeaders;
 
 /// Base of the back-off when a refusal names no time: the window of the documented limit.
 const BLIND_BASE: f64 = 1.0;
-/// Base of the back-off on top of a time that was named, for the server knows better, and after a 503.
-const SHORT_BASE: f64 = 0.1;
+/// Base of the back-off where a time is named, for the server knows better.
+const TOLD_BASE: f64 = 0.25;
+/// Base of the back-off after a 503.
+const UNAVAILABLE_BASE: f64 = 0.1;
 /// No back-off of our own is longer, in seconds.
 const LONGEST_BACKOFF: f64 = 16.0;
-/// The service is at ease again after this long without a refusal.
+/// The service is at ease again when this long after the pause for a refusal it has refused nothing more: a call that it
+/// refuses again and again then waits longer each time, whatever becomes of others meanwhile.
 const CALM: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
@@ -56,6 +59,8 @@ pub(super) struct Rule {
     rng: Rng,
     refusals_in_a_row: i32,
     last_refusal: Time,
+    /// When the pause for it ends.
+    refused_until: Time,
     exhausted: Duration,
     refused: Duration,
 }
@@ -67,6 +72,7 @@ impl Rule {
             rng: Rng::with_seed(seed),
             refusals_in_a_row: 0,
             last_refusal: Time::ZERO,
+            refused_until: Time::ZERO,
             exhausted: Duration::ZERO,
             refused: Duration::ZERO,
         }
@@ -93,7 +99,7 @@ impl Rule {
         default_wait: Duration,
     ) -> bool {
         let told = headers.retry_after.or(headers.reset);
-        if refusal.is_none() && sent > self.last_refusal + CALM {
+        if refusal.is_none() && sent > self.refused_until.saturating_add(CALM) {
             self.refusals_in_a_row = 0;
         }
         let cause = match headers.remaining {
@@ -111,8 +117,14 @@ impl Rule {
         let wait = match cause {
             Cause::Exhausted => wait,
             Cause::Refused => {
-                let short = told.is_some() || refusal == Some(Refusal::Unavailable);
-                wait.max(self.back_off(now, sent, short))
+                let base = match refusal {
+                    Some(Refusal::Unavailable) => UNAVAILABLE_BASE,
+                    _ if told.is_some() => TOLD_BASE,
+                    _ => BLIND_BASE,
+                };
+                let wait = wait.max(self.back_off(now, sent, base));
+                self.refused_until = self.refused_until.max(now.saturating_add(wait));
+                wait
             }
         };
         self.pause(now, wait, cause);
@@ -120,12 +132,11 @@ impl Rule {
     }
 
     /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(&mut self, now: Time, sent: Time, short: bool) -> Duration {
+    fn back_off(&mut self, now: Time, sent: Time, base: f64) -> Duration {
         if self.refusals_in_a_row == 0 || sent > self.last_refusal {
             self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
             self.last_refusal = now;
         }
-        let base = if short { SHORT_BASE } else { BLIND_BASE };
         let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
         let jitter = 0.5 + 0.5 * self.rng.f64();
         Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)

@@ -1,4 +1,4 @@
-//! When a call may be sent: it waits for its turn, its token and the budget, after a refused token ahead of all others.
+//! When a call may be sent: it waits for its turn, its token and the budget.
 
 use super::auth::Token;
 use super::call::Call;
@@ -47,14 +47,14 @@ impl Client {
     pub(super) async fn admit(
         &self,
         call: &Call,
+        priority: Priority,
         asked: Time,
         refused: Option<&Arc<Token>>,
     ) -> Result<Admitted> {
         // Whoever fetches the token has the turn already, for the call that needs it.
-        let _head = match (call.operation.id == CREATE_TOKEN.id, refused) {
-            (true, _) => None,
-            (false, None) => Some(self.0.queue.head(call.priority).await),
-            (false, Some(_)) => Some(self.0.queue.head(Priority::Retry).await),
+        let _head = match call.operation.id == CREATE_TOKEN.id {
+            true => None,
+            false => Some(self.0.queue.head(priority).await),
         };
         let begun = clock::now();
         loop {

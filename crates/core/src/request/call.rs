@@ -109,6 +109,7 @@ impl Client {
         let operation = self.0.config.timeout;
         let mut deadline = asked.saturating_add(operation);
         let mut refusals = Refusals::default();
+        let mut priority = call.priority;
         loop {
             let came = clock::now();
             if let Some(claim) = &mut claim {
@@ -118,7 +119,9 @@ impl Client {
                 token,
                 permit,
                 begun,
-            } = self.admit(call, asked, refusals.latest.as_ref()).await?;
+            } = self
+                .admit(call, priority, asked, refusals.latest.as_ref())
+                .await?;
             if call.priority == Priority::Scan {
                 deadline = deadline.saturating_add(clock::now().saturating_sub(came));
             }
@@ -181,6 +184,7 @@ impl Client {
                     operation = call.operation.id,
                     "the token was refused; retrying with a newer one"
                 );
+                priority = Priority::Retry;
                 continue;
             }
             if error
@@ -204,11 +208,16 @@ impl Client {
                 wait_s = wait.as_secs_f64(),
                 "retrying"
             );
-            if let Some(metrics) = &call.metrics {
-                metrics.backs_off(wait);
+            if error.kind() == ErrorKind::RateLimited {
+                // The gate knows when; then this call goes first.
+                priority = Priority::Retry;
+            } else {
+                if let Some(metrics) = &call.metrics {
+                    metrics.backs_off(wait);
+                }
+                tokio::time::sleep(wait).await;
             }
             progress.last = Some(error);
-            tokio::time::sleep(wait).await;
         }
     }
 

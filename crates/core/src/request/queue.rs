@@ -118,7 +118,8 @@ pub(crate) enum Priority {
     Single,
     /// One of the many pages of a scan.
     Scan,
-    /// A call of either kind whose token was refused: it has waited before, and goes before all others.
+    /// A call of either kind that was refused, for its token or for the rate limit: it has waited before, and goes
+    /// before all others.
     Retry,
 }
 

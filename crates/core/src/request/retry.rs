@@ -1,12 +1,11 @@
-//! When to send a request again: a pure decision over the failure, the attempts and the time left.
+//! Whether to send a request again, and after which back-off: a pure decision over the failure, the attempts and the
+//! time left. After a 429 the gate alone decides when; here the attempts are counted.
 
 use crate::error::{Error, ErrorKind, Retryability};
 use std::time::Duration;
 
 /// First back-off after a fault; it doubles with each attempt.
 const FAULT_BASE: Duration = Duration::from_millis(50);
-/// First back-off after a 429, where the service is known to be busy.
-const LIMITED_BASE: Duration = Duration::from_millis(250);
 /// No back-off is longer.
 const LONGEST: Duration = Duration::from_secs(16);
 /// Refusals of the rate limit are the gate's business and pass by themselves: they are worth more
@@ -38,7 +37,7 @@ impl Retry {
         }
     }
 
-    /// How long to wait before the next attempt; `None` when there shall be none.
+    /// How long to back off before the next attempt; `None` when there shall be none.
     ///
     /// `attempts` were made, `left` is the time until the call's deadline.
     pub(crate) fn after(
@@ -57,25 +56,26 @@ impl Retry {
             }
             Retryability::Yes => self.max_attempts,
         };
-        let (base, cost) = if limited {
-            (LIMITED_BASE, LIMITED_COST)
-        } else {
-            (FAULT_BASE, FAULT_COST)
+        let (cost, backoff) = match limited {
+            true => (LIMITED_COST, Duration::ZERO),
+            false => (FAULT_COST, self.backoff(attempts)),
         };
-        if attempts >= most || self.quota < cost {
-            return None;
-        }
-        let ceiling = base
-            .saturating_mul(1 << attempts.saturating_sub(1).min(20))
-            .min(LONGEST);
-        // Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
-        let backoff = ceiling.mul_f64(0.5 + 0.5 * self.random.f64());
+        // It need not begin what cannot be sent before the deadline.
         let wait = backoff.max(error.retry_after().unwrap_or_default());
-        if wait >= left {
+        if attempts >= most || self.quota < cost || wait >= left {
             return None;
         }
         self.quota -= cost;
-        Some(wait)
+        // What the service has told after a 429, the gate has heard.
+        Some(if limited { Duration::ZERO } else { wait })
+    }
+
+    /// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
+    fn backoff(&mut self, attempts: u32) -> Duration {
+        let doubled = FAULT_BASE.saturating_mul(1 << attempts.saturating_sub(1).min(20));
+        doubled
+            .min(LONGEST)
+            .mul_f64(0.5 + 0.5 * self.random.f64())
     }
 
     /// Notes a success that took so many attempts.
@@ -110,12 +110,27 @@ mod tests {
     }
 
     #[test]
-    fn a_told_wait_is_kept_and_the_deadline_wins() {
+    fn a_told_wait_is_kept_by_whom_it_concerns_and_the_deadline_wins() {
         let mut retry = Retry::new(4, 1);
         let limited =
             Error::new(ErrorKind::RateLimited, "").with_retry_after(Some(Duration::from_secs(7)));
-        assert_eq!(retry.after(&limited, 1, LONG), Some(Duration::from_secs(7)));
-        assert_eq!(retry.after(&limited, 1, Duration::from_secs(7)), None);
+        let unavailable = fault().with_retry_after(Some(Duration::from_secs(7)));
+        for (error, wait) in [(limited, 0), (unavailable, 7)] {
+            let wait = Some(Duration::from_secs(wait));
+            assert_eq!(retry.after(&error, 1, LONG), wait);
+            assert_eq!(retry.after(&error, 1, Duration::from_secs(7)), None);
+        }
+    }
+
+    #[test]
+    fn refusals_of_the_rate_limit_are_counted_and_waited_for_elsewhere() {
+        let mut retry = Retry::new(4, 1);
+        let limited = Error::new(ErrorKind::RateLimited, "");
+        let granted = (1..).take_while(|attempts| {
+            let wait = retry.after(&limited, *attempts, LONG);
+            wait.inspect(|wait| assert!(wait.is_zero())).is_some()
+        });
+        assert_eq!(granted.count() + 1, LIMITED_ATTEMPTS as usize);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Calls of operations: which are sent again, and which are not made at all.
 
 use crate::stub::{reply, serve, settings, token};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use talentdata_core::types::{CREATE_TOKEN, LIST_CONTACTS, Method, Operation, TokenUse};
 use talentdata_core::{Arguments, ErrorKind};
 
@@ -81,6 +82,47 @@ async fn what_may_have_been_carried_out_is_sent_again_only_if_that_does_no_harm(
 async fn what_was_not_carried_out_is_sent_again() {
     for first in [Some(429), Some(401)] {
         assert_eq!(sent(&POST, first).await, (2, None), "{first:?}");
+    }
+}
+
+/// The gate alone decides when, and nothing may make the next request of a refused call come sooner than before.
+#[tokio::test]
+async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
+    const REFUSALS: usize = 4;
+    let arrived = Arc::new(Mutex::new(Vec::new()));
+    let times = Arc::clone(&arrived);
+    let url = serve(move |request, socket| {
+        if request.asks_for_a_token() {
+            return reply(socket, 200, "", token("access-token", 3600.0));
+        }
+        if request.path != POST.path {
+            let body = r#"{"version":"1","apiStatus":"operational","endpoints":{}}"#;
+            return reply(socket, 200, "", body);
+        }
+        let mut times = times.lock().unwrap();
+        times.push(Instant::now());
+        let status = if times.len() > REFUSALS { 200 } else { 429 };
+        reply(socket, status, "retry-after: 0\r\n", "{}");
+    });
+    let client = settings(&url).build().unwrap();
+    let others = {
+        let client = client.clone();
+        tokio::spawn(async move {
+            loop {
+                client.version().await.unwrap();
+            }
+        })
+    };
+    client.invoke(&POST, Arguments::default()).await.unwrap();
+    others.abort();
+    let arrived = arrived.lock().unwrap();
+    let gaps: Vec<f64> = arrived
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_secs_f64())
+        .collect();
+    assert_eq!(gaps.len(), REFUSALS);
+    for (gap, least) in gaps.iter().zip([0.125, 0.25, 0.5, 1.0]) {
+        assert!(*gap >= least, "{gaps:?}");
     }
 }
 
