@@ -7,6 +7,11 @@ mod deny;
 mod dist;
 mod dist_python;
 mod environment;
+/// The kinds of error, from the file that declares them; a dependency on all of the core would turn
+/// the order of building round.
+#[path = "../../crates/core/src/error/kind.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
+mod error_kind;
 mod names;
 mod open_enums;
 mod outputs;

@@ -2,10 +2,9 @@
 
 use super::cpp_members::{Value, member, read, several, values};
 use super::shapes::{Model, Optional, Shape, models, optionals};
-use super::{header, parse};
+use crate::error_kind::ErrorKind;
 use crate::names;
 use crate::spec::Spec;
-use heck::ToSnakeCase;
 
 /// Everything is in an inline namespace of base.hpp.
 pub(super) const OPEN: &str =
@@ -18,14 +17,9 @@ pub(super) const HEAD: &str =
 
 /// `errors.hpp`: names for the exceptions, and the choice of the one to throw.
 pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
-    let constants = parse::constants(&header::file(spec)?)?;
-    let kinds: Vec<&str> = constants
-        .iter()
-        .filter_map(|(name, _)| name.strip_prefix("TALENTDATA_ERROR_KIND_"))
-        .collect();
     let (mut names, mut cases) = (String::new(), String::new());
-    for kind in kinds {
-        let name = kind.to_snake_case();
+    for kind in ErrorKind::ALL {
+        let (name, kind) = (names::snake(kind.name()), names::constant(kind.name()));
         names += &format!("using {name}_error = error_of<TALENTDATA_ERROR_KIND_{kind}>;\n");
         cases += &format!("    case TALENTDATA_ERROR_KIND_{kind}: throw {name}_error(cause);\n");
     }

@@ -1,126 +1,78 @@
 //! `bindings/c/include/talentdata.h`, from the Rust signatures by cbindgen.
 
-use super::{accessors, calls, parse};
+use super::exports::{self, Function, Kind, Parameter};
 use crate::names;
-use crate::names::taken::type_name;
-use crate::settings;
 use crate::spec::Spec;
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, FunctionConfig, Language,
     RenameRule, Style,
 };
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
-const SOURCES: &str = "crates/ffi-c/src";
+/// The macro before functions whose result must not be ignored.
+const NODISCARD: &str = "TALENTDATA_NODISCARD";
 
 /// The header, as the sources stand and the spec yields the accessors.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
-    let root = &spec.root;
-    // What is on disk may be of another spec, and cbindgen reads files only.
+    let sources = exports::sources(spec)?;
+    let names = exports::types(&sources);
+    check(&exports::functions(&sources)?, &names)?;
+    // cbindgen reads files only.
     let fresh = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
-    let mut sources = hand_written(root)?;
-    for (name, text) in [
-        ("models.rs", accessors::file(spec)?),
-        ("calls.rs", calls::file(spec)?),
-        ("settings.rs", settings::functions(spec)?),
-    ] {
-        let file = fresh.path().join(name);
-        std::fs::write(&file, text).map_err(|error| format!("cannot write {name}: {error}"))?;
-        sources.push(file);
-    }
-    sources.push(root.join("crates/core/src/error/kind.rs"));
-    let names = type_names(&sources)?;
     let mut builder = Builder::new().with_config(config(&names));
     for source in &sources {
-        builder = builder.with_src(source);
+        let file = fresh.path().join(&source.name);
+        std::fs::write(&file, &source.text)
+            .map_err(|error| format!("cannot write {}: {error}", source.name))?;
+        builder = builder.with_src(file);
     }
     let bindings = builder
         .generate()
         .map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    check(&text, &names)?;
-    Ok(text)
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 /// Refuses functions that say too little, or share the name of a type.
-fn check(header: &str, types: &[String]) -> Result<(), String> {
+fn check(functions: &[Function], types: &[String]) -> Result<(), String> {
     let types: Vec<String> = types
         .iter()
         .map(|name| format!("talentdata_{}", names::snake(name)))
         .collect();
-    for function in parse::functions(header)? {
-        let points = |one: &parse::Parameter| {
-            one.is_out() && (one.kind.ends_with("**") || one.kind.contains("talentdata_text"))
-        };
-        let owns = function.frees()
-            || function.result == "talentdata_text"
-            || function.parameters.iter().any(points);
+    for function in functions {
+        let name = &function.name;
+        let owner = |one: &Parameter| one.kind == Kind::Out { owner: true };
+        let owns = function.frees() || function.lends || function.parameters.iter().any(owner);
         let needed = [
             ("Threads:", true),
-            ("Errors:", function.can_fail()),
+            ("Errors:", function.can_fail),
             ("Ownership:", owns),
         ];
         for (words, needed) in needed {
             if needed && !function.doc.contains(words) {
-                let name = function.name;
                 return Err(format!(
                     "the documentation of {name} has no line \"{words}\""
                 ));
             }
         }
-        if function.can_fail() != function.nodiscard {
-            let name = function.name;
+        if function.can_fail != function.must_use {
             return Err(format!(
                 "{name} must be #[must_use] exactly when it returns an error"
             ));
         }
-        for one in &function.parameters {
-            let documented = function.doc.contains(&format!("@param {} ", one.name));
-            if function.can_fail() && !documented {
-                let (name, parameter) = (function.name, &one.name);
+        for Parameter { name: one, .. } in &function.parameters {
+            if function.can_fail && !function.doc.contains(&format!("@param {one} ")) {
                 return Err(format!(
-                    "the documentation of {name} does not say what {parameter} is"
+                    "the documentation of {name} does not say what {one} is"
                 ));
             }
         }
-        if types.contains(&function.name) {
-            return Err(format!(
-                "{} is the name of a type and of a function",
-                function.name
-            ));
+        if types.contains(name) {
+            return Err(format!("{name} is the name of a type and of a function"));
         }
     }
     Ok(())
-}
-
-/// The files of the crate in the order of their names, without the generated one.
-fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
-    let directory = root.join(SOURCES);
-    let entries = std::fs::read_dir(&directory).map_err(|error| format!("{SOURCES}: {error}"))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        // cbindgen follows its modules, and would meet every file twice.
-        .filter(|path| !path.ends_with("lib.rs"))
-        .collect();
-    files.sort();
-    Ok(files)
-}
-
-/// Every public type of these files.
-fn type_names(sources: &[PathBuf]) -> Result<Vec<String>, String> {
-    let mut names = Vec::new();
-    for source in sources {
-        let text = std::fs::read_to_string(source)
-            .map_err(|error| format!("{}: {error}", source.display()))?;
-        let file =
-            syn::parse_file(&text).map_err(|error| format!("{}: {error}", source.display()))?;
-        names.extend(file.items.iter().filter_map(type_name));
-    }
-    Ok(names)
 }
 
 fn config(names: &[String]) -> Config {
@@ -156,7 +108,7 @@ fn config(names: &[String]) -> Config {
             version()
         )),
         function: FunctionConfig {
-            must_use: Some(parse::NODISCARD.into()),
+            must_use: Some(NODISCARD.into()),
             ..FunctionConfig::default()
         },
         usize_is_size_t: true,

@@ -1,17 +1,17 @@
 //! `bindings/c/symbols.txt`: what the library exports, so that a change of it shows in review.
 
+use super::exports;
 use super::numbers::Numbers;
-use super::{header, parse};
 use crate::spec::Spec;
 
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
-    let header = header::file(spec)?;
-    let mut names: Vec<String> = parse::functions(&header)?
+    let sources = exports::sources(spec)?;
+    let mut names: Vec<String> = exports::functions(&sources)?
         .into_iter()
         .map(|one| one.name)
         .collect();
     names.sort();
-    let constants = parse::constants(&header)?;
+    let constants = exports::constants(&sources)?;
     let retired = Numbers::given(&spec.root)?.retired(&constants)?;
     let line = |(name, number): &(String, u32)| format!("{name} = {number}");
     let mut lines = vec![

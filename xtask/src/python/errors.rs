@@ -2,23 +2,18 @@
 
 use super::examples::{Example, example, of_spec};
 use super::{all, header, sentence};
+use crate::error_kind::ErrorKind;
 use crate::spec::Spec;
-
-/// The kinds of error, from the file that declares them; a dependency on all of the core would turn
-/// the order of building round.
-#[path = "../../../crates/core/src/error/kind.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
-pub(super) mod kind;
 
 /// `_errors.py`: an exception per kind of error of the core.
 pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
-    let names = kind::ErrorKind::ALL.map(|kind| format!("{}Error", kind.name()));
+    let names = ErrorKind::ALL.map(|kind| format!("{}Error", kind.name()));
     let mut text = header(
         "An exception per kind of error.",
         "crates/core/src/error/kind.rs",
     );
     text += "\nfrom ._error import Error\n";
-    for (kind, class) in kind::ErrorKind::ALL.into_iter().zip(&names) {
+    for (kind, class) in ErrorKind::ALL.into_iter().zip(&names) {
         let later = match kind.is_retryable() {
             true => " The same call may succeed later.",
             false => "",
@@ -34,7 +29,7 @@ pub(crate) fn errors(spec: &Spec) -> Result<String, String> {
 }
 
 /// The lines of the docstring that show how the error comes about and is caught.
-fn shown(kind: kind::ErrorKind, class: &str) -> String {
+fn shown(kind: ErrorKind, class: &str) -> String {
     let (client, rule, call, facts, printed) = match example(kind) {
         None => return String::new(),
         Some(Example::Never(note)) => return format!("    {note}\n"),

@@ -1,6 +1,6 @@
 //! Examples in the docstrings of errors: each provokes its kind in the sandbox and catches it.
 
-use super::errors::kind::ErrorKind;
+use crate::error_kind::ErrorKind;
 use crate::names;
 use crate::spec::Spec;
 
