@@ -237,7 +237,7 @@ impl Verb {
 
     fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Result<Export, Error> {
         let format = self.format(one);
-        let file = format!("{resource}.{}", format.extension());
+        let file = format!("{resource}.{}", format.name());
         Ok(Export {
             resource,
             format,

@@ -151,8 +151,7 @@ impl Export {
             let message = "scan.resume must be empty: an export continues from its checkpoint";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let operation = self.resource.shape().operation;
-        self.scan.arguments.check(operation)?;
+        self.check()?;
         let mut output = Output::open(self, client.config())?;
         let options = ScanOptions {
             resume: output.position(),

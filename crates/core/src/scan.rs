@@ -1,5 +1,6 @@
 //! A scan: every record of a list, in order, page after page.
 
+mod consistency;
 mod driver;
 mod evidence;
 mod join;
@@ -19,8 +20,9 @@ mod spool;
 mod unknown_fields;
 mod written;
 
+pub use consistency::Consistency;
 pub(crate) use driver::AbortOnDrop;
-pub use options::{Consistency, ScanOptions};
+pub use options::ScanOptions;
 pub use position::{Batch, Position};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
 pub(crate) use rfc3339::utc;

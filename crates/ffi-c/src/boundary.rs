@@ -12,10 +12,11 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
+use talentdata_core::arrow::TableSchema;
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
-/// A longer text is surely a mistake, such as the content of a file.
-const LONGEST_TEXT: usize = 1024 * 1024;
+/// No text that the library reads is longer than that of a schema: it is surely a mistake.
+const LONGEST_TEXT: usize = TableSchema::MOST_BYTES;
 
 /// Runs the body of an exported function: a failure or a panic becomes the returned error, and `errno` is
 /// restored.

@@ -1,40 +1,17 @@
 //! Options of an export, as a builder that can grow.
 
-use crate::boundary::{guard, guard_or, invalid, lent, slot};
+use crate::boundary::{guard, guard_or, lent, slot};
 use crate::error::Error;
 use crate::options::ScanOptions;
 use std::mem::MaybeUninit;
 use talentdata_core::ScanOptions as CoreScanOptions;
-use talentdata_core::export::Format as CoreFormat;
-
-/// The format of an exported file.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Format {
-    /// JSON Lines: a record per line, as the service sent it.
-    Jsonl = 1,
-    /// CSV with a header.
-    Csv = 2,
-    /// Parquet.
-    Parquet = 3,
-    /// The Arrow IPC file format. Such an export cannot be resumed.
-    Arrow = 4,
-}
-
-impl Format {
-    const ALL: [(Format, CoreFormat); 4] = [
-        (Format::Jsonl, CoreFormat::Jsonl),
-        (Format::Csv, CoreFormat::Csv),
-        (Format::Parquet, CoreFormat::Parquet),
-        (Format::Arrow, CoreFormat::Arrow),
-    ];
-}
+use talentdata_core::export::Format;
 
 /// Options of an export. Freed with talentdata_export_options_free.
 #[derive(Default)]
 pub struct ExportOptions {
     /// None where the name of the file decides.
-    pub(crate) format: Option<CoreFormat>,
+    pub(crate) format: Option<Format>,
     pub(crate) resume: bool,
     pub(crate) scan: CoreScanOptions,
 }
@@ -72,10 +49,7 @@ pub extern "C" fn talentdata_export_options_set_format(
 ) -> Option<Box<Error>> {
     guard(|| {
         let options = lent(options, "options")?;
-        let mut all = Format::ALL.into_iter();
-        let found = all.find(|(known, _)| *known as u32 == format);
-        let unknown = || invalid("format", format_args!("{format} is not a known format"));
-        options.format = Some(found.ok_or_else(unknown)?.1);
+        options.format = Some(Format::of_number(format)?);
         Ok(())
     })
 }

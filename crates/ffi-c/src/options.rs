@@ -6,46 +6,9 @@ use crate::parameters::Parameters;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use talentdata_core::arrow::{Columns as CoreColumns, OnNew as CoreOnNew, TableSchema};
-use talentdata_core::scan::Consistency as CoreConsistency;
+use talentdata_core::arrow::{Columns, OnNew, TableSchema};
+use talentdata_core::scan::Consistency;
 use talentdata_core::{Result, ScanOptions as CoreOptions};
-
-/// How a scan handles a list that changes while it is read.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Consistency {
-    /// Every record present throughout the scan is delivered exactly once, provided the list has a
-    /// stable order; the receipt says whether that is proven.
-    Complete = 1,
-    /// Pages are read one after the other; nothing is checked.
-    Fast = 2,
-    /// The list as it was at one instant: it is read completely, at least twice and at most five times,
-    /// until two passes in a row agree. Only then are the records delivered; until then they are in a
-    /// temporary file.
-    Snapshot = 3,
-}
-
-/// Which types the columns of an Arrow stream or an exported file have.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Columns {
-    /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
-    Typed = 1,
-    /// Nested values as JSON text, timestamps and dates as strings.
-    Json = 2,
-}
-
-/// What to do with fields that a given schema does not have.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum OnNew {
-    /// They stay in the column _extra, and the receipt's JSON reports them.
-    Keep = 1,
-    /// They stay in the column _extra, and nothing is reported.
-    Freeze = 2,
-    /// The first one is a SCHEMA error that names record and field.
-    Fail = 3,
-}
 
 /// Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
 #[derive(Default)]
@@ -93,17 +56,7 @@ pub extern "C" fn talentdata_scan_options_set_consistency(
 ) -> Option<Box<Error>> {
     guard(|| {
         let options = lent(options, "options")?;
-        options.inner.consistency = match consistency {
-            number if number == Consistency::Complete as u32 => CoreConsistency::Complete,
-            number if number == Consistency::Fast as u32 => CoreConsistency::Fast,
-            number if number == Consistency::Snapshot as u32 => CoreConsistency::Snapshot,
-            other => {
-                return Err(invalid(
-                    "consistency",
-                    format_args!("{other} is not a known consistency"),
-                ));
-            }
-        };
+        options.inner.consistency = Consistency::of_number(consistency)?;
         Ok(())
     })
 }
@@ -185,7 +138,7 @@ pub extern "C" fn talentdata_scan_options_set_columns(
     columns: u32,
 ) -> Option<Box<Error>> {
     guard(|| {
-        lent(options, "options")?.inner.table.columns = Columns::of(columns)?;
+        lent(options, "options")?.inner.table.columns = Columns::of_number(columns)?;
         Ok(())
     })
 }
@@ -199,7 +152,7 @@ pub extern "C" fn talentdata_scan_options_set_columns(
 /// @param on_new a talentdata_on_new
 /// Ownership: the text is copied.
 /// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 1 MiB, or an unknown choice.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 8 MiB, or an unknown choice.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_set_schema(
@@ -240,32 +193,8 @@ pub extern "C" fn talentdata_scan_options_set_schema_n(
 impl ScanOptions {
     fn pin(&mut self, schema: &str, on_new: u32) -> Result<()> {
         let schema = TableSchema::from_json(schema)?;
-        self.inner.table.on_new = match on_new {
-            number if number == OnNew::Keep as u32 => CoreOnNew::Keep,
-            number if number == OnNew::Freeze as u32 => CoreOnNew::Freeze,
-            number if number == OnNew::Fail as u32 => CoreOnNew::Fail,
-            other => {
-                return Err(invalid(
-                    "on_new",
-                    format_args!("{other} is not a known choice"),
-                ));
-            }
-        };
+        self.inner.table.on_new = OnNew::of_number(on_new)?;
         self.inner.table.schema = Some(Arc::new(schema));
         Ok(())
-    }
-}
-
-impl Columns {
-    /// The choice of a number.
-    pub(crate) fn of(number: u32) -> Result<CoreColumns> {
-        match number {
-            number if number == Columns::Typed as u32 => Ok(CoreColumns::Typed),
-            number if number == Columns::Json as u32 => Ok(CoreColumns::Json),
-            other => Err(invalid(
-                "columns",
-                format_args!("{other} is not a known choice"),
-            )),
-        }
     }
 }

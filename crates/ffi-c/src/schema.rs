@@ -65,7 +65,7 @@ fn schema(
     arguments: Arguments,
     columns: u32,
 ) -> Result<Box<JsonText>> {
-    let (resource, columns) = (list(resource)?, Columns::of(columns)?);
+    let (resource, columns) = (list(resource)?, Columns::of_number(columns)?);
     let inner = client.inner.clone();
     let schema = inner.schema_with(resource, arguments, columns)?;
     Ok(Box::new(JsonText::new(schema.to_json())))

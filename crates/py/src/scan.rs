@@ -3,7 +3,7 @@
 use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, list_arguments};
-use crate::errors::{error, raise};
+use crate::errors::raise;
 use crate::record::RawRecord;
 use crate::records::Records;
 use crate::runtime::block;
@@ -13,8 +13,8 @@ use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use std::sync::Arc;
-use talentdata_core::scan::{Consistency, Hints, Session, Use};
-use talentdata_core::{Client, ErrorKind, ScanOptions};
+use talentdata_core::scan::{Hints, Session, Use};
+use talentdata_core::{Client, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -136,17 +136,9 @@ pub(crate) fn options(
     (columns, schema, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
     parameters: Option<&str>,
 ) -> PyResult<ScanOptions> {
-    let consistency = match consistency {
-        "complete" => Consistency::Complete,
-        "fast" => Consistency::Fast,
-        "snapshot" => Consistency::Snapshot,
-        _ => {
-            let message = "consistency: it is not one of: complete, fast, snapshot";
-            return Err(error(py, ErrorKind::InvalidArgument, message));
-        }
-    };
+    let consistency = consistency.parse();
     Ok(ScanOptions {
-        consistency,
+        consistency: consistency.map_err(|error| raise(py, &error))?,
         page_size: page_size.map(|size| count("page_size", size)).transpose()?,
         limit: limit.map(|limit| count("limit", limit)).transpose()?,
         table: table::options(py, columns, schema, on_new)?,

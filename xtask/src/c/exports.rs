@@ -9,7 +9,13 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, ExprLit, FnArg, Item, Lit, Pat, ReturnType};
 
 const SOURCES: &str = "crates/ffi-c/src";
-const ERROR_KINDS: &str = "crates/core/src/error/kind.rs";
+/// Enums of the core that C has as they are.
+const SHARED: [&str; 4] = [
+    "crates/core/src/error/kind.rs",
+    "crates/core/src/arrow/options.rs",
+    "crates/core/src/export/format.rs",
+    "crates/core/src/scan/consistency.rs",
+];
 
 /// A file of Rust, as it stands or as it is about to be generated.
 pub(super) struct Source {
@@ -73,7 +79,7 @@ impl Function {
     }
 }
 
-/// The hand-written files of the library in the order of their names, those that the spec yields, and the kinds of error.
+/// The hand-written files of the library in the order of their names, those that the spec yields, and those of the core.
 pub(super) fn sources(spec: &Spec) -> Result<Vec<Source>, String> {
     let mut sources = Vec::new();
     for path in hand_written(&spec.root)? {
@@ -85,9 +91,11 @@ pub(super) fn sources(spec: &Spec) -> Result<Vec<Source>, String> {
         ("calls.rs", calls::file(spec)?),
         ("settings.rs", settings::functions(spec)?),
     ] {
-        sources.push(parsed(format!("generated_{name}"), text)?);
+        sources.push(parsed(format!("generated/{name}"), text)?);
     }
-    sources.push(source(&spec.root.join(ERROR_KINDS))?);
+    for path in SHARED {
+        sources.push(source(&spec.root.join(path))?);
+    }
     Ok(sources)
 }
 
@@ -107,8 +115,7 @@ fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
 fn source(path: &Path) -> Result<Source, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    let name = path.file_name().unwrap_or_default();
-    parsed(name.to_string_lossy().into_owned(), text)
+    parsed(path.display().to_string(), text)
 }
 
 fn parsed(name: String, text: String) -> Result<Source, String> {

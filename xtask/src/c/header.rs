@@ -20,8 +20,8 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     // cbindgen reads files only.
     let fresh = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let mut builder = Builder::new().with_config(config(&names));
-    for source in &sources {
-        let file = fresh.path().join(&source.name);
+    for (index, source) in sources.iter().enumerate() {
+        let file = fresh.path().join(format!("{index}.rs"));
         std::fs::write(&file, &source.text)
             .map_err(|error| format!("cannot write {}: {error}", source.name))?;
         builder = builder.with_src(file);
@@ -181,7 +181,7 @@ const PREAMBLE: &str = "\
  *   that the caller owns is freed with the function named in its description. Everything else that a
  *   function returns is borrowed: it must not be freed and is valid until its owner is freed.
  * - Text is UTF-8. Text passed in is NUL-terminated or, for functions whose name ends in _n, has a length
- *   in bytes; at most 1 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
+ *   in bytes; at most 8 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
  * - Threads. \"Any\" means any number of threads at the same time. A handle may be freed by another
  *   thread than the one that created it, but never while a call with it may be in progress or about to
  *   begin. To end work that other threads do: talentdata_client_close, talentdata_scan_cancel and

@@ -43,6 +43,10 @@ impl Taken {
         types.extend(
             [
                 "Resource",
+                "Columns",
+                "Consistency",
+                "Format",
+                "OnNew",
                 "OptionalInteger",
                 "OptionalNumber",
                 "OptionalBoolean",

@@ -11,7 +11,7 @@ use quote::{format_ident, quote};
 const WIDTH: usize = 100;
 
 /// Said of each setter of a text.
-const TEXT: &str = "text that is not UTF-8, or more than 1 MiB";
+const TEXT: &str = "text that is not UTF-8, or more than 8 MiB";
 
 /// `crates/ffi-c`: a setter per setting, two where the value is a text.
 pub(crate) fn functions(spec: &Spec) -> Result<String, String> {

@@ -9,10 +9,10 @@ use std::collections::HashSet;
 use std::path::Path;
 use talentdata_types::Resource;
 
-/// A larger file is no schema, and must not fill the memory.
-const MOST_BYTES: u64 = 8 << 20;
-
 impl TableSchema {
+    /// A longer text is no schema, and must not fill the memory.
+    pub const MOST_BYTES: usize = 8 << 20;
+
     /// The schema in its JSON form.
     pub fn to_json(&self) -> String {
         // Text goes to memory: nothing can fail.
@@ -49,7 +49,7 @@ impl TableSchema {
             Error::new(ErrorKind::Io, format!("cannot read {shown}: {error}"))
         };
         let length = std::fs::metadata(path).map_err(failed)?.len();
-        if length > MOST_BYTES {
+        if length > Self::MOST_BYTES as u64 {
             return Err(invalid(format!(
                 "{shown}: the file is too large for a schema"
             )));

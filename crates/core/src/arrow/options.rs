@@ -1,36 +1,37 @@
 //! What a caller can ask of the columns.
 
 use super::schema::TableSchema;
-use crate::error::{Error, ErrorKind, Result};
+use crate::choice::choice;
+use crate::error::Result;
 use crate::record::RawRecord;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use talentdata_types::Resource;
 
 /// Which types the columns have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[repr(u32)]
 pub enum Columns {
     /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
     #[default]
-    Typed,
+    Typed = 1,
     /// Nested values as JSON text, timestamps and dates as strings.
-    Json,
+    Json = 2,
 }
 
-/// What to do with fields that a pinned schema does not have.
+/// What to do with fields that a given schema does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[repr(u32)]
 pub enum OnNew {
     /// They stay in `_extra`, and the receipt reports them.
     #[default]
-    Keep,
+    Keep = 1,
     /// They stay in `_extra`, and nothing is said.
-    Freeze,
+    Freeze = 2,
     /// The first one is an error that names record and field.
-    Fail,
+    Fail = 3,
 }
 
 /// How records become columns.
@@ -60,64 +61,13 @@ impl TableOptions {
     }
 }
 
-impl Columns {
-    /// Every choice.
-    pub const ALL: [Columns; 2] = [Self::Typed, Self::Json];
+choice!(Columns, "columns", {
+    Typed => "typed",
+    Json => "json",
+});
 
-    /// The name of the choice.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Typed => "typed",
-            Self::Json => "json",
-        }
-    }
-}
-
-impl OnNew {
-    /// Every choice.
-    pub const ALL: [OnNew; 3] = [Self::Keep, Self::Freeze, Self::Fail];
-
-    /// The name of the choice.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Freeze => "freeze",
-            Self::Fail => "fail",
-        }
-    }
-}
-
-impl fmt::Display for Columns {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
-impl fmt::Display for OnNew {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
-impl FromStr for Columns {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
-        found.ok_or_else(|| unknown("columns", text, &Self::ALL.map(Self::name)))
-    }
-}
-
-impl FromStr for OnNew {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
-        found.ok_or_else(|| unknown("on_new", text, &Self::ALL.map(Self::name)))
-    }
-}
-
-fn unknown(setting: &str, text: &str, names: &[&str]) -> Error {
-    let message = format!("{setting}: {text:?} is not one of {}", names.join(", "));
-    Error::new(ErrorKind::InvalidArgument, message)
-}
+choice!(OnNew, "on_new", {
+    Keep => "keep",
+    Freeze => "freeze",
+    Fail => "fail",
+});

@@ -2,28 +2,28 @@
 
 use super::encoder::out_of_order;
 use crate::arrow::TableSchema;
-use crate::error::{Error, ErrorKind};
+use crate::choice::choice;
+use crate::error::Result;
 use crate::format::{CsvSink, IpcSink, JsonlSink, ParquetSink, Sink};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fmt;
 use std::io::Write;
 use std::path::Path;
-use std::str::FromStr;
 
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[repr(u32)]
 pub enum Format {
     /// JSON Lines: a record a line, as the service sent it.
-    Jsonl,
+    Jsonl = 1,
     /// CSV with a header.
-    Csv,
+    Csv = 2,
     /// Parquet. It is resumed behind the last complete row group. The row groups are joined at the
     /// end, which takes the space twice for a moment.
-    Parquet,
+    Parquet = 3,
     /// The Arrow IPC file format. It cannot be resumed; an export always begins again.
-    Arrow,
+    Arrow = 4,
 }
 
 /// How an unfinished export is stored.
@@ -38,19 +38,6 @@ pub(super) enum Layout {
 }
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Format; 4] = [Self::Jsonl, Self::Csv, Self::Parquet, Self::Arrow];
-
-    /// The file name extension, without the dot; also the name of the format.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
-    }
-
     /// The format that the extension of a file name stands for, in whatever case; JSON Lines where it stands for none.
     pub fn of_path(path: &Path) -> Self {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -64,7 +51,7 @@ impl Format {
         writer: impl Write + Send + 'static,
         bytes: u64,
         columns: Option<&TableSchema>,
-    ) -> Result<Box<dyn Sink>, Error> {
+    ) -> Result<Box<dyn Sink>> {
         let columns = || columns.ok_or_else(out_of_order);
         Ok(match self {
             Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),
@@ -83,26 +70,13 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.extension())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Self::ALL
-            .into_iter()
-            .find(|format| format.extension() == text);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::extension).join(", ");
-            let message = format!("format: {text:?} is not one of {names}");
-            Error::new(ErrorKind::InvalidArgument, message)
-        })
-    }
-}
+// The names are the file name extensions, without the dot.
+choice!(Format, "format", {
+    Jsonl => "jsonl",
+    Csv => "csv",
+    Parquet => "parquet",
+    Arrow => "arrow",
+});
 
 #[cfg(test)]
 mod tests {

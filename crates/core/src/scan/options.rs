@@ -1,27 +1,9 @@
 //! What a scan is asked to do.
 
-use super::{Position, Receipt};
+use super::{Consistency, Position, Receipt};
 use crate::arguments::Arguments;
 use crate::arrow::TableOptions;
-use serde::{Deserialize, Serialize};
 use talentdata_types::Resource;
-
-/// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Consistency {
-    /// Pages overlap, and the scan steps back where they do not join: every record present throughout
-    /// the scan is delivered exactly once, given a stable order. [`Receipt`](super::Receipt) says whether that is proven.
-    #[default]
-    Complete,
-    /// Pages follow each other without overlap; nothing is checked.
-    Fast,
-    /// The list as it was at one instant: it is read completely, at least twice and at most five times, until
-    /// two passes in a row read the same records with the same contents; only then are they delivered.
-    ///
-    /// Until then the records are in a temporary file. Such a scan cannot be resumed.
-    Snapshot,
-}
 
 /// What a scan is asked to do.
 #[derive(Clone, Debug, Default)]

@@ -91,7 +91,7 @@ fn command(
         sandbox.client_id(),
         sandbox.client_secret(),
         path.to_str().unwrap(),
-        export.format.extension(),
+        export.format.name(),
         if export.resume { "true" } else { "false" },
     ];
     let mut command = Command::new("sh");
