@@ -257,11 +257,18 @@ class AsyncResource(Generic[R]):
         progress: bool | None = None,
     ) -> Receipt:
         """See `Resource.export`. A task that is cancelled keeps what was written until about a second before, for
-        `resume=True` to continue."""
+        `resume=True` to continue; the cause (`__cause__`) of its `CancelledError` says so."""
         arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new, self._parameters)
         export = RawExport(self._client, self._name, *arguments)
+        # Whoever awaits has imported it; the package does without.
+        import asyncio
+
         with follow(export, self._name, progress) as tell:
-            receipt = Receipt(await told(export.run(True, tell), tell))
+            try:
+                receipt = Receipt(await told(export.run(True, tell), tell))
+            except asyncio.CancelledError as cancelled:
+                export.explain(cancelled)
+                raise
             tell()
         return receipt
 

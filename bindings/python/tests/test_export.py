@@ -133,11 +133,15 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
             schema = await client.contacts.schema()
             sandbox.misbehave(SLOW)
             task = asyncio.create_task(client.contacts.export(path, schema=schema))
-            while not (tmp_path / "contacts.csv.part").exists():
+            # Until the first page is written and synced.
+            checkpoint = tmp_path / "contacts.csv.checkpoint"
+            while not checkpoint.exists() or json.loads(checkpoint.read_text())["progress"] is None:
                 await asyncio.sleep(0.005)
             task.cancel()
-            with pytest.raises(asyncio.CancelledError):
+            with pytest.raises(asyncio.CancelledError) as caught:
                 await task
+            assert isinstance(caught.value.__cause__, talentdata.CancelledError)
+            assert "call export() again with resume=True" in str(caught.value.__cause__)
             sandbox.misbehave()
             # What was cancelled ends on another thread.
             while True:

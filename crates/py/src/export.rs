@@ -8,6 +8,7 @@ use crate::scan::options;
 use crate::shared::Shared;
 use crate::verb::run;
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use std::future::pending;
 use std::path::PathBuf;
@@ -94,8 +95,13 @@ impl RawExport {
             return run(py, true, work);
         }
         let outcome = block_telling(py, work, stop, |py| tell.call0(py).map(drop));
-        let receipt = outcome.inspect_err(|raised| self.explain(py, raised))?;
+        let receipt = outcome.inspect_err(|raised| self.give_cause(py, raised))?;
         receipt.into_py_any(py)
+    }
+
+    /// Gives an exception that has ended the awaiting the cause that says how to continue.
+    fn explain(&self, raised: &Bound<'_, PyBaseException>) {
+        self.give_cause(raised.py(), &PyErr::from_value(raised.clone().into_any()));
     }
 
     /// Records written, and the service's total where it is known.
@@ -108,7 +114,7 @@ impl RawExport {
 impl RawExport {
     /// Work that was interrupted has only a moment to say what it keeps; where that was not enough, what it has
     /// stored before is there all the same.
-    fn explain(&self, py: Python<'_>, raised: &PyErr) {
+    fn give_cause(&self, py: Python<'_>, raised: &PyErr) {
         let Ok(client) = self.client.core(py) else {
             return;
         };
