@@ -44,7 +44,9 @@ pub trait Sink: Send {
 
     /// Records taken that are not yet part of what [`Sink::flush`] brings out, because their group
     /// has not ended.
-    fn held(&self) -> u64;
+    fn held(&self) -> u64 {
+        0
+    }
 
     /// The length of the output with all that was taken and is not held back; after
     /// [`Sink::flush`] the writer below has got it.
@@ -60,5 +62,7 @@ pub trait Sink: Send {
     ///
     /// # Errors
     /// `Io`, when the output takes no more.
-    fn finish(&mut self) -> Result<()>;
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
+    }
 }

@@ -59,20 +59,12 @@ impl<W: Write + Send> Sink for CsvSink<W> {
         Ok(records.len())
     }
 
-    fn held(&self) -> u64 {
-        0
-    }
-
     fn position(&self) -> u64 {
         self.output.position()
     }
 
     fn flush(&mut self) -> Result<()> {
         self.output.flush().map_err(refused)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
     }
 }
 
