@@ -4,9 +4,9 @@ use crate::boundary::{get, lent};
 use crate::client::{Client, list};
 use crate::error::Error;
 use crate::json_text::JsonText;
-use crate::options::Columns;
 use crate::parameters::Parameters;
 use std::mem::MaybeUninit;
+use talentdata_core::arrow::Columns;
 use talentdata_core::{Arguments, Result};
 
 /// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to

@@ -43,7 +43,7 @@ impl Source {
     pub(crate) fn poll_next(&self) -> Result<Poll<Option<Record>>> {
         let _in_use = self.enter()?;
         loop {
-            if let Some(raw) = self.scan.take() {
+            if let Some(raw) = self.scan.next_received() {
                 return Ok(Poll::Ready(Some(self.record(raw))));
             }
             let self_pipe = self.self_pipe.get();

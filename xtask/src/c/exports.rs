@@ -47,7 +47,9 @@ pub(super) struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Where a result is written; whether that is, or lends, something that the caller has to know the life of.
-    Out { owner: bool },
+    Out {
+        owner: bool,
+    },
     /// A handle, by the name of its type without the prefix.
     Handle(String),
     Text,
@@ -113,8 +115,8 @@ fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn source(path: &Path) -> Result<Source, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     parsed(path.display().to_string(), text)
 }
 
@@ -157,7 +159,10 @@ pub(super) fn constants(sources: &[Source]) -> Result<Vec<(String, u32)>, String
                 "TALENTDATA_{}_{value}",
                 names::constant(&item.ident.to_string())
             );
-            let number = variant.discriminant.as_ref().and_then(|(_, number)| number_of(number));
+            let number = variant
+                .discriminant
+                .as_ref()
+                .and_then(|(_, number)| number_of(number));
             let number = number.ok_or_else(|| format!("{name} has no plain number"))?;
             out.push((name, number));
         }
@@ -171,7 +176,10 @@ fn items(sources: &[Source]) -> impl Iterator<Item = &Item> {
 
 fn number_of(expression: &Expr) -> Option<u32> {
     match expression {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().ok(),
         _ => None,
     }
 }
@@ -211,7 +219,9 @@ fn compact(part: &impl ToTokens) -> String {
 
 fn kind(name: &str, of: &str) -> Option<Kind> {
     if name.ends_with("_out") {
-        let owner = ["Box<", "Text", "*const"].iter().any(|one| of.contains(one));
+        let owner = ["Box<", "Text", "*const"]
+            .iter()
+            .any(|one| of.contains(one));
         return Some(Kind::Out { owner });
     }
     Some(match of {
@@ -224,7 +234,9 @@ fn kind(name: &str, of: &str) -> Option<Kind> {
         _ => {
             let held = of.strip_prefix("Option<")?.strip_suffix('>')?;
             let handle = match held.strip_suffix('>') {
-                Some(held) => held.strip_prefix("NonNull<").or(held.strip_prefix("Box<"))?,
+                Some(held) => held
+                    .strip_prefix("NonNull<")
+                    .or(held.strip_prefix("Box<"))?,
                 None => held.strip_prefix("&mut").or(held.strip_prefix('&'))?,
             };
             Kind::Handle(names::snake(handle))
@@ -236,9 +248,10 @@ fn documentation(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| {
         let value = &attribute.meta.require_name_value().ok()?.value;
         match value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if attribute.path().is_ident("doc") => {
-                Some(text.value())
-            }
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) if attribute.path().is_ident("doc") => Some(text.value()),
             _ => None,
         }
     });

@@ -24,7 +24,9 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
 }
 
 fn block(function: &Function, fixture: &str) -> String {
-    let Function { name, parameters, .. } = function;
+    let Function {
+        name, parameters, ..
+    } = function;
     let mut out = String::new();
     for null in parameters.iter().filter(|one| function.needs(one)) {
         let arguments = parameters.iter().enumerate().map(|(index, one)| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use talentdata_types::Resource;
 
-/// Which types the columns have.
+/// Which types the columns of a table have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
@@ -25,10 +25,10 @@ pub enum Columns {
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
 pub enum OnNew {
-    /// They stay in `_extra`, and the receipt reports them.
+    /// They stay in the column `_extra`, and the receipt reports them.
     #[default]
     Keep = 1,
-    /// They stay in `_extra`, and nothing is said.
+    /// They stay in the column `_extra`, and nothing is reported.
     Freeze = 2,
     /// The first one is an error that names record and field.
     Fail = 3,

@@ -62,7 +62,7 @@ impl Scan {
     }
 
     /// The next of the records that have arrived.
-    pub fn take(&self) -> Option<RawRecord> {
+    pub fn next_received(&self) -> Option<RawRecord> {
         self.reader.session.take(self.reader.usage)
     }
 
@@ -95,7 +95,7 @@ impl Scan {
     /// As [`fill`](Self::fill).
     pub fn next_record(&self) -> Result<Option<RawRecord>> {
         loop {
-            if let Some(record) = self.take() {
+            if let Some(record) = self.next_received() {
                 return Ok(Some(record));
             }
             if !self.fill()? {

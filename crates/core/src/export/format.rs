@@ -10,19 +10,19 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
-/// An output format.
+/// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
 pub enum Format {
-    /// JSON Lines: a record a line, as the service sent it.
+    /// JSON Lines: a record per line, as the service sent it.
     Jsonl = 1,
     /// CSV with a header.
     Csv = 2,
     /// Parquet. It is resumed behind the last complete row group. The row groups are joined at the
     /// end, which takes the space twice for a moment.
     Parquet = 3,
-    /// The Arrow IPC file format. It cannot be resumed; an export always begins again.
+    /// The Arrow IPC file format. Such an export cannot be resumed.
     Arrow = 4,
 }
 

@@ -73,9 +73,7 @@ impl Retry {
     /// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
     fn backoff(&mut self, attempts: u32) -> Duration {
         let doubled = FAULT_BASE.saturating_mul(1 << attempts.saturating_sub(1).min(20));
-        doubled
-            .min(LONGEST)
-            .mul_f64(0.5 + 0.5 * self.random.f64())
+        doubled.min(LONGEST).mul_f64(0.5 + 0.5 * self.random.f64())
     }
 
     /// Notes a success that took so many attempts.

@@ -1,15 +1,16 @@
-//! How a scan deals with a list that changes while it is read.
+//! How a scan handles a list that changes while it is read.
 
 use crate::choice::choice;
 use serde::{Deserialize, Serialize};
 
-/// How a scan deals with a list that changes while it is read (section 8, pagination limits, 7).
+/// How a scan handles a list that changes while it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Consistency {
     /// Pages overlap, and the scan steps back where they do not join: every record present throughout
-    /// the scan is delivered exactly once, given a stable order. The receipt says whether that is proven.
+    /// the scan is delivered exactly once, provided the list has a stable order. The receipt says whether that is
+    /// proven.
     #[default]
     Complete = 1,
     /// Pages follow each other without overlap; nothing is checked.

@@ -4,6 +4,7 @@
 //! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
 
 mod buffer;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -12,11 +13,11 @@ pub use buffer::{Hints, Use};
 use super::{Receipt, Scan, ScanOptions};
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
-use crate::process::Owned;
+use crate::error::Result;
 use crate::record::RawRecord;
 use crate::stop::Stop;
 use buffer::Buffer;
+use source::Source;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_types::Resource;
@@ -38,15 +39,6 @@ pub struct Session {
     process: AtomicU32,
     /// How many readers were numbered.
     readers: AtomicU64,
-}
-
-/// Where the records come from.
-enum Source {
-    /// Nothing was asked for yet.
-    New,
-    Records(Owned<Scan>),
-    Batches(Owned<Box<BatchScan>>),
-    Ended,
 }
 
 impl Session {
@@ -130,10 +122,7 @@ impl Session {
         self.check(usage)?;
         self.until_stopped(async {
             let mut source = self.turn(usage).await?;
-            let schema = match self.batches(&mut source, client)? {
-                Some(batches) => batches.schema().await,
-                None => return Err(self.buffer().refusal()),
-            };
+            let schema = self.batches(&mut source, client)?.schema().await;
             if schema.is_err() {
                 self.buffer().end(false);
                 *source = Source::Ended;
@@ -168,16 +157,12 @@ impl Session {
         let Ok(mut source) = self.source.try_lock() else {
             return Err(buffer.refusal());
         };
-        let scan = match &mut *source {
-            Source::New => Some(self.scan(client)),
-            Source::Records(scan) => scan.take(),
-            Source::Batches(_) | Source::Ended => None,
-        };
-        let mut scan = scan.ok_or_else(|| buffer.refusal())?;
-        scan.take_back(buffer.hand_on(stream));
-        let batches = Box::new(scan.into_batches(rows));
-        buffer.received = batches.receipt();
-        *source = Source::Batches(Owned::new(batches));
+        let not_taken = || buffer.hand_on(stream);
+        let turned = source.turn(|| self.scan(client), not_taken, rows);
+        match turned.map(|batches| batches.receipt()) {
+            Some(receipt) => buffer.received = receipt,
+            None => return Err(buffer.refusal()),
+        }
         Ok(stream)
     }
 
@@ -212,14 +197,11 @@ impl Session {
             // Somebody else has waited for them.
             return Ok(true);
         }
-        if matches!(source, Source::New) {
-            *source = Source::Records(Owned::new(self.scan(client)));
+        if source.is_ended() {
+            return Ok(false);
         }
-        let scan = match source {
-            Source::Records(scan) => scan.get_mut().ok_or_else(|| self.inherited())?,
-            Source::Ended => return Ok(false),
-            Source::New | Source::Batches(_) => return Err(self.buffer().refusal()),
-        };
+        let scan = source.records(|| self.scan(client));
+        let scan = scan.ok_or_else(|| self.buffer().refusal())?;
         let next = scan.next_batch().await.transpose();
         let receipt = scan.receipt();
         self.receive(source, receipt, next, |buffer, batch| {
@@ -228,9 +210,10 @@ impl Session {
     }
 
     async fn receive_rows(&self, source: &mut Source, client: &Client) -> Result<bool> {
-        let Some(batches) = self.batches(source, client)? else {
+        if source.is_ended() {
             return Ok(false);
-        };
+        }
+        let batches = self.batches(source, client)?;
         let next = batches.next().await.transpose();
         if next.is_ok() {
             // It is known by now, even if there are no rows.
@@ -262,24 +245,9 @@ impl Session {
         next.map(|_| false)
     }
 
-    /// What record batches come from; none once the scan has ended.
-    fn batches<'a>(
-        &self,
-        source: &'a mut Source,
-        client: &Client,
-    ) -> Result<Option<&'a mut BatchScan>> {
-        if matches!(source, Source::New) {
-            let batches = self.scan(client).into_batches(self.rows);
-            *source = Source::Batches(Owned::new(Box::new(batches)));
-        }
-        match source {
-            Source::Batches(batches) => match batches.get_mut() {
-                Some(batches) => Ok(Some(batches)),
-                None => Err(self.inherited()),
-            },
-            Source::Ended => Ok(None),
-            Source::New | Source::Records(_) => Err(self.buffer().refusal()),
-        }
+    fn batches<'a>(&self, source: &'a mut Source, client: &Client) -> Result<&'a mut BatchScan> {
+        let batches = source.batches(|| self.scan(client).into_batches(self.rows));
+        batches.ok_or_else(|| self.buffer().refusal())
     }
 
     fn scan(&self, client: &Client) -> Scan {
@@ -292,7 +260,7 @@ impl Session {
             biased;
             () = self.stop.stopped() => {
                 *self.source.lock().await = Source::Ended;
-                Err(self.stopped())
+                Err(self.hints.closed())
             }
             outcome = work => outcome,
         }
@@ -316,26 +284,10 @@ impl Session {
         let relaxed = Ordering::Relaxed;
         let owner = self.process.compare_exchange(0, ours, relaxed, relaxed);
         match owner {
-            Err(owner) if owner != ours => Err(self.inherited()),
-            _ if self.stop.is_stopped() => Err(self.stopped()),
+            Err(owner) if owner != ours => Err(self.hints.inherited()),
+            _ if self.stop.is_stopped() => Err(self.hints.closed()),
             _ => Ok(()),
         }
-    }
-
-    fn inherited(&self) -> Error {
-        let message = format!(
-            "the scan belongs to the process that began it; {} here",
-            self.hints.restart
-        );
-        Error::new(ErrorKind::Closed, message)
-    }
-
-    fn stopped(&self) -> Error {
-        let Hints {
-            stopped, restart, ..
-        } = self.hints;
-        let message = format!("the scan was {stopped}; {restart}");
-        Error::new(ErrorKind::Cancelled, message)
     }
 
     fn unless_stopped(&self) -> Option<MutexGuard<'_, Buffer>> {

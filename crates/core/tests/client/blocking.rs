@@ -76,10 +76,13 @@ fn a_polled_scan_wakes_whoever_polls_it() {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut polled = Vec::new();
     loop {
-        polled.extend(std::iter::from_fn(|| scan.take()));
+        polled.extend(std::iter::from_fn(|| scan.next_received()));
         match scan.poll_fill(&waker) {
-            Poll::Ready(more) if more.unwrap() => {}
-            Poll::Ready(_) => break,
+            Poll::Ready(Ok(true)) => {}
+            Poll::Ready(ended) => {
+                assert!(!ended.unwrap());
+                break;
+            }
             Poll::Pending => std::thread::park(),
         }
     }

@@ -39,6 +39,7 @@ pub(super) async fn act_as_child() {
 pub(super) fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
+    export.resume = format != Format::Arrow;
     if format != Format::Jsonl {
         export.scan.page_size = Some(100);
     }

@@ -11,6 +11,7 @@ use talentdata_core::export::{Export, Format};
 fn in_format(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
+    export.resume = format != Format::Arrow;
     export.scan.page_size = Some(100);
     export
 }
@@ -123,7 +124,11 @@ async fn arrow_begins_afresh_and_leaves_nothing() {
     let service = Service::start(2000);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.arrow");
-    let export = in_format(Format::Arrow, &path);
+    let mut export = in_format(Format::Arrow, &path);
+    export.resume = true;
+    let error = run(&export, &service.client).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    export.resume = false;
     for pages in [2, 12] {
         let error = run_pages(&export, &service.client, pages)
             .await

@@ -93,7 +93,7 @@ impl Planted {
     ) {
         for resume in [false, true] {
             let export = Export {
-                resume,
+                resume: export.resume && resume,
                 ..export.clone()
             };
             let before = self.state();
@@ -124,6 +124,7 @@ impl Planted {
 pub(super) fn large(path: &Path, format: Format) -> Export {
     let mut export = export(path);
     export.format = format;
+    export.resume = format != Format::Arrow;
     export.scan.page_size = Some(100);
     export
 }

@@ -87,6 +87,7 @@ async fn a_new_field_ends_the_export_where_that_is_asked_for() {
         let directory = tempfile::tempdir().unwrap();
         let mut export = pinned(&service, &directory.path().join("out"), &["tags"]).await;
         export.format = format;
+        export.resume = format != Format::Arrow;
         export.scan.table.on_new = OnNew::Fail;
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema, "{format}");

@@ -27,6 +27,7 @@ async fn a_snapshot_that_was_stopped_begins_again() {
         let directory = tempfile::tempdir().unwrap();
         let mut snapshot = export(&directory.path().join("out"));
         snapshot.format = format;
+        snapshot.resume = format != Format::Arrow;
         snapshot.scan.consistency = Consistency::Snapshot;
         let error = run_pages(&snapshot, &service.client, 3).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);

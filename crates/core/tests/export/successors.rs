@@ -77,7 +77,7 @@ async fn a_checkpoint_without_its_part_file_is_stale() {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
             let mut export = in_format(format, &path);
-            export.resume = resume;
+            export.resume &= resume;
             // Dropped in the middle, it is as if it had been killed.
             let dropped = async {
                 let _ = run_pages(&export, &service.client, usize::MAX).await;

@@ -11,7 +11,7 @@ use std::ffi::c_char;
 /// @param base_url NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -28,7 +28,7 @@ pub extern "C" fn talentdata_config_set_base_url(
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -45,7 +45,7 @@ pub extern "C" fn talentdata_config_set_base_url_n(
 /// @param client_id NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -62,7 +62,7 @@ pub extern "C" fn talentdata_config_set_client_id(
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -81,7 +81,7 @@ pub extern "C" fn talentdata_config_set_client_id_n(
 /// @param client_secret NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -98,7 +98,7 @@ pub extern "C" fn talentdata_config_set_client_secret(
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -120,7 +120,7 @@ pub extern "C" fn talentdata_config_set_client_secret_n(
 /// @param profile NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -137,7 +137,7 @@ pub extern "C" fn talentdata_config_set_profile(
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -279,7 +279,7 @@ pub extern "C" fn talentdata_config_set_paced(
 /// @param proxy NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -296,7 +296,7 @@ pub extern "C" fn talentdata_config_set_proxy(
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]

@@ -43,6 +43,21 @@ impl Hints {
         resume_or: "",
         keep_or: "",
     };
+
+    /// The error of whoever uses a scan that was stopped.
+    pub(super) fn closed(&self) -> Error {
+        let message = format!("the scan was {}; {}", self.stopped, self.restart);
+        Error::new(ErrorKind::Cancelled, message)
+    }
+
+    /// The error of a forked child that uses a scan of its parent: its connections and threads are there.
+    pub(super) fn inherited(&self) -> Error {
+        let message = format!(
+            "the scan belongs to the process that began it; {} here",
+            self.restart
+        );
+        Error::new(ErrorKind::Closed, message)
+    }
 }
 
 /// How a scan ended.
