@@ -343,11 +343,11 @@ enum talentdata_value_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * null.
+   * `null`.
    */
   TALENTDATA_VALUE_KIND_NULL = 1,
   /**
-   * true or false.
+   * `true` or `false`.
    */
   TALENTDATA_VALUE_KIND_BOOLEAN = 2,
   /**

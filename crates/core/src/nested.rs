@@ -1,5 +1,9 @@
 //! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
 
+mod kind;
+
+pub use kind::ValueKind;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::decoded;
 use crate::json;
@@ -9,23 +13,6 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// What a JSON value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueKind {
-    /// `null`.
-    Null,
-    /// `true` or `false`.
-    Boolean,
-    /// A number.
-    Number,
-    /// A string.
-    String,
-    /// An array.
-    Array,
-    /// An object.
-    Object,
-}
 
 /// A value within a record. It keeps the page of the record in memory.
 #[derive(Clone, Debug)]

@@ -11,25 +11,7 @@ use std::collections::HashMap;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use talentdata_core::{NestedValue, Result, ValueKind as CoreKind};
-
-/// What a JSON value is.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum ValueKind {
-    /// null.
-    Null = 1,
-    /// true or false.
-    Boolean = 2,
-    /// A number.
-    Number = 3,
-    /// A string.
-    String = 4,
-    /// An array.
-    Array = 5,
-    /// An object.
-    Object = 6,
-}
+use talentdata_core::{NestedValue, Result, ValueKind};
 
 /// A value of a record; read-only. It belongs to the record, and is valid until that is freed.
 pub struct Value {
@@ -155,14 +137,7 @@ pub extern "C" fn talentdata_value_type(
     kind_out: Option<&mut MaybeUninit<ValueKind>>,
 ) -> Option<Box<Error>> {
     get((value, "value"), (kind_out, "kind_out"), |value| {
-        Ok(match value.nested.kind() {
-            CoreKind::Null => ValueKind::Null,
-            CoreKind::Boolean => ValueKind::Boolean,
-            CoreKind::Number => ValueKind::Number,
-            CoreKind::String => ValueKind::String,
-            CoreKind::Array => ValueKind::Array,
-            CoreKind::Object => ValueKind::Object,
-        })
+        Ok(value.nested.kind())
     })
 }
 

@@ -47,6 +47,7 @@ impl Taken {
                 "Consistency",
                 "Format",
                 "OnNew",
+                "ValueKind",
                 "OptionalInteger",
                 "OptionalNumber",
                 "OptionalBoolean",
