@@ -4,6 +4,7 @@ mod agreement;
 mod calls;
 mod changes;
 mod refusals;
+mod rows;
 mod setting;
 mod trial;
 

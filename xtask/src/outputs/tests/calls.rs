@@ -1,7 +1,7 @@
-//! A spec that gains operations, models and a list, loses a list and changes its bounds: one command, and every language
-//! calls what is new on the regenerated sandbox.
+//! A spec that gains operations, models and a list, loses a list and changes its bounds, and a core that gains a kind of
+//! error and an output format: one command, and every language calls what is new on the regenerated sandbox.
 
-use super::super::{check, write};
+use super::rows::{add_rows, generate};
 use super::trial::{built, cargo, copy};
 use crate::test::succeed;
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ fn what_a_spec_gains_is_called_from_every_language() {
     let mut document: Value = serde_json::from_str(&text).unwrap();
     changed(&mut document);
     std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
-    write(&copy).unwrap();
-    check(&copy).unwrap();
+    add_rows(&copy);
+    generate(&copy);
     rename(&copy);
     std::fs::write(
         copy.join("crates/core/examples/calls.rs"),
@@ -227,6 +227,15 @@ impl Service {
         assert_eq!(self.ended(copy, &export, "").0, Some(0));
         let lines = std::fs::read_to_string(&out).unwrap().lines().count();
         assert_eq!(lines, 600);
+        let trial = copy.join("contacts.trial");
+        let trial = ["export", "contacts", "--out", trial.to_str().unwrap()];
+        assert_eq!(self.ended(copy, &trial, "").0, Some(0));
+        assert_eq!(
+            std::fs::read_to_string(trial[3]).unwrap().lines().count(),
+            600
+        );
+        let raised = [&trial[..], &["--page-size", "26"]].concat();
+        assert_eq!(self.ended(copy, &raised, "").0, Some(36));
         let text = std::fs::read_to_string(&receipt).unwrap();
         let receipt: Value = serde_json::from_str(&text).unwrap();
         let parameters = &receipt["parameters"];

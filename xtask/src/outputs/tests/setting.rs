@@ -55,7 +55,7 @@ pub(super) fn generate(copy: &Path) {
     );
 }
 
-fn edited(copy: &Path, file: &str, from: &str, to: &str) {
+pub(super) fn edited(copy: &Path, file: &str, from: &str, to: &str) {
     let path = copy.join(file);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{file}");

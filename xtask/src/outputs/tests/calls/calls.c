@@ -56,6 +56,25 @@ static void filters(talentdata_client *client) {
   talentdata_scan_free(scan);
 }
 
+/* A format and a kind of error that the library has gained. */
+static void rows(talentdata_client *client) {
+  talentdata_export_options *options = NULL;
+  talentdata_scan_options *scan = NULL;
+  talentdata_exporter *exporter = NULL;
+  ok(talentdata_export_options_new(&options));
+  ok(talentdata_export_options_set_format(options, TALENTDATA_FORMAT_TRIAL));
+  ok(talentdata_client_exporter(client, TALENTDATA_RESOURCE_CONTACTS, "trial", options, &exporter));
+  talentdata_exporter_free(exporter);
+  ok(talentdata_scan_options_new(&scan));
+  ok(talentdata_scan_options_set_page_size(scan, 26));
+  ok(talentdata_export_options_set_scan(options, scan));
+  talentdata_error *raised = talentdata_client_exporter(client, TALENTDATA_RESOURCE_CONTACTS, "trial", options, &exporter);
+  SURE(talentdata_error_code(raised) == TALENTDATA_ERROR_KIND_TRIAL);
+  talentdata_error_free(raised);
+  talentdata_scan_options_free(scan);
+  talentdata_export_options_free(options);
+}
+
 int main(void) {
   talentdata_client *client = NULL;
   talentdata_page *page = NULL;
@@ -89,6 +108,7 @@ int main(void) {
   ok(talentdata_client_delete_pool(client, "one"));
   ok(talentdata_client_delete_pool_n(client, "one two", 3));
   filters(client);
+  rows(client);
   talentdata_parameters_free(parameters);
   talentdata_record_free(found);
   talentdata_record_free(contact);

@@ -49,6 +49,13 @@ int main() {
   filtered.scan = all;
   SURE(client.try_exporter(talentdata::projects, "projects.jsonl", filtered));
   SURE(!client.try_exporter(talentdata::projects, "projects.jsonl"));
+  filtered.format = TALENTDATA_FORMAT_TRIAL;
+  filtered.scan.page_size = 26;
+  try {
+    client.exporter(talentdata::contacts, "trial", filtered);
+    SURE(false);
+  } catch (const talentdata::trial_error &) {
+  }
   filter.region.reset();
   const auto missing = client.try_page(talentdata::projects, 1, 0, filter);
   SURE(!missing && missing.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);

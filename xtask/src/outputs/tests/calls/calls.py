@@ -66,6 +66,16 @@ def exports(client, projects, path):
         pass
     else:
         raise AssertionError("the filter was not sent")
+    path += ".trial"
+    assert client.contacts.export(path).records == 600
+    with open(path) as written:
+        assert written.read() == "trial\n" * 600
+    try:
+        client.contacts.export(path, page_size=26)
+    except talentdata.TrialError as error:
+        assert error.kind == "Trial"
+    else:
+        raise AssertionError("it was not raised")
 
 
 async def waiting():

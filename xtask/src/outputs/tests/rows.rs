@@ -1,0 +1,126 @@
+//! A kind of error and an output format that are added to a copy of the workspace, by the edits that they take.
+
+use super::setting::edited;
+use super::trial::cargo;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What is edited: a file, a text in it, and what is put behind the text.
+type Edit = (&'static str, &'static str, &'static str);
+
+const KINDS: &str = "crates/core/src/error/kind.rs";
+const FORMATS: &str = "crates/core/src/export/format.rs";
+const INCLUDES: &str = "crates/core/src/format.rs";
+
+/// Its row, and where it is raised.
+const ERROR_KIND: &[Edit] = &[
+    (
+        KINDS,
+        "    Internal = 25,\n",
+        "    /// A trial.\n    Trial = 26,\n",
+    ),
+    (KINDS, "pub const ALL: [ErrorKind; 25", " + 1"),
+    (KINDS, "        Self::Internal,\n", "        Self::Trial,\n"),
+    (
+        KINDS,
+        "Self::Internal => (\"Internal\", \"internal error; please report it\"),\n",
+        "            Self::Trial => (\"Trial\", \"a trial\"),\n",
+    ),
+    (
+        "crates/core/src/export.rs",
+        "    pub fn check(&self) -> Result<()> {\n",
+        "        if self.scan.page_size == Some(26) {\n            return Err(Error::new(ErrorKind::Trial, \"26\"));\n        }\n",
+    ),
+];
+
+/// Its row, and the line that includes its writer, which is a file besides.
+const FORMAT: &[Edit] = &[
+    (
+        FORMATS,
+        "    Arrow = 4,\n",
+        "    /// A trial.\n    Trial = 5,\n",
+    ),
+    (
+        FORMATS,
+        "    Arrow => \"arrow\",\n",
+        "    Trial => \"trial\",\n",
+    ),
+    (FORMATS, "Self::Jsonl | Self::Csv", " | Self::Trial"),
+    (
+        FORMATS,
+        "Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),\n",
+        "            Self::Trial => Box::new(crate::format::TrialSink::new(writer, bytes)),\n",
+    ),
+    (INCLUDES, "mod parquet;\n", "mod trial;\n"),
+    (
+        INCLUDES,
+        "pub use jsonl::JsonlSink;\n",
+        "pub use trial::TrialSink;\n",
+    ),
+];
+
+const WRITER: &str = "\
+//! A format of a trial: the number of each record.
+
+use super::Sink;
+use super::output::{Output, refused};
+use crate::error::Result;
+use crate::record::RawRecord;
+use std::io::Write;
+
+/// Writes the trial.
+pub struct TrialSink<W: Write>(Output<W>);
+
+impl<W: Write> TrialSink<W> {
+    /// Writes to `writer`, which holds `position` bytes already.
+    pub fn new(writer: W, position: u64) -> Self {
+        TrialSink(Output::new(writer, position))
+    }
+}
+
+impl<W: Write + Send> Sink for TrialSink<W> {
+    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
+        for _ in records {
+            self.0.write_all(b\"trial\\n\").map_err(refused)?;
+        }
+        Ok(records.len())
+    }
+
+    fn position(&self) -> u64 {
+        self.0.position()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.0.flush().map_err(refused)
+    }
+}
+";
+
+/// Makes the edits, of as many files as ARCHITECTURE.md says.
+pub(super) fn add_rows(copy: &Path) {
+    for (edits, files) in [(ERROR_KIND, 2), (FORMAT, 2)] {
+        let edited: BTreeSet<&str> = edits.iter().map(|(file, _, _)| *file).collect();
+        assert_eq!(edited.len(), files);
+        for (file, before, row) in edits {
+            edited_behind(copy, file, before, row);
+        }
+    }
+    std::fs::write(copy.join("crates/core/src/format/trial.rs"), WRITER).unwrap();
+}
+
+fn edited_behind(copy: &Path, file: &str, before: &str, row: &str) {
+    edited(copy, file, before, &format!("{before}{row}"));
+}
+
+/// Writes the files of the copy by the command of the copy, which has the kinds of error built in.
+pub(super) fn generate(copy: &Path) {
+    let manifest = copy.join("xtask/Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    // Beside the one that runs this test.
+    let text = text.replacen("[package]\n", "[package]\nautobins = false\n", 1);
+    let program = "[[bin]]\nname = \"xtask_trial\"\npath = \"src/main.rs\"\n";
+    std::fs::write(&manifest, format!("{text}\n{program}")).unwrap();
+    for command in ["generate", "generate --check"] {
+        cargo(copy, &format!("run --quiet -p xtask -- {command}"));
+    }
+}
