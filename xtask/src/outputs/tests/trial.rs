@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is copied; the hand-written sources count, too.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     "README.md",
@@ -19,6 +19,7 @@ const COPIED: [&str; 9] = [
     "spec",
     "bindings/c",
     "bindings/python/talentdata",
+    "tests/cases",
 ];
 
 /// A native module that has every name, for Python.
