@@ -844,7 +844,8 @@ talentdata_error *talentdata_client_close(talentdata_client *client);
 void talentdata_client_free(talentdata_client *client);
 
 /**
- * Starts reading a whole list. Pages are fetched ahead while records are taken.
+ * Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
+ * are taken.
  *
  * @param client the client
  * @param resource the list, a talentdata_resource

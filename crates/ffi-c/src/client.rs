@@ -99,7 +99,8 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<Client>>) {
     });
 }
 
-/// Starts reading a whole list. Pages are fetched ahead while records are taken.
+/// Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
+/// are taken.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
