@@ -19,7 +19,7 @@
  *   that the caller owns is freed with the function named in its description. Everything else that a
  *   function returns is borrowed: it must not be freed and is valid until its owner is freed.
  * - Text is UTF-8. Text passed in is NUL-terminated or, for functions whose name ends in _n, has a length
- *   in bytes; at most 1 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
+ *   in bytes; at most 8 MiB. Text returned is a talentdata_text, which is not NUL-terminated.
  * - Threads. "Any" means any number of threads at the same time. A handle may be freed by another
  *   thread than the one that created it, but never while a call with it may be in progress or about to
  *   begin. To end work that other threads do: talentdata_client_close, talentdata_scan_cancel and
@@ -483,18 +483,20 @@ enum talentdata_consistency
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * Every record present throughout the scan is delivered exactly once, provided the list has a
-   * stable order; the receipt says whether that is proven.
+   * Pages overlap, and the scan steps back where they do not join: every record present throughout
+   * the scan is delivered exactly once, provided the list has a stable order. The receipt says whether that is
+   * proven.
    */
   TALENTDATA_CONSISTENCY_COMPLETE = 1,
   /**
-   * Pages are read one after the other; nothing is checked.
+   * Pages follow each other without overlap; nothing is checked.
    */
   TALENTDATA_CONSISTENCY_FAST = 2,
   /**
-   * The list as it was at one instant: it is read completely, at least twice and at most five times,
-   * until two passes in a row agree. Only then are the records delivered; until then they are in a
-   * temporary file.
+   * The list as it was at one instant: it is read completely, at least twice and at most five times, until
+   * two passes in a row read the same records with the same contents; only then are they delivered.
+   *
+   * Until then the records are in a temporary file. Such a scan cannot be resumed.
    */
   TALENTDATA_CONSISTENCY_SNAPSHOT = 3,
 };
@@ -536,7 +538,7 @@ typedef uint32_t talentdata_dialect;
 #endif // __cplusplus
 
 /**
- * Which types the columns of an Arrow stream or an exported file have.
+ * Which types the columns of a table have.
  */
 enum talentdata_columns
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -569,15 +571,15 @@ enum talentdata_on_new
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * They stay in the column _extra, and the receipt's JSON reports them.
+   * They stay in the column `_extra`, and the receipt reports them.
    */
   TALENTDATA_ON_NEW_KEEP = 1,
   /**
-   * They stay in the column _extra, and nothing is reported.
+   * They stay in the column `_extra`, and nothing is reported.
    */
   TALENTDATA_ON_NEW_FREEZE = 2,
   /**
-   * The first one is a SCHEMA error that names record and field.
+   * The first one is an error that names record and field.
    */
   TALENTDATA_ON_NEW_FAIL = 3,
 };
@@ -606,7 +608,8 @@ enum talentdata_format
    */
   TALENTDATA_FORMAT_CSV = 2,
   /**
-   * Parquet.
+   * Parquet. It is resumed behind the last complete row group. The row groups are joined at the
+   * end, which takes the space twice for a moment.
    */
   TALENTDATA_FORMAT_PARQUET = 3,
   /**
@@ -777,13 +780,13 @@ extern "C" {
  * are timestamps, unless the options of the scan say otherwise. An error of the stream carries the message of the
  * scan's error. After it every get_next fails: an incomplete stream never looks like one that ended.
  *
- * @param scan a scan from which no record was taken yet. Afterwards only talentdata_scan_cancel,
+ * @param scan a scan of which no record was asked for yet. Afterwards only talentdata_scan_cancel,
  * talentdata_scan_receipt and talentdata_scan_free may be called with it.
  * @param stream_out the stream; what was there before is overwritten
  * Ownership: the caller, or whoever receives the stream, calls its release function. Batches stay valid
  * after stream, scan and client are freed.
  * Threads: one at a time per scan, and per stream; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, after a record was taken, or while another thread is using the
+ * Errors: INVALID_ARGUMENT for NULL, after a record was asked for, or while another thread is using the
  * scan; those of talentdata_scan_next. After a failed call the scan cannot be read any more.
  */
 TALENTDATA_NODISCARD
@@ -1482,7 +1485,7 @@ talentdata_error *talentdata_scan_options_set_columns(talentdata_scan_options *o
  * @param on_new a talentdata_on_new
  * Ownership: the text is copied.
  * Threads: one at a time per options.
- * Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 1 MiB, or an unknown choice.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 8 MiB, or an unknown choice.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_options_set_schema(talentdata_scan_options *options,
@@ -1921,8 +1924,9 @@ void talentdata_record_free(talentdata_record *record);
  * Ownership: the caller frees `*record_out` with talentdata_record_free.
  * Threads: one at a time per scan; waits for the service.
  * Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
- * CANCELLED after talentdata_scan_cancel; CLOSED after another error, and in a forked child for a
- * scan of the parent; INVALID_ARGUMENT for NULL or while another thread is using the scan.
+ * CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
+ * INVALID_ARGUMENT for NULL, after another error, when there is an Arrow stream of the scan, or while
+ * another thread is using it.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_next(talentdata_scan *scan,
@@ -2884,7 +2888,7 @@ talentdata_error *talentdata_client_check_version_n(const talentdata_client *cli
  * @param base_url NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2899,7 +2903,7 @@ talentdata_error *talentdata_config_set_base_url(talentdata_config *config,
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2914,7 +2918,7 @@ talentdata_error *talentdata_config_set_base_url_n(talentdata_config *config,
  * @param client_id NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2929,7 +2933,7 @@ talentdata_error *talentdata_config_set_client_id(talentdata_config *config,
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2946,7 +2950,7 @@ talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
  * @param client_secret NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2961,7 +2965,7 @@ talentdata_error *talentdata_config_set_client_secret(talentdata_config *config,
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2977,7 +2981,7 @@ talentdata_error *talentdata_config_set_client_secret_n(talentdata_config *confi
  * @param profile NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -2992,7 +2996,7 @@ talentdata_error *talentdata_config_set_profile(talentdata_config *config,
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -3116,7 +3120,7 @@ talentdata_error *talentdata_config_set_paced(talentdata_config *config,
  * @param proxy NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
@@ -3131,7 +3135,7 @@ talentdata_error *talentdata_config_set_proxy(talentdata_config *config,
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 1 MiB; talentdata_client_new
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD

@@ -12,8 +12,8 @@ use serde::Serialize;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::time::Duration;
+use talentdata_core::Stop;
 use talentdata_core::arrow::TableOptions;
-use talentdata_core::blocking::Stop;
 use talentdata_core::mirror::{Mirror as CoreMirror, RecordBatches, Sync};
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
