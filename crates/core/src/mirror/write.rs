@@ -155,7 +155,11 @@ impl Writing {
             seen: now,
             text: record.as_str().to_owned(),
         });
-        let row = self.push(record, true, mark)?;
+        let (exact, row) = self.push(record, true, mark)?;
+        // What was written like this before was looked at then.
+        if !exact && same_bytes.is_none() {
+            self.evolution.note(record)?;
+        }
         let (file, first) = match (row, known) {
             (Some(row), _) => (self.changes_file, row),
             (None, Some(known)) if same_bytes.is_some() => self.location(known.position)?,
@@ -181,15 +185,11 @@ impl Writing {
         record: &RawRecord,
         is_current: bool,
         mark: Option<Mark>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<(bool, Option<u64>)> {
         if let Some(mark) = &mark {
             self.counts.add(mark.operation);
         }
-        let (exact, row) = self.tables.push(record, is_current, mark)?;
-        if !exact && is_current {
-            self.evolution.note(record)?;
-        }
-        Ok(row)
+        self.tables.push(record, is_current, mark)
     }
 
     /// A record that says the same, and is written otherwise than before.
