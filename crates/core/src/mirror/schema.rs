@@ -7,9 +7,10 @@ use super::manifest::{ListEntry, SchemaChange, SchemaChangeKind};
 use super::{CHANGE_COLUMNS, RECORD};
 use crate::arrow::{Checker, Columns, OnNew, TableOptions, TableSchema};
 use crate::error::Result;
+use crate::json;
 use crate::record::RawRecord;
 use crate::scan::Difference;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use talentdata_types::Resource;
 
@@ -26,7 +27,9 @@ pub(super) struct Evolution {
     resource: Resource,
     pub(super) schema: Arc<TableSchema>,
     checker: Option<Checker>,
-    /// Records that the columns did not hold.
+    /// The names that records may have without asking for a column.
+    names: HashSet<String>,
+    /// Records with a field that has no column.
     kept: Vec<RawRecord>,
     changes: Vec<SchemaChange>,
     generation: u64,
@@ -56,6 +59,9 @@ impl Evolution {
             }
         }
         let schema = Arc::new(schema);
+        let columns = schema.iter().map(|column| column.name.as_str());
+        let names = columns.chain(CHANGE_COLUMNS).chain([RECORD]);
+        let names = names.map(str::to_owned).collect();
         Evolution {
             resource,
             checker: Checker::new(&TableOptions {
@@ -64,6 +70,7 @@ impl Evolution {
                 ..TableOptions::default()
             }),
             schema,
+            names,
             kept: Vec::new(),
             changes,
             generation,
@@ -75,11 +82,18 @@ impl Evolution {
         if let Some(checker) = &mut self.checker {
             checker.check(record)?;
         }
-        if self.kept.len() < KEPT && record.as_bytes().len() <= KEPT_BYTES {
+        let small = record.as_bytes().len() <= KEPT_BYTES;
+        if self.kept.len() < KEPT && small && self.has_new_field(record) {
             // Its page need not stay in memory.
             self.kept.push(RawRecord::parse(record.as_str())?);
         }
         Ok(())
+    }
+
+    fn has_new_field(&self, record: &RawRecord) -> bool {
+        record.members().any(|(name, _)| {
+            json::text(name).is_some_and(|name| !self.names.contains(name.as_ref()))
+        })
     }
 
     /// The columns that the next sync begins with, and what this one has met for the first time.
@@ -145,4 +159,28 @@ fn described(
             change,
             found: difference.example.found,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_field_gets_a_column_however_many_records_need_extra() {
+        let record = |json: &str| RawRecord::parse(json).unwrap();
+        let sample = [record(r#"{"id":"a","size":1.5}"#)];
+        let mut evolution = Evolution::new(Resource::Pools, None, &sample, 1);
+        for _ in 0..2 * KEPT {
+            // Two digits that the column would lose.
+            let inexact = record(r#"{"id":"b","size":1.50}"#);
+            evolution.note(&inexact).unwrap();
+        }
+        let late = record(r#"{"id":"c","size":1.5,"colour":"red"}"#);
+        evolution.note(&late).unwrap();
+        let (schema, changes) = evolution.finish(&[]);
+        assert!(schema.iter().any(|column| column.name == "colour"));
+        let new = changes.iter().filter(|change| change.field == "/colour");
+        let kinds: Vec<_> = new.map(|change| change.change).collect();
+        assert_eq!(kinds, [SchemaChangeKind::NewField]);
+    }
 }
