@@ -44,15 +44,17 @@ pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
-    close exporter free from_environment list list_with new page page_with plan plan_with schema schema_with";
+    close exporter free from_environment list list_with new page page_with plan plan_with schema schema_with \
+    sync";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\
-    client close exporter handle_ list log_ owned page plan raw schema self taken try_exporter \
-    try_list try_make try_page try_plan try_schema";
+    client close exporter handle_ list log_ owned page plan raw schema self sync taken try_exporter \
+    try_list try_make try_page try_plan try_schema try_sync";
 
 /// The commands that are no operation.
-pub(super) const COMMANDS: &str = "completions export help page plan resources sandbox schema";
+pub(super) const COMMANDS: &str = "\
+    changes completions export help page plan resources sandbox schema sync verify";
 
 /// Flags that every command has beside the settings, and the one for a body.
 pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";

@@ -16,14 +16,14 @@ const INCLUDES: &str = "crates/core/src/format.rs";
 const ERROR_KIND: &[Edit] = &[
     (
         KINDS,
-        "    Internal = 25,\n",
-        "    /// A trial.\n    Trial = 26,\n",
+        "    Mismatch = 26,\n",
+        "    /// A trial.\n    Trial = 27,\n",
     ),
-    (KINDS, "pub const ALL: [ErrorKind; 25", " + 1"),
-    (KINDS, "        Self::Internal,\n", "        Self::Trial,\n"),
+    (KINDS, "pub const ALL: [ErrorKind; 26", " + 1"),
+    (KINDS, "        Self::Mismatch,\n", "        Self::Trial,\n"),
     (
         KINDS,
-        "Self::Internal => (\"Internal\", \"internal error; please report it\"),\n",
+        "Self::Mismatch => (\"Mismatch\", \"a file is not as its receipt says\"),\n",
         "            Self::Trial => (\"Trial\", \"a trial\"),\n",
     ),
     (
