@@ -1,7 +1,18 @@
-//! How many records there are in a file of columns.
+//! How many records there are in a file.
 
 use memchr::memchr2_iter;
 use std::fs::File;
+
+/// How the records in a file of a format are counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Rows {
+    /// Each line is a record, as the service sent it.
+    Lines,
+    /// A row ends at a line break outside quotes, and the first one is the header.
+    Csv,
+    /// The file says how many it has.
+    Told(fn(&File) -> Result<u64, String>),
+}
 
 /// Counts the rows of CSV, chunk by chunk: line breaks outside quotes.
 #[derive(Default)]
@@ -41,7 +52,7 @@ impl CsvRows {
 ///
 /// # Errors
 /// In words, where it is not a Parquet file, or not whole.
-pub(super) fn parquet(file: &File) -> Result<u64, String> {
+pub(crate) fn parquet(file: &File) -> Result<u64, String> {
     let metadata = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(file);
     let metadata = metadata.map_err(|error| format!("it is not a whole Parquet file ({error})"))?;
     let rows = metadata.file_metadata().num_rows();
@@ -52,7 +63,7 @@ pub(super) fn parquet(file: &File) -> Result<u64, String> {
 ///
 /// # Errors
 /// In words, where it is not an Arrow IPC file, or not whole.
-pub(super) fn arrow(file: &File) -> Result<u64, String> {
+pub(crate) fn arrow(file: &File) -> Result<u64, String> {
     ipc::rows(file).ok_or_else(|| "it is not a whole Arrow IPC file".into())
 }
 

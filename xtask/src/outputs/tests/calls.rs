@@ -235,7 +235,7 @@ impl Service {
             600
         );
         let raised = [&trial[..], &["--page-size", "26"]].concat();
-        assert_eq!(self.ended(copy, &raised, "").0, Some(36));
+        assert_eq!(self.ended(copy, &raised, "").0, Some(37));
         let text = std::fs::read_to_string(&receipt).unwrap();
         let receipt: Value = serde_json::from_str(&text).unwrap();
         let parameters = &receipt["parameters"];

@@ -48,6 +48,11 @@ const FORMAT: &[Edit] = &[
     (FORMATS, "Self::Jsonl | Self::Csv", " | Self::Trial"),
     (
         FORMATS,
+        "Self::Jsonl => Rows::Lines,\n",
+        "            Self::Trial => Rows::Lines,\n",
+    ),
+    (
+        FORMATS,
         "Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),\n",
         "            Self::Trial => Box::new(crate::format::TrialSink::new(writer, bytes)),\n",
     ),
