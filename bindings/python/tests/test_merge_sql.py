@@ -1,7 +1,10 @@
 """The statements of `merge_sql` on real databases: a table follows a list through generations, each loaded twice."""
 
+import csv
 import datetime
 import json
+import subprocess
+import sys
 import warnings
 
 import deltalake
@@ -106,6 +109,36 @@ def test_postgresql(postgresql, truth):
         for name in times:
             row[name] = row[name] and datetime.datetime.fromisoformat(row[name]).isoformat()
     assert sorted(found, key=lambda row: row["id"]) == expected
+
+
+def test_postgresql_takes_the_csv_of_real_syncs(postgresql, tmp_path):
+    """As docs/load.md says, with what the command line writes."""
+    mirror, file = tmp_path / "mirror", tmp_path / "changes.csv"
+    with talentdata.Sandbox(records={"contacts": 150}) as sandbox, sandbox.client(paced=False) as client:
+        own = client.contacts.list().to_arrow().schema
+        own = ", ".join(f'"{field.name}" {postgresql_type(field.type)}' for field in own)
+        meta = "_generation bigint, _op text, _key text, _last_seen timestamptz, _seen timestamptz"
+        postgresql(f"CREATE TABLE synced (_key text PRIMARY KEY, {own});")
+        for generation in range(1, 5):
+            if generation > 1:
+                sandbox.change("contacts", update=30, delete=15, insert=20)
+            [receipt] = client.sync(["contacts"], mirror, progress=False)
+            assert receipt.generation == generation and receipt.scan.completeness == "proven"
+            program = [sys.executable, "-m", "talentdata", "changes", "contacts", "--from", mirror]
+            subprocess.run([*program, "--since", str(generation - 1), "--out", file], check=True)
+            with file.open(newline="") as lines:
+                columns = next(csv.reader(lines))
+            merge = talentdata.merge_sql("postgresql", "synced", columns)
+            copy = f"CREATE TEMP TABLE changes ({meta}, {own});\n\\copy changes FROM '{file}' (FORMAT csv, HEADER match)\n"
+            for _ in range(2):
+                postgresql(f"{copy}{merge};")
+        now = sorted((dict(contact) for contact in client.contacts.list()), key=lambda contact: contact["id"])
+    found = postgresql("\\pset tuples_only on\n\\pset format unaligned\nSELECT to_jsonb(synced) FROM synced;")
+    found = [json.loads(line) for line in found.split("\n") if line.startswith("{")]
+    found.sort(key=lambda row: row["id"])
+    assert len(found) == 165
+    for name in ("id", "firstName", "location", "tags", "languages", "externalRef"):
+        assert [row[name] for row in found] == [contact.get(name) for contact in now], name
 
 
 def test_names_that_databases_cannot_tell_apart_are_refused():
