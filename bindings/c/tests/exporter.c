@@ -1,4 +1,4 @@
-/* Plans and exports: every format, cancelled and resumed, refused, and ended by other threads. */
+/* Plans and exports: every format, cancelled and resumed, verified, refused, and ended by other threads. */
 #include "fixture.h"
 #include "service.h"
 
@@ -114,14 +114,6 @@ static void every_format(talentdata_client *client) {
   talentdata_scan_options_free(options);
 }
 
-static int says(talentdata_text text, const char *words) {
-  const size_t length = strlen(words);
-  for (size_t i = 0; i + length <= text.length; i++) {
-    if (memcmp(text.data + i, words, length) == 0) return 1;
-  }
-  return 0;
-}
-
 /* The file is what its receipt says, until a byte of it changes. */
 static void verified(talentdata_client *client) {
   char path[256], receipt_path[256];
@@ -138,13 +130,13 @@ static void verified(talentdata_client *client) {
   CHECK(file && fwrite(json.data, 1, json.length, file) == json.length && fclose(file) == 0);
   OK(talentdata_verify(path, receipt_path, &holds, &report));
   OK(talentdata_json_text_get(report, &json));
-  CHECK(holds && says(json, "\"differences\":[]"));
+  CHECK(holds && fixture_says(json, "\"differences\":[]"));
   talentdata_json_text_free(report);
   file = fopen(path, "r+b");
   CHECK(file && fputc('[', file) == '[' && fclose(file) == 0);
   OK(talentdata_verify(path, receipt_path, &holds, &report));
   OK(talentdata_json_text_get(report, &json));
-  CHECK(!holds && says(json, "line 1 is not a JSON object"));
+  CHECK(!holds && fixture_says(json, "line 1 is not a JSON object"));
   talentdata_json_text_free(report);
   talentdata_receipt_free(receipt);
   talentdata_exporter_free(exporter);
@@ -153,70 +145,6 @@ static void verified(talentdata_client *client) {
                 "not a receipt", "a list as a receipt");
   fixture_fails(talentdata_verify(path, "nowhere", fixture_slot(0), fixture_slot(1)), TALENTDATA_ERROR_KIND_IO, "nowhere",
                 "a receipt that is not there");
-}
-
-static void statements(void) {
-  static const char *const columns[] = {"_op", "id", "a\"b"};
-  talentdata_statement *statement;
-  talentdata_text text;
-  OK(talentdata_merge_sql(TALENTDATA_DIALECT_POSTGRESQL, "warehouse.contacts", columns, 3, &statement));
-  OK(talentdata_statement_text(statement, &text));
-  CHECK(strncmp(text.data, "MERGE INTO \"warehouse\".\"contacts\"", 33) == 0);
-  CHECK(text.length > 100 && text.data[text.length - 1] == ')');
-  talentdata_statement_free(statement);
-  fixture_poison();
-  fixture_fails(talentdata_merge_sql(7, "t", columns, 3, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "7 is not a known dialect", "an unknown dialect");
-}
-
-/* The rows of a stream, which is released. */
-static int64_t rows(struct ArrowArrayStream *stream) {
-  int64_t count = 0;
-  for (;;) {
-    struct ArrowArray batch;
-    CHECK(stream->get_next(stream, &batch) == 0);
-    if (!batch.release) break;
-    count += batch.length;
-    batch.release(&batch);
-  }
-  stream->release(stream);
-  return count;
-}
-
-static void mirrored(talentdata_client *client) {
-  char path[256];
-  const uint32_t pools = TALENTDATA_RESOURCE_POOLS;
-  talentdata_json_text *json;
-  talentdata_text text;
-  talentdata_mirror *mirror;
-  struct ArrowArrayStream changes, current, earlier;
-  snprintf(path, sizeof path, "%s", in_directory("mirror"));
-  for (int generation = 1; generation <= 2; generation++) {
-    OK(talentdata_client_sync(client, pools, path, NULL, 0, &json));
-    OK(talentdata_json_text_get(json, &text));
-    CHECK(says(text, generation == 1 ? "\"generation\":1" : "\"generation\":2") && says(text, "\"proven\""));
-    talentdata_json_text_free(json);
-  }
-  OK(talentdata_mirror_open(path, &mirror));
-  OK(talentdata_mirror_syncs(mirror, pools, &json));
-  OK(talentdata_json_text_get(json, &text));
-  CHECK(text.data[0] == '[' && says(text, "\"generation\":2"));
-  talentdata_json_text_free(json);
-  OK(talentdata_mirror_changes(mirror, pools, 0, &changes));
-  OK(talentdata_mirror_current(mirror, pools, &current));
-  OK(talentdata_mirror_as_of(mirror, pools, "1", &earlier));
-  fixture_poison();
-  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_RESOURCE_CONTACTS, 0, fixture_slot(0)),
-                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "does not have contacts", "a list that was not synced");
-  fixture_fails(talentdata_mirror_as_of(mirror, pools, "3", fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "no generation 3", "a generation that is not there yet");
-  fixture_fails(talentdata_mirror_open("nowhere", fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
-  fixture_fails(talentdata_client_sync(client, pools, path, NULL, -1, fixture_slot(0)),
-                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "keep_seconds: must", "a negative age");
-  /* The streams outlive it. */
-  talentdata_mirror_free(mirror);
-  const int64_t count = rows(&current);
-  CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
 }
 
 static void as_the_scan_options_say(talentdata_client *client) {
@@ -368,8 +296,6 @@ int main(void) {
   every_format(client);
   as_the_scan_options_say(client);
   verified(client);
-  statements();
-  mirrored(client);
   refused(client);
   cancelled_and_resumed();
   talentdata_client_free(client);

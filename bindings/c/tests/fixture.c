@@ -123,6 +123,14 @@ void fixture_free(struct fixture *all) {
   free(all);
 }
 
+int fixture_says(talentdata_text text, const char *words) {
+  const size_t length = strlen(words);
+  for (size_t i = 0; i + length <= text.length; i++) {
+    if (memcmp(text.data + i, words, length) == 0) return 1;
+  }
+  return 0;
+}
+
 int fixture_silent_service(talentdata_client **client) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t size = sizeof address;

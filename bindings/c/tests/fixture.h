@@ -53,6 +53,8 @@ void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const ch
 /* Ends the program when there is an error. */
 void fixture_succeeds(talentdata_error *error);
 void fixture_check(int holds, const char *what);
+/* Whether the text holds these words. */
+int fixture_says(talentdata_text text, const char *words);
 /* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
 int fixture_silent_service(talentdata_client **client);
 /* How the test went: the exit code. */

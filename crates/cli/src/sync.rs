@@ -124,11 +124,14 @@ fn report(
             Ok(receipt) if receipt.scan.completeness != Completeness::Proven => {
                 let doubts = receipt.scan.doubts.iter();
                 let reasons: Vec<&str> = doubts.map(|doubt| Doubt::reason(*doubt)).collect();
+                let missing = match receipt.missing {
+                    1 => "1 record is missing".to_owned(),
+                    count => format!("{count} records are missing"),
+                };
                 remark(&format!(
-                    "warning: {list}: completeness is not proven: {}; generation {} was committed without deletes, {} records are missing",
+                    "warning: {list}: completeness is not proven: {}; generation {} was committed without deletes, and {missing}",
                     reasons.join("; "),
                     receipt.generation,
-                    receipt.missing
                 ));
                 kind = kind.or(Some(ErrorKind::Incomplete));
             }

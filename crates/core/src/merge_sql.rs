@@ -5,6 +5,7 @@
 mod identifier;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::mirror::CHANGE_COLUMNS;
 use identifier::{check_columns, quoted, quoted_table};
 use serde_json::json;
 use std::fmt;
@@ -15,9 +16,6 @@ const SOURCE: &str = "changes";
 
 /// What a statement calls the table.
 const TARGET: &str = "target";
-
-/// The columns of changes that tell of a record and are not its own.
-const META: [&str; 5] = ["_generation", "_op", "_key", "_last_seen", "_seen"];
 
 /// The operations with which a record is there afterwards.
 const KEPT: &str = "'insert', 'update', 'return'";
@@ -83,7 +81,7 @@ impl FromStr for Dialect {
 /// # Errors
 /// `InvalidArgument` for a name that is empty, holds a NUL or cannot be told from another one in the dialect.
 pub fn merge_sql(dialect: Dialect, table: &str, columns: &[&str]) -> Result<String> {
-    let columns = columns.iter().filter(|column| !META.contains(column));
+    let columns = columns.iter().filter(|column| !CHANGE_COLUMNS.contains(column));
     let columns: Vec<&str> = columns.copied().collect();
     check_columns(dialect, &columns)?;
     match dialect {
