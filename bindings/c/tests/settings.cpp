@@ -57,6 +57,12 @@ int main() {
   check([](talentdata_config *config) { return talentdata_config_set_share(config, -1); }, "share must be between 0.025 and 1 (got -1)");
   check(talentdata::config().paced(false), "");
   check([](talentdata_config *config) { return talentdata_config_set_paced(config, false); }, "");
+  check(talentdata::config().budget(""), "budget must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_budget(config, ""); }, "budget must not be empty");
+  check(talentdata::config().on_lost(""), "on_lost must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_on_lost(config, ""); }, "on_lost must not be empty");
+  check(talentdata::config().priority(""), "priority must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_priority(config, ""); }, "priority must not be empty");
   check(talentdata::config().proxy(""), "proxy must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_proxy(config, ""); }, "proxy must not be empty");
   std::printf("%d checks, %d failed\n", checks, failures);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ._talentdata import BaseClient
 
@@ -30,6 +30,9 @@ class ConfiguredClient(BaseClient):
         max_wait: float | None = None,
         share: float | None = None,
         paced: bool | None = None,
+        budget: str | None = None,
+        on_lost: Literal["share", "wait"] | None = None,
+        priority: Literal["normal", "foreground", "background"] | None = None,
         proxy: str | None = None,
         _origin: BaseClient | None = None,
     ) -> None:
@@ -57,6 +60,13 @@ class ConfiguredClient(BaseClient):
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
             paced: Whether to keep to 40 requests per second; True by default. The value False is for a service
                 without a rate limit; the documented client rule is kept in either case.
+            budget: Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
+                Valkey server; host by default. With host, all processes of this user on this host that use the same
+                client share one budget.
+            on_lost: What to do while the shared budget cannot be reached: spend an equal share of it, or wait;
+                share by default.
+            priority: The priority of scans, among all that share the budget; normal by default. Single calls go
+                before scans; a scan in the foreground goes with them, and one in the background after all others.
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
 
@@ -75,11 +85,14 @@ class ConfiguredClient(BaseClient):
         max_wait: float | None = None,
         share: float | None = None,
         paced: bool | None = None,
+        budget: str | None = None,
+        on_lost: Literal["share", "wait"] | None = None,
+        priority: Literal["normal", "foreground", "background"] | None = None,
         proxy: str | None = None,
     ) -> _C:
         """A client with some settings changed; `__init__` describes them.
 
-        It spends the request budget of this one, unless `share`, `max_wait` or `paced` differ.
+        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_lost`.
         """
         return type(self)(
             timeout=timeout,
@@ -90,6 +103,9 @@ class ConfiguredClient(BaseClient):
             max_wait=max_wait,
             share=share,
             paced=paced,
+            budget=budget,
+            on_lost=on_lost,
+            priority=priority,
             proxy=proxy,
             _origin=self,
         )

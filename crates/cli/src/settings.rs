@@ -36,7 +36,7 @@ impl Flags {
             };
             match setting.kind {
                 Kind::Secret => builder.set(setting.name, read_secret(Path::new(text))?.expose()),
-                Kind::Proxy if text.contains('@') => {
+                Kind::Proxy | Kind::Budget if text.contains('@') => {
                     return Err(config(format!(
                         "--{} must not contain a user or password, because other users can read arguments; \
                          set {} or add it to the profile file",
@@ -101,6 +101,8 @@ fn flag(setting: &Setting) -> Arg {
         Kind::Integer(_) | Kind::Number(_) => ("N".into(), ""),
         Kind::Boolean(_) => ("true|false".into(), ""),
         Kind::BaseUrl | Kind::Proxy => ("URL".into(), ""),
+        Kind::Budget => ("process|host|URL".into(), ""),
+        Kind::Choice(names) => (names.join("|"), ""),
         Kind::Text => (last_word.to_uppercase(), ""),
         Kind::Secret => (
             "FILE".into(),

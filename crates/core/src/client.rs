@@ -1,6 +1,7 @@
 //! The client: one company's credentials, budget and connections, shared by cheap clones.
 
 use crate::arguments::Arguments;
+use crate::budget::ProcessBudget;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::generated::calls::{check_body, check_response};
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use talentdata_types::Operation;
+use tokio::sync::Notify;
 
 /// A client of the service. Clones share token, budget and connections; it may be used from any task
 /// of a tokio runtime.
@@ -52,20 +54,26 @@ impl Client {
             longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
-        let queue = AdmissionQueue::new(gate, config.max_wait);
+        let budget = Box::new(ProcessBudget::new(gate));
+        let changed = Arc::new(Notify::new());
+        let queue = AdmissionQueue::new(budget, changed, config.max_wait);
         Self::with_queue(config, queue)
     }
 
     /// A client with other settings that spends the same budget; nothing is sent.
     ///
-    /// Another `share`, `max_wait` or `paced` is a budget of its own.
+    /// Another `budget`, `share`, `max_wait`, `paced` or `on_lost` is a budget of its own.
     ///
     /// # Errors
     /// As [`Client::new`].
     pub fn with_config(&self, config: Config) -> Result<Self> {
         let present = self.config();
-        let budget = |config: &Config| (config.share, config.max_wait, config.paced);
-        if budget(&config) != budget(present) {
+        let same = present.budget == config.budget
+            && present.share == config.share
+            && present.max_wait == config.max_wait
+            && present.paced == config.paced
+            && present.on_lost == config.on_lost;
+        if !same {
             return Self::new(config);
         }
         Self::with_queue(config, Arc::clone(&self.0.queue))

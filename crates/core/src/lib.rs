@@ -29,6 +29,7 @@ pub mod settings;
 pub mod verify;
 
 mod arguments;
+mod budget;
 mod choice;
 mod client;
 mod digest;

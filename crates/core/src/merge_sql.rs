@@ -81,7 +81,9 @@ impl FromStr for Dialect {
 /// # Errors
 /// `InvalidArgument` for a name that is empty, holds a NUL or cannot be told from another one in the dialect.
 pub fn merge_sql(dialect: Dialect, table: &str, columns: &[&str]) -> Result<String> {
-    let columns = columns.iter().filter(|column| !CHANGE_COLUMNS.contains(column));
+    let columns = columns
+        .iter()
+        .filter(|column| !CHANGE_COLUMNS.contains(column));
     let columns: Vec<&str> = columns.copied().collect();
     check_columns(dialect, &columns)?;
     match dialect {

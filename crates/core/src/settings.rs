@@ -1,7 +1,9 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
+mod budget;
 mod builder;
+mod choices;
 mod found;
 mod profile;
 mod proxy;
@@ -12,7 +14,9 @@ mod value;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
+pub(crate) use budget::BudgetHome;
 pub use builder::Builder;
+pub use choices::{OnLost, Priority};
 pub(crate) use found::{Found, not_set};
 pub use profile::read_secret_file;
 pub(crate) use proxy::Proxy;

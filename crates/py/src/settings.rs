@@ -19,9 +19,12 @@ pub(crate) fn set<'py>(builder: &mut Builder, given: &mut Arguments<'py>) -> PyR
 /// The value of a setting; one of the wrong type may be a secret, and is not shown.
 fn read(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let read = match setting.kind {
-        Kind::BaseUrl | Kind::Text | Kind::Secret | Kind::Proxy => {
-            value.extract::<String>().map(Value::from)
-        }
+        Kind::BaseUrl
+        | Kind::Text
+        | Kind::Secret
+        | Kind::Proxy
+        | Kind::Budget
+        | Kind::Choice(_) => value.extract::<String>().map(Value::from),
         Kind::Duration(_) | Kind::Integer(_) | Kind::Number(_) => {
             value.extract::<f64>().map(Value::from)
         }

@@ -69,7 +69,12 @@ fn functions_of(setting: &Setting) -> TokenStream {
         ),
         Kind::Number(_) => scalar("value", quote!(f64), &setting.values(), quote!(value)),
         Kind::Boolean(_) => scalar("value", quote!(bool), &setting.values(), quote!(value)),
-        Kind::BaseUrl | Kind::Text | Kind::Secret | Kind::Proxy => {
+        Kind::BaseUrl
+        | Kind::Text
+        | Kind::Secret
+        | Kind::Proxy
+        | Kind::Budget
+        | Kind::Choice(_) => {
             let text = format_ident!("{name}");
             let one = exported(
                 setting,

@@ -34,9 +34,12 @@ fn setter(setting: &Setting) -> String {
         Kind::Integer(_) => ("std::int64_t", "value", "value".into()),
         Kind::Number(_) => ("double", "value", "value".into()),
         Kind::Boolean(_) => ("bool", "value", "value".into()),
-        Kind::BaseUrl | Kind::Text | Kind::Secret | Kind::Proxy => {
-            ("std::string_view", "text", "data(text), text.size()".into())
-        }
+        Kind::BaseUrl
+        | Kind::Text
+        | Kind::Secret
+        | Kind::Proxy
+        | Kind::Budget
+        | Kind::Choice(_) => ("std::string_view", "text", "data(text), text.size()".into()),
     };
     let function = match value {
         "text" => function + "_n",
@@ -65,9 +68,12 @@ pub(crate) fn test(spec: &Spec) -> Result<String, String> {
             Kind::Integer(_) | Kind::Number(_) => ("-1", "-1", setting.out_of_range(-1.0)),
             // No value is wrong.
             Kind::Boolean(_) => ("false", "false", String::new()),
-            Kind::BaseUrl | Kind::Text | Kind::Secret | Kind::Proxy => {
-                ("\"\"", "\"\"", format!("{name} must not be empty"))
-            }
+            Kind::BaseUrl
+            | Kind::Text
+            | Kind::Secret
+            | Kind::Proxy
+            | Kind::Budget
+            | Kind::Choice(_) => ("\"\"", "\"\"", format!("{name} must not be empty")),
         };
         lines += &format!(
             "  check(talentdata::config().{name}({cpp}), \"{message}\");\n  \

@@ -4,8 +4,9 @@ use super::table::{Kind, PROFILE, Setting};
 use super::{SOURCE, description, lines, sentence};
 use crate::rust::print_from;
 use crate::spec::Spec;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use heck::ToUpperCamelCase;
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 
 /// A documentation comment of the width of the sources.
 const WIDTH: usize = 100;
@@ -14,13 +15,14 @@ const WIDTH: usize = 100;
 pub(crate) fn settings(spec: &Spec) -> Result<String, String> {
     // What selects the profile has done so when a `Config` is made.
     let kept = spec.settings.iter().filter(|one| one.name != PROFILE);
+    let choices = spec.settings.iter().filter_map(choice);
     let (fields, reads) = (kept.clone().map(field), kept.map(read));
     let setters = spec.settings.iter().map(setter);
     print_from(
         SOURCE,
         quote! {
             use crate::error::Result;
-            use crate::settings::{BaseUrl, Builder, Found, Proxy};
+            use crate::settings::{BaseUrl, BudgetHome, Builder, Found, Proxy, #(#choices),*};
             use std::time::Duration;
             use talentdata_types::Secret;
 
@@ -52,12 +54,20 @@ fn field(setting: &Setting) -> TokenStream {
         Kind::Text => quote!(Option<String>),
         Kind::Secret => quote!(Option<Secret>),
         Kind::Proxy => quote!(Proxy),
+        Kind::Budget => quote!(BudgetHome),
+        Kind::Choice(_) => choice(setting).into_token_stream(),
         Kind::Duration(_) => quote!(Duration),
         Kind::Integer(_) => quote!(u32),
         Kind::Number(_) => quote!(f64),
         Kind::Boolean(_) => quote!(bool),
     };
     quote!(#doc pub(crate) #name: #kind,)
+}
+
+/// The type of a setting that is one of a few names, which core has by hand.
+fn choice(setting: &Setting) -> Option<Ident> {
+    matches!(setting.kind, Kind::Choice(_))
+        .then(|| format_ident!("{}", setting.name.to_upper_camel_case()))
 }
 
 fn read(setting: &Setting) -> TokenStream {
@@ -69,6 +79,8 @@ fn read(setting: &Setting) -> TokenStream {
             Kind::Text => "text",
             Kind::Secret => "secret",
             Kind::Proxy => "proxy",
+            Kind::Budget => "budget",
+            Kind::Choice(_) => "choice",
             Kind::Duration(_) => "duration",
             Kind::Integer(_) => "integer",
             Kind::Number(_) => "number",
@@ -86,9 +98,12 @@ fn setter(setting: &Setting) -> TokenStream {
         Kind::Integer(_) => (quote!(u32), quote!(value)),
         Kind::Number(_) => (quote!(f64), quote!(value)),
         Kind::Boolean(_) => (quote!(bool), quote!(value)),
-        Kind::BaseUrl | Kind::Text | Kind::Secret | Kind::Proxy => {
-            (quote!(impl Into<String>), quote!(value.into()))
-        }
+        Kind::BaseUrl
+        | Kind::Text
+        | Kind::Secret
+        | Kind::Proxy
+        | Kind::Budget
+        | Kind::Choice(_) => (quote!(impl Into<String>), quote!(value.into())),
     };
     quote! {
         #doc

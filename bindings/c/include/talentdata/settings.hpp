@@ -78,6 +78,23 @@ class config_setters {
     return self().keep(talentdata_config_set_paced(self().handle_.get(), value));
   }
   Config paced(bool value) && { return std::move(paced(value)); }
+  /// Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server;
+  /// host by default. With host, all processes of this user on this host that use the same client share one budget.
+  Config &budget(std::string_view text) & {
+    return self().keep(talentdata_config_set_budget_n(self().handle_.get(), data(text), text.size()));
+  }
+  Config budget(std::string_view text) && { return std::move(budget(text)); }
+  /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
+  Config &on_lost(std::string_view text) & {
+    return self().keep(talentdata_config_set_on_lost_n(self().handle_.get(), data(text), text.size()));
+  }
+  Config on_lost(std::string_view text) && { return std::move(on_lost(text)); }
+  /// The priority of scans, among all that share the budget; normal by default. Single calls go before scans; a
+  /// scan in the foreground goes with them, and one in the background after all others.
+  Config &priority(std::string_view text) & {
+    return self().keep(talentdata_config_set_priority_n(self().handle_.get(), data(text), text.size()));
+  }
+  Config priority(std::string_view text) && { return std::move(priority(text)); }
   /// The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY
   /// and NO_PROXY apply. A service on this machine is never reached through a proxy.
   Config &proxy(std::string_view text) & {

@@ -3,9 +3,11 @@
 use super::auth::Token;
 use super::call::Call;
 use super::queue::{Permit, Priority};
+use crate::budget::Lane;
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::Result;
+use crate::settings;
 use std::sync::Arc;
 use talentdata_types::CREATE_TOKEN;
 
@@ -57,9 +59,16 @@ impl Client {
             false => Some(self.0.queue.head(priority).await),
         };
         let begun = clock::now();
+        let lane = match (call.priority, self.0.config.priority) {
+            (Priority::Single | Priority::Retry, _) | (_, settings::Priority::Foreground) => {
+                Lane::Single
+            }
+            (Priority::Scan, settings::Priority::Normal) => Lane::Scan,
+            (Priority::Scan, settings::Priority::Background) => Lane::Background,
+        };
         loop {
             let token = self.token_for(call.operation, asked, refused).await?;
-            let permit = self.0.queue.pass().await?;
+            let permit = self.0.queue.pass(lane).await?;
             // The response that brought the token may ask for a wait that is longer than its life. Another token
             // would be no better, and each one costs a request with the secret.
             let usable =

@@ -1,18 +1,20 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
+use crate::budget::{Budget, Lane, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
-use std::sync::{Arc, PoisonError};
+use crate::gate::{RateHeaders, Ticket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The gate of a company, shared by all calls of a client.
+/// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
-    gate: std::sync::Mutex<Gate>,
+    budget: Box<dyn Budget>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     head: Mutex<()>,
     /// Calls that are sent for the first time stand here first, so that at most one of them is ahead of a call that
@@ -21,25 +23,37 @@ pub(crate) struct AdmissionQueue {
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
-    /// Told whenever the gate may have changed its mind.
-    changed: Notify,
+    /// Calls in the queue that are no pages of scans: whoever is at its head goes for them.
+    singles: AtomicUsize,
+    /// Told whenever the budget may have changed its mind.
+    changed: Arc<Notify>,
     max_wait: Duration,
 }
 
 impl AdmissionQueue {
-    pub(crate) fn new(settings: GateSettings, max_wait: Duration) -> Arc<Self> {
+    /// A queue for this budget, which may tell `changed`.
+    pub(crate) fn new(
+        budget: Box<dyn Budget>,
+        changed: Arc<Notify>,
+        max_wait: Duration,
+    ) -> Arc<Self> {
         Arc::new(AdmissionQueue {
-            gate: std::sync::Mutex::new(Gate::new(settings)),
+            budget,
             head: Mutex::new(()),
             queue: Mutex::new(()),
             scans: Mutex::new(()),
-            changed: Notify::new(),
+            singles: AtomicUsize::new(0),
+            changed,
             max_wait,
         })
     }
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped.
     pub(crate) async fn head(&self, priority: Priority) -> HeadOfQueue<'_> {
+        let single = match priority {
+            Priority::Scan => None,
+            Priority::Single | Priority::Retry => Some(SingleCall::enter(self)),
+        };
         let scans = match priority {
             Priority::Scan => Some(self.scans.lock().await),
             Priority::Single | Priority::Retry => None,
@@ -52,6 +66,7 @@ impl AdmissionQueue {
             _head: self.head.lock().await,
             _queue: queue,
             _scans: scans,
+            _single: single,
         }
     }
 
@@ -60,15 +75,13 @@ impl AdmissionQueue {
     ///
     /// # Errors
     /// `RateLimited` when the service has asked for a longer wait than the settings allow.
-    pub(crate) async fn pass(self: &Arc<Self>) -> Result<Permit> {
+    pub(crate) async fn pass(self: &Arc<Self>, lane: Lane) -> Result<Permit> {
         let came = clock::now();
         let mut told = false;
         loop {
             let now = clock::now();
-            let ready = self.gate().ready(now);
-            match ready {
-                Ready::Now => {
-                    let ticket = self.gate().send(now);
+            match self.budget.take(now, self.lane(lane)) {
+                Take::Now(ticket) => {
                     return Ok(Permit {
                         queue: Arc::clone(self),
                         ticket,
@@ -76,7 +89,7 @@ impl AdmissionQueue {
                         waited: now.saturating_sub(came),
                     });
                 }
-                Ready::At(moment) => {
+                Take::At(moment) => {
                     let wait = moment.saturating_sub(now);
                     self.refuse_long_wait(wait)?;
                     if wait >= PAUSE && !told {
@@ -88,7 +101,7 @@ impl AdmissionQueue {
                         () = self.changed.notified() => {}
                     }
                 }
-                Ready::AfterResponse => self.changed.notified().await,
+                Take::AfterChange => self.changed.notified().await,
             }
         }
     }
@@ -105,9 +118,30 @@ impl AdmissionQueue {
         Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
-    fn gate(&self) -> std::sync::MutexGuard<'_, Gate> {
-        // The gate's methods leave it whole even when a caller panics between them.
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The lane in which the head of the queue goes: a page that a single call waits behind goes like that call.
+    fn lane(&self, own: Lane) -> Lane {
+        match self.singles.load(Ordering::Relaxed) {
+            0 => own,
+            _ => Lane::Single,
+        }
+    }
+}
+
+/// Counts a call that is no page of a scan for as long as it is in the queue.
+struct SingleCall<'a>(&'a AdmissionQueue);
+
+impl<'a> SingleCall<'a> {
+    fn enter(queue: &'a AdmissionQueue) -> Self {
+        queue.singles.fetch_add(1, Ordering::Relaxed);
+        // Whoever waits at the head asks again, now in its lane.
+        queue.changed.notify_one();
+        SingleCall(queue)
+    }
+}
+
+impl Drop for SingleCall<'_> {
+    fn drop(&mut self) {
+        self.0.singles.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -128,9 +162,10 @@ pub(crate) struct HeadOfQueue<'a> {
     _head: MutexGuard<'a, ()>,
     _queue: Option<MutexGuard<'a, ()>>,
     _scans: Option<MutexGuard<'a, ()>>,
+    _single: Option<SingleCall<'a>>,
 }
 
-/// The right to send one request; dropping it tells the gate how that ended.
+/// The right to send one request; dropping it tells the budget how that ended.
 pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
@@ -155,12 +190,12 @@ impl Permit {
         self.state = State::Sent;
     }
 
-    /// A response came; from here on the gate knows what it says.
+    /// A response came; from here on the budget knows what it says.
     pub(crate) fn answered(&mut self, now: Time, status: u16, headers: &RateHeaders) {
         self.state = State::Answered;
         self.queue
-            .gate()
-            .response(now, self.ticket, status, headers);
+            .budget
+            .answered(now, self.ticket, status, headers);
         self.queue.changed.notify_one();
     }
 }
@@ -168,8 +203,8 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         match self.state {
-            State::Unused => self.queue.gate().unsend(self.ticket),
-            State::Sent => self.queue.gate().lost(clock::now(), self.ticket),
+            State::Unused => self.queue.budget.unsend(clock::now(), self.ticket),
+            State::Sent => self.queue.budget.lost(clock::now(), self.ticket),
             State::Answered => return,
         }
         self.queue.changed.notify_one();

@@ -2,9 +2,10 @@
 
 use super::profile::usual_path;
 use super::table::{Bounds, Kind, SETTINGS, Setting};
-use super::{BaseUrl, Proxy, Value};
+use super::{BaseUrl, BudgetHome, Proxy, Value};
 use crate::error::{Error, ErrorKind, Result, SHORTEST_SECRET};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::time::Duration;
 use talentdata_types::Secret;
 
@@ -46,6 +47,20 @@ impl Found {
     pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {
         let text = self.text(name)?;
         text.map_or(Ok(Proxy::Environment), |text| Proxy::parse(&text))
+    }
+
+    pub(crate) fn budget(&self, name: &str) -> Result<BudgetHome> {
+        let text = self.text(name)?;
+        text.map_or(Ok(BudgetHome::Host), |text| BudgetHome::parse(&text))
+    }
+
+    /// A setting that is one of a few names.
+    pub(crate) fn choice<T: FromStr>(&self, name: &str) -> Result<T> {
+        let setting = row(name)?;
+        let text = self.text(name)?.or_else(|| setting.default());
+        let text = text.unwrap_or_default();
+        let wrong = |_| config(setting.wrong_type(&quoted(&text)));
+        text.parse().map_err(wrong)
     }
 
     pub(crate) fn duration(&self, name: &str) -> Result<Duration> {

@@ -8,7 +8,7 @@
 //! `connect_timeout` in a profile, `--connect-timeout` on the command line, an argument of Python's
 //! `Client`, and a setter in Rust, C (`talentdata_config_set_connect_timeout_ms`) and C++.
 
-use Kind::{BaseUrl, Boolean, Duration, Integer, Number, Proxy, Secret, Text};
+use Kind::{BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text};
 
 /// A setting of a client.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,10 @@ pub enum Kind {
     Secret,
     /// The URL of a proxy, or `none`.
     Proxy,
+    /// Where the request budget is kept: `process`, `host`, or the URL of a Redis or Valkey server.
+    Budget,
+    /// One of these names; the first is the default.
+    Choice(&'static [&'static str]),
     /// A time in seconds; C and C++ count milliseconds.
     Duration(Bounds),
     /// A whole number.
@@ -163,6 +167,27 @@ pub const SETTINGS: &[Setting] = &[
         note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
     },
     Setting {
+        name: "budget",
+        kind: Budget,
+        scope: Scope::Calls,
+        what: "where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server",
+        note: "With host, all processes of this user on this host that use the same client share one budget.",
+    },
+    Setting {
+        name: "on_lost",
+        kind: Choice(&["share", "wait"]),
+        scope: Scope::Calls,
+        what: "what to do while the shared budget cannot be reached: spend an equal share of it, or wait",
+        note: "",
+    },
+    Setting {
+        name: "priority",
+        kind: Choice(&["normal", "foreground", "background"]),
+        scope: Scope::Calls,
+        what: "the priority of scans, among all that share the budget",
+        note: "Single calls go before scans; a scan in the foreground goes with them, and one in the background after all others.",
+    },
+    Setting {
         name: "proxy",
         kind: Proxy,
         scope: Scope::Calls,
@@ -191,7 +216,7 @@ impl Setting {
     pub fn bounds(&self) -> Option<Bounds> {
         match self.kind {
             Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
-            BaseUrl | Text | Secret | Proxy | Boolean(_) => None,
+            BaseUrl | Text | Secret | Proxy | Budget | Choice(_) | Boolean(_) => None,
         }
     }
 
@@ -202,6 +227,8 @@ impl Setting {
             (Integer(_), Some(range)) => format!("a whole number {range}"),
             (_, Some(range)) => format!("a number {range}"),
             (Boolean(_), None) => "true or false".into(),
+            (Choice(names), None) => either(names),
+            (Budget, None) => "process, host, or a redis or rediss URL".into(),
             (_, None) => "a string".into(),
         }
     }
@@ -212,6 +239,8 @@ impl Setting {
             (Duration(_), Some(bounds)) => Some(format!("{} s", number(bounds.default))),
             (_, Some(bounds)) => Some(number(bounds.default)),
             (Boolean(default), None) => Some(default.to_string()),
+            (Choice(names), None) => names.first().map(|name| (*name).to_owned()),
+            (Budget, None) => Some("host".into()),
             (_, None) => None,
         }
     }
@@ -239,6 +268,16 @@ impl Setting {
             _ => "",
         };
         Some(format!("between {} and {}{unit}", number(min), number(max)))
+    }
+}
+
+/// The names as a sentence lists them.
+fn either(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} or {other}"),
+        [all @ .., last] => format!("{}, or {last}", all.join(", ")),
     }
 }
 

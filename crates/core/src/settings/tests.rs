@@ -39,6 +39,8 @@ fn good(setting: &Setting) -> [String; 3] {
         }
         Kind::Boolean(default) => [!default, default, !default].map(|one| one.to_string()),
         Kind::BaseUrl | Kind::Proxy => ["a", "b", "c"].map(|one| format!("https://{one}.example")),
+        Kind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
+        Kind::Choice(names) => [0, 1, names.len() - 1].map(|index| names[index].to_owned()),
         Kind::Text | Kind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
     }
 }

@@ -271,6 +271,113 @@ pub extern "C" fn talentdata_config_set_paced(
 ) -> Option<Box<Error>> {
     guard(|| set(config, "paced", value))
 }
+/// Sets where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
+/// Valkey server; host by default. With host, all processes of this user on this host that use the same
+/// client share one budget. If it is not called, TALENTDATA_BUDGET applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param budget NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_budget(
+    config: Option<&mut Config>,
+    budget: *const c_char,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "budget", terminated(&budget, "budget")?))
+}
+/// Like talentdata_config_set_budget, for text of `length` bytes that need not end with a NUL.
+///
+/// @param config the settings to change
+/// @param budget UTF-8 text
+/// @param length its length in bytes
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_budget_n(
+    config: Option<&mut Config>,
+    budget: *const c_char,
+    length: usize,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "budget", text(&budget, length, "budget")?))
+}
+/// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
+/// share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param on_lost NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_on_lost(
+    config: Option<&mut Config>,
+    on_lost: *const c_char,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "on_lost", terminated(&on_lost, "on_lost")?))
+}
+/// Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+///
+/// @param config the settings to change
+/// @param on_lost UTF-8 text
+/// @param length its length in bytes
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_on_lost_n(
+    config: Option<&mut Config>,
+    on_lost: *const c_char,
+    length: usize,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "on_lost", text(&on_lost, length, "on_lost")?))
+}
+/// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
+/// before scans; a scan in the foreground goes with them, and one in the background after all others.
+/// If it is not called, TALENTDATA_PRIORITY applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param priority NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_priority(
+    config: Option<&mut Config>,
+    priority: *const c_char,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "priority", terminated(&priority, "priority")?))
+}
+/// Like talentdata_config_set_priority, for text of `length` bytes that need not end with a NUL.
+///
+/// @param config the settings to change
+/// @param priority UTF-8 text
+/// @param length its length in bytes
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_priority_n(
+    config: Option<&mut Config>,
+    priority: *const c_char,
+    length: usize,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "priority", text(&priority, length, "priority")?))
+}
 /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
 /// set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy. If
 /// it is not called, TALENTDATA_PROXY applies, then the profile file.

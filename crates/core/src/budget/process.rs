@@ -1,0 +1,43 @@
+//! The budget of a client that shares it with nobody: a gate in the memory of this process.
+
+use super::{Budget, Lane, Take};
+use crate::clock::Time;
+use crate::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A gate of its own.
+pub(crate) struct ProcessBudget(Mutex<Gate>);
+
+impl ProcessBudget {
+    pub(crate) fn new(settings: GateSettings) -> Self {
+        ProcessBudget(Mutex::new(Gate::new(settings)))
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        // The gate's methods leave it whole even when a caller panics between them.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Budget for ProcessBudget {
+    fn take(&self, now: Time, _lane: Lane) -> Take {
+        let mut gate = self.gate();
+        match gate.ready(now) {
+            Ready::Now => Take::Now(gate.send(now)),
+            Ready::At(moment) => Take::At(moment),
+            Ready::AfterResponse => Take::AfterChange,
+        }
+    }
+
+    fn unsend(&self, _now: Time, ticket: Ticket) {
+        self.gate().unsend(ticket);
+    }
+
+    fn lost(&self, now: Time, ticket: Ticket) {
+        self.gate().lost(now, ticket);
+    }
+
+    fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        self.gate().response(now, ticket, status, headers);
+    }
+}

@@ -1,0 +1,27 @@
+//! Settings that are one of a few names: the rows of the kind `Choice`.
+
+use crate::choice::choice;
+
+/// What a client does while the shared budget cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLost {
+    /// It spends an equal share of the budget.
+    Share,
+    /// It waits, as long as the time limit of each call allows.
+    Wait,
+}
+
+choice!(OnLost, "on_lost", { Share => "share", Wait => "wait" });
+
+/// How scans rank among all that share the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// After single calls.
+    Normal,
+    /// Like single calls.
+    Foreground,
+    /// After all others.
+    Background,
+}
+
+choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
