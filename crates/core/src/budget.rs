@@ -6,7 +6,7 @@
 mod process;
 
 use crate::clock::Time;
-use crate::gate::{RateHeaders, Ticket};
+use crate::gate::{Lane, RateHeaders, Ticket};
 pub(crate) use process::ProcessBudget;
 
 /// The budget as one client sees it. It never waits.
@@ -30,19 +30,12 @@ pub(crate) trait Budget: Send + Sync {
 pub(crate) enum Take {
     /// At once; it counts as sent.
     Now(Ticket),
-    /// Ask again at this time, unless the budget tells before that something has changed.
-    At(Time),
+    /// Ask again at `again`, or when the budget tells before that something has changed.
+    Wait {
+        /// When the service lets the next request go, as far as is known.
+        earliest: Time,
+        again: Time,
+    },
     /// Ask again when the budget tells that something has changed.
     AfterChange,
-}
-
-/// Who goes before whom, among all that share a budget: in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Lane {
-    /// A call that somebody waits for.
-    Single,
-    /// A page of a scan.
-    Scan,
-    /// A page of a scan in the background.
-    Background,
 }

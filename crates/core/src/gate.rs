@@ -25,12 +25,16 @@ mod quota;
 mod refill;
 mod rule;
 mod settings;
+mod shared;
 mod slots;
 mod stats;
+mod turns;
 mod universal;
 mod windows;
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 pub use headers::RateHeaders;
 use latency::Latency;
@@ -39,7 +43,9 @@ use model::Model;
 use quota::Quota;
 use rule::{Refusal, Rule};
 pub use settings::{GateSettings, LONGEST_GAP};
+pub use shared::{MemberStats, SharedGate, Turn};
 pub use stats::{GateStats, Mode};
+pub use turns::{Asker, Lane};
 
 type Time = Duration;
 
@@ -77,17 +83,17 @@ pub enum Ready {
 
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ticket {
     id: u64,
     sent: Time,
 }
 
-/// The state of one company's budget as one process sees it.
+/// The state of one company's budget, as one process sees it, or several that share it.
 ///
 /// A pure function of what it is told: it reads no clock and never waits. All times are those of one monotonic clock
 /// of the caller, from any epoch, and must not go back.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Gate {
     settings: GateSettings,
     ledger: Ledger,
@@ -165,7 +171,7 @@ impl Gate {
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
-        let unsent = self.ledger.unsend(ticket.id);
+        let unsent = self.ledger.unsend(ticket);
         self.sends -= u64::from(unsent);
         if let Some(quota) = self.quota.as_mut().filter(|_| unsent) {
             quota.unsent();
@@ -174,16 +180,13 @@ impl Gate {
 
     /// No response will come, though the server may have counted the request.
     pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
-        let settled = self.ledger.settle(ticket.id, Outcome::Lost);
+        let settled = self.ledger.settle(ticket, Outcome::Lost);
         self.lost += u64::from(settled.is_some());
     }
 
     /// A response has arrived.
     pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let settled = self.ledger.settle(ticket.id, Outcome::Answered(now));
-        if settled.is_none() && self.settings.paced {
-            return;
-        }
+        let settled = self.ledger.settle(ticket, Outcome::Answered(now));
         let sent = ticket.sent;
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
@@ -192,7 +195,8 @@ impl Gate {
         let told_to_wait = self
             .rule
             .response(now, sent, refusal, headers, default_wait);
-        if !self.settings.paced {
+        // Of a request that was given up, only what the rule says counts.
+        if !self.settings.paced || settled.is_none() {
             return;
         }
         self.latency.add(now, now.saturating_sub(sent));
@@ -239,6 +243,25 @@ impl Gate {
             mode: self.model.mode(),
             target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
         }
+    }
+
+    /// The usual gap between two requests, at the present pace.
+    fn gap(&self) -> Duration {
+        self.settings.window.div_f64(self.model.aim().max(1.0))
+    }
+
+    /// Spreads what is left of a long window by no larger gaps than this.
+    fn spread_at_most(&mut self, gap: Duration) {
+        self.settings.longest_gap = gap;
+        if let Some(quota) = &mut self.quota {
+            quota.spread_at_most(gap);
+        }
+    }
+
+    /// Whether no pause and no long window binds any more.
+    fn is_over(&self, now: Time) -> bool {
+        let quota = self.quota.as_ref();
+        self.rule.until() <= now && quota.is_none_or(|quota| quota.is_over(now))
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.

@@ -1,8 +1,8 @@
 //! The budget of a client that shares it with nobody: a gate in the memory of this process.
 
-use super::{Budget, Lane, Take};
+use super::{Budget, Take};
 use crate::clock::Time;
-use crate::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
+use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A gate of its own.
@@ -24,7 +24,10 @@ impl Budget for ProcessBudget {
         let mut gate = self.gate();
         match gate.ready(now) {
             Ready::Now => Take::Now(gate.send(now)),
-            Ready::At(moment) => Take::At(moment),
+            Ready::At(moment) => Take::Wait {
+                earliest: moment,
+                again: moment,
+            },
             Ready::AfterResponse => Take::AfterChange,
         }
     }

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Time;
 
 /// What is left of the margin after a window in which all slots were open and requests were left over.
@@ -19,7 +21,7 @@ const FIRST_HOLD: Duration = Duration::from_secs(15);
 const MOST_DOUBLINGS: u32 = 5;
 
 /// The margin, in seconds.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JitterMargin {
     most: f64,
     failures: u32,

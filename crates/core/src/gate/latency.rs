@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Time;
 
 /// Enough for a percentile of 99, few enough to follow a change within seconds.
@@ -15,7 +17,7 @@ const FEW_SAMPLES: u64 = 30;
 const TRUST_EARLY: f64 = 0.8;
 
 /// Statistics of the round-trip time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Latency {
     recent: VecDeque<f64>,
     /// The same, in order of size.

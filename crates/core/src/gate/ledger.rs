@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Time;
+use serde::{Deserialize, Serialize};
+
+use super::{Ticket, Time};
 
 /// How many windows a finished request is remembered: one for the budget, one more for answers that come late.
 const WINDOWS_KEPT: u32 = 2;
 
 /// What has become of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Outcome {
     InFlight,
     Answered(Time),
@@ -17,7 +19,7 @@ pub(super) enum Outcome {
     Lost,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Entry {
     id: u64,
     pub(super) sent: Time,
@@ -25,7 +27,7 @@ pub(super) struct Entry {
 }
 
 /// Requests in the order they were sent.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
     in_flight: usize,
@@ -49,8 +51,8 @@ impl Ledger {
     }
 
     /// Forgets a request that was never sent after all.
-    pub(super) fn unsend(&mut self, id: u64) -> bool {
-        let found = self.position(id);
+    pub(super) fn unsend(&mut self, ticket: Ticket) -> bool {
+        let found = self.position(ticket);
         if let Some(index) = found {
             self.entries.remove(index);
             self.in_flight -= 1;
@@ -59,16 +61,19 @@ impl Ledger {
     }
 
     /// Settles a request that is in flight, and tells when it was sent.
-    pub(super) fn settle(&mut self, id: u64, outcome: Outcome) -> Option<Time> {
-        let index = self.position(id)?;
+    pub(super) fn settle(&mut self, ticket: Ticket, outcome: Outcome) -> Option<Time> {
+        let index = self.position(ticket)?;
         let entry = self.entries.get_mut(index)?;
         entry.outcome = outcome;
         self.in_flight -= 1;
         Some(entry.sent)
     }
 
-    fn position(&self, id: u64) -> Option<usize> {
-        let is_it = |entry: &Entry| entry.id == id && entry.outcome == Outcome::InFlight;
+    /// Where the request is, if it is in flight. A ticket of another ledger may have the same number.
+    fn position(&self, ticket: Ticket) -> Option<usize> {
+        let is_it = |entry: &Entry| {
+            (entry.id, entry.sent) == (ticket.id, ticket.sent) && entry.outcome == Outcome::InFlight
+        };
         self.entries.iter().position(is_it)
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::latency::Latency;
 use super::ledger::Ledger;
 use super::phase_lock::PhaseLock;
@@ -17,7 +19,7 @@ const FIRST_BAR: Duration = Duration::from_secs(15);
 const MOST_DOUBLINGS: u32 = 8;
 
 /// Beliefs about one server with one limit.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Model {
     limit: u32,
     budget: u32,

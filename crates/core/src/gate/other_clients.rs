@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::ledger::Ledger;
 use super::slots::LEFT_ALONE;
 use super::windows::Edge;
@@ -19,7 +21,7 @@ const DEVIATIONS: f64 = 6.0;
 pub(super) const UNSEEN: f64 = 0.03;
 
 /// The estimate, and the newest count it rests on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct OtherClients {
     spent: f64,
     newest_sent: Time,

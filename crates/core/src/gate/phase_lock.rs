@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::latency::Latency;
 use super::ledger::Ledger;
 use super::other_clients::{NOTICED, UNSEEN};
@@ -44,7 +46,7 @@ const MOST_UNSEEN: f64 = 8.0;
 const SPARE: f64 = 0.6;
 
 /// A lock on the server's windows.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PhaseLock {
     limit: f64,
     budget: f64,

@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Time;
 use super::ledger::Ledger;
 
@@ -15,7 +17,7 @@ const LITTLE: f64 = 0.2;
 const PARTS: u32 = 64;
 
 /// The limit and what is known to be left of it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Quota {
     limit: u32,
     /// Our part of it.
@@ -29,7 +31,7 @@ pub(super) struct Quota {
 }
 
 /// The newest count that the server has shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Shown {
     /// When its request was sent.
     sent: Time,
@@ -63,6 +65,18 @@ impl Quota {
     /// Whether this is a quota of `limit` requests in `window`.
     pub(super) fn is(&self, limit: u32, window: Duration) -> bool {
         (self.limit, self.window) == (limit, window)
+    }
+
+    /// Makes no larger gaps than this from now on.
+    pub(super) fn spread_at_most(&mut self, gap: Duration) {
+        self.longest_gap = gap;
+    }
+
+    /// Whether none of our own requests is within the window any more.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.own
+            .back()
+            .is_none_or(|(last, _)| *last + self.window <= now)
     }
 
     pub(super) fn sent(&mut self, now: Time) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::ledger::Ledger;
 use super::{Count, Time};
 
@@ -16,7 +18,7 @@ const DRY: f64 = 0.3;
 const CATCH_UP: f64 = 0.92;
 
 /// Whether the budget refills.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refill {
     since: Option<Time>,
     proven: bool,

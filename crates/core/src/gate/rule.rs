@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use fastrand::Rng;
 
 use super::Time;
@@ -53,10 +55,11 @@ impl Refusal {
 }
 
 /// When the documented rule lets the next request go.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Rule {
     until: Time,
-    rng: Rng,
+    /// Of the jitter that is drawn next.
+    seed: u64,
     refusals_in_a_row: i32,
     last_refusal: Time,
     /// When the pause for it ends.
@@ -69,7 +72,7 @@ impl Rule {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             until: Time::ZERO,
-            rng: Rng::with_seed(seed),
+            seed,
             refusals_in_a_row: 0,
             last_refusal: Time::ZERO,
             refused_until: Time::ZERO,
@@ -81,6 +84,11 @@ impl Rule {
     /// Nothing may be sent before this time.
     pub(super) fn until(&self) -> Time {
         self.until
+    }
+
+    /// Lets nothing be sent before this time.
+    pub(super) fn wait_until(&mut self, until: Time) {
+        self.until = self.until.max(until);
     }
 
     /// Time paused so far because the budget was used up, and because of refusals.
@@ -138,7 +146,9 @@ impl Rule {
             self.last_refusal = now;
         }
         let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
-        let jitter = 0.5 + 0.5 * self.rng.f64();
+        let mut rng = Rng::with_seed(self.seed);
+        let jitter = 0.5 + 0.5 * rng.f64();
+        self.seed = rng.get_seed();
         Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)
     }
 

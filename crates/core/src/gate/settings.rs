@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::model::Model;
 
 /// The longest gap by which what is left of a long window is spread, unless the settings say less.
 pub const LONGEST_GAP: Duration = Duration::from_secs(10);
 
 /// What the gate has to know before the first response.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GateSettings {
     /// Requests per window (service document, section 8.1). Headers can lower it, never raise it.
     pub limit: u32,

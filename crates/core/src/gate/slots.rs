@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::jitter_margin::JitterMargin;
 use super::{Count, Time};
 
@@ -45,7 +47,7 @@ const FIRST_HOLD: Duration = Duration::from_secs(30);
 const MOST_DOUBLINGS: u32 = 5;
 
 /// The number of slots, and what it was learned from.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Slots {
     limit: f64,
     most: f64,
@@ -65,7 +67,7 @@ pub(super) struct Slots {
 }
 
 /// The counts of the current stretch of one window's length.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Span {
     begun: Time,
     counts: u32,

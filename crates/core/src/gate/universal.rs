@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::latency::Latency;
 use super::ledger::{Ledger, Outcome};
 use super::other_clients::OtherClients;
@@ -19,7 +21,7 @@ const TIMERS: f64 = 0.002;
 const CATCH_UP: f64 = 0.97;
 
 /// The universal mode.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Universal {
     window: Duration,
     slots: Slots,

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Count, Time};
 
 /// Two counts further apart than this, in windows, may have more than one edge between them.
@@ -19,7 +21,7 @@ const AGREEING: u32 = 3;
 
 /// The times between which a window began, taken as send times: a request sent after `latest` is counted in the new
 /// window, however fast it travels, and one sent before `earliest` would, as fast, have been counted in the old one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Edge {
     pub(super) earliest: Time,
     pub(super) latest: Time,
@@ -37,7 +39,7 @@ impl Edge {
 }
 
 /// The newest count, the newest edge, and what the edges so far have in common.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
     newest: Option<(Time, f64)>,
     /// Between which counts the remaining ones rose last: with fixed windows, an edge.

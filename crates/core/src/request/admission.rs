@@ -3,10 +3,10 @@
 use super::auth::Token;
 use super::call::Call;
 use super::queue::{Permit, Priority};
-use crate::budget::Lane;
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::Result;
+use crate::gate::Lane;
 use crate::settings;
 use std::sync::Arc;
 use talentdata_types::CREATE_TOKEN;

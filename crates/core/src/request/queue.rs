@@ -1,9 +1,9 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
-use crate::budget::{Budget, Lane, Take};
+use crate::budget::{Budget, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{RateHeaders, Ticket};
+use crate::gate::{Lane, RateHeaders, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -89,15 +89,15 @@ impl AdmissionQueue {
                         waited: now.saturating_sub(came),
                     });
                 }
-                Take::At(moment) => {
-                    let wait = moment.saturating_sub(now);
+                Take::Wait { earliest, again } => {
+                    let wait = earliest.saturating_sub(now);
                     self.refuse_long_wait(wait)?;
                     if wait >= PAUSE && !told {
                         told = true;
                         tracing::debug!(wait_s = wait.as_secs_f64(), "pausing for the rate limit");
                     }
                     tokio::select! {
-                        () = tokio::time::sleep_until(clock::instant(moment)) => {}
+                        () = tokio::time::sleep_until(clock::instant(again)) => {}
                         () = self.changed.notified() => {}
                     }
                 }

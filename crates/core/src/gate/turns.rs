@@ -1,0 +1,237 @@
+//! Whose turn it is among the members who share a gate: single calls before scans, else the least recently served.
+//!
+//! A member that has to wait is told when to ask again, and is expected then. Nobody waits for a member that is expected
+//! later, or that has let its moment pass: it may have been stopped, or killed.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Time;
+
+/// A member that is this much late has lost its turn.
+const GRACE: Duration = Duration::from_millis(5);
+/// A member that is expected so soon is waited for.
+const SOON: Duration = Duration::from_millis(2);
+/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
+const CATCH_UP: f64 = 0.97;
+/// Whoever has waited this long for its turn goes with the single calls, so that these cannot starve scans for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What each member has sent is counted for spans of this length,
+const SPAN: Duration = Duration::from_secs(5);
+/// and told for so many of them: the last minute.
+const SPANS: usize = 12;
+/// A member that has not asked for this long takes no part.
+const PRESENT: Duration = Duration::from_secs(10);
+/// And is forgotten after this.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// So many members are remembered at most, the latest ones.
+const MOST: usize = 500;
+
+/// Who goes before whom: in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Lane {
+    /// A call that somebody waits for.
+    Single,
+    /// A page of a scan.
+    Scan,
+    /// A page of a scan in the background.
+    Background,
+}
+
+/// A member that asks for its turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// Tells it from all other members.
+    pub id: u64,
+    /// Its process.
+    pub process: u32,
+    /// What people know it by, such as the name of its program.
+    pub name: &'a str,
+    /// The part of the limit that it may use, above 0 and at most 1.
+    pub share: f64,
+}
+
+/// A member as it is remembered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Member {
+    pub(super) id: u64,
+    pub(super) process: u32,
+    pub(super) name: String,
+    /// When it was heard of last.
+    pub(super) seen: Time,
+    pub(super) waits: Option<Wait>,
+    last_sent: Time,
+    /// Its latest sends, as far back as its share of the limit reaches; none kept where it may use all of it.
+    sends: VecDeque<Time>,
+    /// How many requests it sent in each span, newest last.
+    spans: VecDeque<(Time, u32)>,
+}
+
+/// A member that waits for its turn.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Wait {
+    pub(super) lane: Lane,
+    since: Time,
+    /// When it was told to ask again.
+    expected: Time,
+}
+
+/// The members, and their turns.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Turns {
+    members: Vec<Member>,
+}
+
+impl Turns {
+    /// Notes that a member asks for its turn in this lane.
+    pub(super) fn ask(&mut self, now: Time, asker: &Asker<'_>, lane: Lane) {
+        self.forget(now);
+        let member = self.member_or_new(now, asker);
+        member.seen = now;
+        let since = member.waits.map_or(now, |wait| wait.since);
+        member.waits = Some(Wait {
+            lane,
+            since,
+            expected: now,
+        });
+    }
+
+    /// When the share of a member lets it send, of which `budget` requests a window are its part.
+    pub(super) fn share_allows(&self, id: u64, window: Duration, budget: u32) -> Time {
+        let Some(member) = self.member(id) else {
+            return Time::ZERO;
+        };
+        let gap = (window / budget.max(1)).mul_f64(CATCH_UP);
+        let even = member.sends.back().map_or(Time::ZERO, |last| *last + gap);
+        let oldest = member.sends.len().checked_sub(budget as usize);
+        let oldest = oldest.and_then(|index| member.sends.get(index));
+        oldest.map_or(even, |oldest| even.max(*oldest + window))
+    }
+
+    /// How many members go before this one: those that wait, are not later than they were told, and rank first.
+    pub(super) fn ahead(&self, now: Time, id: u64) -> u32 {
+        self.before(now, id).count() as u32
+    }
+
+    /// Whether a member that goes before this one is expected at once.
+    pub(super) fn is_preceded(&self, now: Time, id: u64) -> bool {
+        self.before(now, id).any(|wait| wait.expected <= now + SOON)
+    }
+
+    fn before(&self, now: Time, id: u64) -> impl Iterator<Item = Wait> {
+        let place = self.member(id).and_then(|member| member.place(now));
+        self.members.iter().filter_map(move |member| {
+            let wait = member.waits.filter(|_| member.id != id)?;
+            let expected = wait.expected + GRACE >= now;
+            (expected && member.place(now) < place).then_some(wait)
+        })
+    }
+
+    /// A member was told to ask again at this time.
+    pub(super) fn told(&mut self, id: u64, again: Time) {
+        if let Some(wait) = self.member_mut(id).and_then(|member| member.waits.as_mut()) {
+            wait.expected = again;
+        }
+    }
+
+    /// It is a member's turn; `kept` is how many of its sends its share needs to know.
+    pub(super) fn served(&mut self, now: Time, id: u64, kept: usize) {
+        let Some(member) = self.member_mut(id) else {
+            return;
+        };
+        member.waits = None;
+        member.last_sent = now;
+        member.sends.push_back(now);
+        let surplus = member.sends.len().saturating_sub(kept);
+        member.sends.drain(..surplus);
+        match member.spans.back_mut() {
+            Some((begun, count)) if now < *begun + SPAN => *count += 1,
+            _ => member.spans.push_back((now, 1)),
+        }
+        let surplus = member.spans.len().saturating_sub(SPANS);
+        member.spans.drain(..surplus);
+    }
+
+    /// A member has done something else.
+    pub(super) fn heard(&mut self, now: Time, id: u64) {
+        if let Some(member) = self.member_mut(id) {
+            member.seen = now;
+        }
+    }
+
+    /// A member has ended.
+    pub(super) fn left(&mut self, id: u64) {
+        self.members.retain(|member| member.id != id);
+    }
+
+    /// When a member was heard of last.
+    pub(super) fn seen(&self, id: u64) -> Option<Time> {
+        self.member(id).map(|member| member.seen)
+    }
+
+    /// The members that take part.
+    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = &Member> {
+        let present = move |member: &&Member| member.seen + PRESENT >= now;
+        self.members.iter().filter(present)
+    }
+
+    fn forget(&mut self, now: Time) {
+        self.members
+            .retain(|member| member.seen + REMEMBERED >= now);
+        if self.members.len() > MOST {
+            self.members.sort_by_key(|member| Reverse(member.seen));
+            self.members.truncate(MOST);
+        }
+    }
+
+    fn member_or_new(&mut self, now: Time, asker: &Asker<'_>) -> &mut Member {
+        let known = self.members.iter().position(|member| member.id == asker.id);
+        let index = known.unwrap_or_else(|| {
+            self.members.push(Member {
+                id: asker.id,
+                process: asker.process,
+                name: asker.name.to_owned(),
+                seen: now,
+                waits: None,
+                last_sent: Time::ZERO,
+                sends: VecDeque::new(),
+                spans: VecDeque::new(),
+            });
+            self.members.len() - 1
+        });
+        &mut self.members[index]
+    }
+
+    fn member(&self, id: u64) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == id)
+    }
+
+    fn member_mut(&mut self, id: u64) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.id == id)
+    }
+}
+
+impl Member {
+    /// How it ranks among those who wait: the least goes first.
+    fn place(&self, now: Time) -> Option<(Lane, Time, u64)> {
+        let wait = self.waits?;
+        let lane = match wait.since + PATIENCE <= now {
+            true => Lane::Single,
+            false => wait.lane,
+        };
+        Some((lane, self.last_sent, self.id))
+    }
+
+    /// Requests sent in the last minute.
+    pub(super) fn last_minute(&self, now: Time) -> u32 {
+        let recent = |(begun, _): &&(Time, u32)| *begun + REMEMBERED > now;
+        self.spans
+            .iter()
+            .filter(recent)
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
