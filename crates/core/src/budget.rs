@@ -3,11 +3,19 @@
 //! The queue of a client asks for the right to send one request, and tells what became of it. Where the budget is kept
 //! decides who shares it: in this process, in a file of this host, or on a server.
 
+mod contact;
+#[cfg(unix)]
+mod host;
 mod process;
 
 use crate::clock::Time;
-use crate::gate::{Lane, RateHeaders, Ticket};
-pub(crate) use process::ProcessBudget;
+use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
+use crate::settings::{BudgetHome, Config};
+pub use contact::BudgetStats;
+use contact::Contact;
+#[cfg(unix)]
+use host::HostBudget;
+use process::ProcessBudget;
 
 /// The budget as one client sees it. It never waits.
 pub(crate) trait Budget: Send + Sync {
@@ -23,10 +31,24 @@ pub(crate) trait Budget: Send + Sync {
 
     /// A response has arrived.
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders);
+
+    /// With whom it is shared, for receipts and logs.
+    fn stats(&self) -> BudgetStats;
+}
+
+/// The budget that the settings name.
+pub(crate) fn of(config: &Config, settings: GateSettings) -> Box<dyn Budget> {
+    match &config.budget {
+        // Without a limit, there is nothing to share.
+        _ if !config.paced => Box::new(ProcessBudget::new(settings)),
+        #[cfg(unix)]
+        BudgetHome::Host => Box::new(HostBudget::new(config, settings)),
+        _ => Box::new(ProcessBudget::new(settings)),
+    }
 }
 
 /// Whether the request may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Take {
     /// At once; it counts as sent.
     Now(Ticket),
@@ -36,6 +58,8 @@ pub(crate) enum Take {
         earliest: Time,
         again: Time,
     },
+    /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
+    Lost(String),
     /// Ask again when the budget tells that something has changed.
     AfterChange,
 }

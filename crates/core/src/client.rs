@@ -1,7 +1,7 @@
 //! The client: one company's credentials, budget and connections, shared by cheap clones.
 
 use crate::arguments::Arguments;
-use crate::budget::ProcessBudget;
+use crate::budget::{self, BudgetStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::generated::calls::{check_body, check_response};
@@ -54,7 +54,7 @@ impl Client {
             longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
-        let budget = Box::new(ProcessBudget::new(gate));
+        let budget = budget::of(&config, gate);
         let changed = Arc::new(Notify::new());
         let queue = AdmissionQueue::new(budget, changed, config.max_wait);
         Self::with_queue(config, queue)
@@ -93,6 +93,11 @@ impl Client {
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.0.config
+    }
+
+    /// With whom this client shares the request budget.
+    pub fn budget(&self) -> BudgetStats {
+        self.0.queue.stats()
     }
 
     /// The memory of the pages of all clones.

@@ -15,6 +15,7 @@
 
 pub mod arrow;
 pub mod blocking;
+pub mod budget;
 pub mod clock;
 pub mod export;
 pub mod format;
@@ -29,7 +30,6 @@ pub mod settings;
 pub mod verify;
 
 mod arguments;
-mod budget;
 mod choice;
 mod client;
 mod digest;

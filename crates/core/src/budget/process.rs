@@ -1,6 +1,6 @@
 //! The budget of a client that shares it with nobody: a gate in the memory of this process.
 
-use super::{Budget, Take};
+use super::{Budget, BudgetStats, Contact, Take};
 use crate::clock::Time;
 use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,5 +42,9 @@ impl Budget for ProcessBudget {
 
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
         self.gate().response(now, ticket, status, headers);
+    }
+
+    fn stats(&self) -> BudgetStats {
+        Contact::default().stats("process".into())
     }
 }

@@ -1,6 +1,6 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
-use crate::budget::{Budget, Take};
+use crate::budget::{Budget, BudgetStats, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{Lane, RateHeaders, Ticket};
@@ -11,6 +11,8 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
+/// While the shared budget cannot be reached, it is tried again after this long.
+const LOST: Duration = Duration::from_millis(100);
 
 /// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
@@ -101,6 +103,10 @@ impl AdmissionQueue {
                         () = self.changed.notified() => {}
                     }
                 }
+                Take::Lost(reason) => {
+                    self.refuse_long_loss(now.saturating_sub(came), &reason)?;
+                    tokio::time::sleep(LOST).await;
+                }
                 Take::AfterChange => self.changed.notified().await,
             }
         }
@@ -116,6 +122,22 @@ impl AdmissionQueue {
             self.max_wait.as_secs_f64()
         );
         Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
+    }
+
+    /// With whom the budget is shared.
+    pub(crate) fn stats(&self) -> BudgetStats {
+        self.budget.stats()
+    }
+
+    fn refuse_long_loss(&self, waited: Duration, reason: &str) -> Result<()> {
+        if waited <= self.max_wait {
+            return Ok(());
+        }
+        let message = format!(
+            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_lost=share, calls go on with a part of it",
+            self.max_wait.as_secs_f64()
+        );
+        Err(Error::new(ErrorKind::RateLimited, message))
     }
 
     /// The lane in which the head of the queue goes: a page that a single call waits behind goes like that call.

@@ -1,0 +1,71 @@
+//! Whether a client reaches the budget that it shares, and what of that people are told.
+
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// With whom a budget was shared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BudgetStats {
+    /// Where it is kept: `process`, `host`, or the server's URL without user and password.
+    pub home: String,
+    /// How many clients share it now, this one included.
+    pub members: usize,
+    /// The most there have been at once.
+    pub most_members: usize,
+    /// For how many seconds it could not be reached.
+    pub seconds_lost: f64,
+    /// Why it cannot be reached now, or could not the last time.
+    pub lost: Option<String>,
+}
+
+/// The contact of one client with the budget that it shares.
+#[derive(Debug, Default)]
+pub(crate) struct Contact {
+    members: usize,
+    most_members: usize,
+    lost_since: Option<Instant>,
+    lost: Duration,
+    reason: Option<String>,
+}
+
+impl Contact {
+    /// The budget was reached, and is shared by so many clients.
+    pub(crate) fn hold(&mut self, members: usize) {
+        if self.members == 0 {
+            tracing::debug!(members, "joined the shared budget");
+        }
+        if let Some(since) = self.lost_since.take() {
+            self.lost += since.elapsed();
+            tracing::info!(members, "the shared budget can be reached again");
+        }
+        self.members = members;
+        self.most_members = self.most_members.max(members);
+    }
+
+    /// The budget cannot be reached.
+    pub(crate) fn lose(&mut self, reason: &str) {
+        if self.lost_since.is_none() {
+            self.lost_since = Some(Instant::now());
+            tracing::warn!("the shared budget cannot be reached: {reason}");
+        }
+        self.reason = Some(reason.to_owned());
+    }
+
+    /// Why it cannot be reached.
+    pub(crate) fn reason(&self) -> String {
+        self.reason.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn stats(&self, home: String) -> BudgetStats {
+        let lost = self
+            .lost_since
+            .map_or(Duration::ZERO, |since| since.elapsed());
+        BudgetStats {
+            home,
+            members: self.members.max(1),
+            most_members: self.most_members.max(1),
+            seconds_lost: (self.lost + lost).as_secs_f64(),
+            lost: self.reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The file that holds the shared gate: opened by its path and locked anew for each operation, for some microseconds.
+//!
+//! Nothing is kept open, so that a fork shares no lock, and a file that was removed or replaced is noticed. Whoever is
+//! stopped while holding the lock holds up nobody for long: the others move on to a copy of the file, and what the
+//! stopped one then writes goes nowhere.
+
+use super::image::{self, Image};
+use super::{clock, place};
+use crate::gate::{GateSettings, SharedGate};
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often the lock is tried at once, with a pause in between: together longer than an operation takes.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_micros(20);
+/// Whoever holds the lock for longer than this, however often it is tried, has been stopped.
+const STOPPED: Duration = Duration::from_millis(250);
+const OFTEN: u32 = 20;
+/// How often an operation begins again because the file was replaced meanwhile.
+const MOVES: u32 = 8;
+/// What this process knows of the state is of use for so long, should the file be lost.
+const FRESH: Duration = Duration::from_secs(2);
+/// A state from further in the future than this was written by another run of the host.
+const AHEAD: Duration = Duration::from_secs(1);
+
+/// The file, and what this process saw in it last.
+pub(super) struct StateFile {
+    path: PathBuf,
+    settings: GateSettings,
+    seen: Option<Seen>,
+    blocked: Option<Blocked>,
+}
+
+/// A state, and where it lies.
+struct Seen {
+    file: Identity,
+    number: u64,
+    state: Box<SharedGate>,
+}
+
+/// A file that somebody else has locked.
+#[derive(Clone, Copy)]
+struct Blocked {
+    file: Identity,
+    since: Duration,
+    /// How often in a row the lock was not to be had.
+    times: u32,
+}
+
+/// Device and inode.
+type Identity = (u64, u64);
+
+/// What became of an operation.
+pub(super) enum Access<T> {
+    Done(T),
+    /// Somebody else has the lock; try again in a moment.
+    Busy,
+}
+
+impl StateFile {
+    /// The file at this path, which is made when it is needed.
+    pub(super) fn new(path: PathBuf, settings: GateSettings) -> Self {
+        StateFile {
+            path,
+            settings,
+            seen: None,
+            blocked: None,
+        }
+    }
+
+    /// Changes the state. What is to be done may be done more than once, each time to a state in which it was not done
+    /// yet, and only the last one counts.
+    pub(super) fn change<T>(
+        &mut self,
+        mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
+    ) -> Result<Access<T>> {
+        for _ in 0..MOVES {
+            let Some((file, identity)) = self.open()? else {
+                self.replace(None)?;
+                continue;
+            };
+            if !self.lock(&file, identity)? {
+                let now = clock::now();
+                let known = self.blocked.filter(|blocked| blocked.file == identity);
+                let blocked = Blocked {
+                    file: identity,
+                    since: known.map_or(now, |blocked| blocked.since),
+                    times: known.map_or(1, |blocked| blocked.times + 1),
+                };
+                self.blocked = Some(blocked);
+                if now < blocked.since + STOPPED || blocked.times < OFTEN {
+                    return Ok(Access::Busy);
+                }
+                self.move_on(&file, identity)?;
+                continue;
+            }
+            self.blocked = None;
+            let done = self.change_locked(&file, identity, &mut operation);
+            // Closing is not enough while a process that is being forked off has a copy of the file.
+            let _ = file.unlock();
+            if let Some(done) = done? {
+                return Ok(Access::Done(done));
+            }
+        }
+        Err(Error::other("the file is replaced again and again"))
+    }
+
+    /// The state as it is now, for somebody who only looks; none where there is none.
+    pub(super) fn look(&self) -> Result<Option<Box<SharedGate>>> {
+        let file = match self.open_existing() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        // Without the lock, the newest copy may be only half written; then the one before is whole.
+        match image::read(&file)? {
+            Image::State(_, state) => Ok(Some(state)),
+            Image::Empty | Image::Damaged => Ok(None),
+        }
+    }
+
+    /// What this process saw last; it goes on with that alone.
+    pub(super) fn into_seen(&mut self) -> Option<Box<SharedGate>> {
+        self.seen.take().map(|seen| seen.state)
+    }
+
+    /// None when the operation has to begin again.
+    fn change_locked<T>(
+        &mut self,
+        file: &File,
+        identity: Identity,
+        operation: &mut impl FnMut(&mut SharedGate, Duration) -> T,
+    ) -> Result<Option<T>> {
+        if !self.leads_to(identity) {
+            return Ok(None);
+        }
+        let now = clock::now();
+        let Some((number, mut state)) = self.load(file, identity, now)? else {
+            let state = self.seen(now);
+            self.replace(Some(&state.unwrap_or_else(|| {
+                Box::new(SharedGate::after_loss(self.settings, now))
+            })))?;
+            return Ok(None);
+        };
+        let done = operation(&mut state, now);
+        image::write(file, number + 1, &state)?;
+        if !self.leads_to(identity) {
+            return Ok(None);
+        }
+        self.seen = Some(Seen {
+            file: identity,
+            number: number + 1,
+            state,
+        });
+        Ok(Some(done))
+    }
+
+    /// The state in the file and its number; none where it is damaged.
+    fn load(
+        &mut self,
+        file: &File,
+        identity: Identity,
+        now: Duration,
+    ) -> Result<Option<(u64, Box<SharedGate>)>> {
+        let newest = image::newest(file)?;
+        let known = |seen: &mut Seen| seen.file == identity && Some(seen.number) == newest;
+        let (number, state) = match self.seen.take_if(known) {
+            Some(seen) => (seen.number, seen.state),
+            None => match image::read(file)? {
+                Image::State(number, state) => (number, state),
+                Image::Damaged => return Ok(None),
+                Image::Empty => {
+                    place::sweep(self.folder());
+                    let state = self.seen(now);
+                    let new = || Box::new(SharedGate::new(self.settings, now));
+                    (0, state.unwrap_or_else(new))
+                }
+            },
+        };
+        if state.used() > now + AHEAD || state.is_over(now) {
+            return Ok(Some((
+                number,
+                Box::new(SharedGate::new(self.settings, now)),
+            )));
+        }
+        Ok(Some((number, state)))
+    }
+
+    /// What this process saw last, if that is not long ago.
+    fn seen(&mut self, now: Duration) -> Option<Box<SharedGate>> {
+        let seen = self.into_seen();
+        seen.filter(|state| state.used() <= now && state.used() + FRESH >= now)
+    }
+
+    /// Opens the file, which is made where there is none. None where the path leads to what cannot be the file: a link, a
+    /// file with other names, or one of somebody else.
+    fn open(&self) -> Result<Option<(File, Identity)>> {
+        let opened = match self.open_existing() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                place::prepare(self.folder())?;
+                self.options().create(true).open(&self.path)
+            }
+            opened => opened,
+        };
+        let file = match opened {
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                return Ok(None);
+            }
+            opened => opened?,
+        };
+        let facts = file.metadata()?;
+        let user = rustix::process::geteuid().as_raw();
+        let ours = facts.is_file() && facts.nlink() <= 1 && facts.uid() == user;
+        Ok(ours.then(|| (file, identity(&facts))))
+    }
+
+    fn open_existing(&self) -> Result<File> {
+        self.options().open(&self.path)
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        // A pipe in its place must not hold us up.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.read(true).write(true).mode(0o600);
+        options.custom_flags(flags.bits() as i32);
+        options
+    }
+
+    /// Whether the file is locked now.
+    fn lock(&self, file: &File, identity: Identity) -> Result<bool> {
+        // Who was in the way before is not waited for again.
+        let waited = self.blocked.is_some_and(|blocked| blocked.file == identity);
+        for attempt in 1.. {
+            match file.try_lock() {
+                Ok(()) => return Ok(true),
+                Err(TryLockError::WouldBlock) if waited || attempt >= TRIES => return Ok(false),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the path still leads to this file.
+    fn leads_to(&self, file: Identity) -> bool {
+        let facts = std::fs::symlink_metadata(&self.path);
+        facts.is_ok_and(|facts| identity(&facts) == file)
+    }
+
+    /// Leaves a file that somebody holds the lock of without end, and takes its state along.
+    fn move_on(&mut self, file: &File, identity: Identity) -> Result<()> {
+        self.blocked = None;
+        if !self.leads_to(identity) {
+            return Ok(());
+        }
+        tracing::debug!(
+            "the file of the shared budget is locked by a stopped process; it is replaced by a copy"
+        );
+        let now = clock::now();
+        let state = match image::read(file)? {
+            Image::State(_, state) => Some(state),
+            Image::Empty | Image::Damaged => self.seen(now),
+        };
+        let lost = || Box::new(SharedGate::after_loss(self.settings, now));
+        self.replace(Some(&state.unwrap_or_else(lost)))
+    }
+
+    /// Puts another file in the place of whatever is there, which stays as it is.
+    fn replace(&self, state: Option<&SharedGate>) -> Result<()> {
+        let mut builder = tempfile::Builder::new();
+        let new = builder.prefix("budget-new-").tempfile_in(self.folder())?;
+        if let Some(state) = state {
+            image::write(new.as_file(), 1, state)?;
+        }
+        new.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+}
+
+fn identity(facts: &Metadata) -> Identity {
+    (facts.dev(), facts.ino())
+}

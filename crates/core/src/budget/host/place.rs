@@ -1,0 +1,91 @@
+//! Where the file is that the processes of a host share: a folder that only this user may enter.
+
+use super::clock;
+use crate::settings::Config;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io::{Error, Result};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Of the names of files. Processes of a version that writes another state have another file.
+const PREFIX: &str = "budget-1-";
+/// A file that was not written for this long is of no use to anybody.
+const STALE: Duration = Duration::from_secs(86_400);
+
+/// The path of the state for the client of these settings.
+pub(super) fn path(config: &Config) -> Result<PathBuf> {
+    let client_id = config.client_id.as_deref().unwrap_or_default();
+    // Neither the address nor the client ID can be read from it.
+    let mut hash = blake3::Hasher::new();
+    let base_url = config.base_url.to_string();
+    for part in [&clock::run_of_host(), base_url.as_str(), client_id] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let name = hash.finalize().to_hex();
+    let name = name.get(..32).unwrap_or_default();
+    let folder = folder(|name| std::env::var_os(name))?;
+    Ok(folder.join(format!("{PREFIX}{name}")))
+}
+
+/// The runtime folder of the user, which the environment names or systemd makes; else the one for state.
+fn folder(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let named = |name| {
+        environment(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    let home = || named("HOME").map(|home| home.join(".local/state"));
+    let parent = named("XDG_RUNTIME_DIR")
+        .or_else(|| usual.is_dir().then_some(usual))
+        .or_else(|| named("XDG_STATE_HOME"))
+        .or_else(home);
+    let Some(parent) = parent else {
+        return Err(Error::other(
+            "neither XDG_RUNTIME_DIR nor HOME names a folder",
+        ));
+    };
+    Ok(parent.join("talentdata"))
+}
+
+/// Makes the folder where it is missing, and refuses one that others may write to.
+pub(super) fn prepare(folder: &Path) -> Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let facts = std::fs::symlink_metadata(folder)?;
+    let user = rustix::process::geteuid().as_raw();
+    let shown = folder.display();
+    if !facts.is_dir() {
+        return Err(Error::other(format!("{shown} is not a folder")));
+    }
+    if facts.uid() != user {
+        return Err(Error::other(format!("{shown} belongs to another user")));
+    }
+    if facts.mode() & 0o022 != 0 {
+        return Err(Error::other(format!(
+            "other users may write to {shown}; make its mode 0700"
+        )));
+    }
+    Ok(())
+}
+
+/// Removes what ended long ago: each service on a port of its own leaves a file.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with("budget-");
+        let written = entry.metadata().and_then(|facts| facts.modified());
+        let age = written.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+        if ours && age.is_ok_and(|age| age > STALE) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
