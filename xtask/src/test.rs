@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
 use crate::{Outcome, deny, outputs, test_c, test_python, tidy};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -76,9 +76,18 @@ fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     succeed(&mut crate::cargo::command(root, arguments))
 }
 
-/// Runs a command whose output goes straight through; an error when it does not succeed.
+fn runtime_folder() -> Result<PathBuf, String> {
+    let folder = crate::root().join("target/runtime");
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Runs a command whose output goes straight through; an error when it does not succeed. The budgets that its clients
+/// share are not those of the user.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
     let shown = format!("{command:?}");
+    command.env("XDG_RUNTIME_DIR", runtime_folder()?);
     // It may be a tool that runs cargo.
     match crate::cargo::undisturbed(command).status() {
         Ok(status) if status.success() => Ok(()),

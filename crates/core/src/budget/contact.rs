@@ -51,6 +51,11 @@ impl Contact {
         self.reason = Some(reason.to_owned());
     }
 
+    /// Whether the budget was reached the last time.
+    pub(crate) fn is_held(&self) -> bool {
+        self.members > 0 && self.lost_since.is_none()
+    }
+
     /// Why it cannot be reached.
     pub(crate) fn reason(&self) -> String {
         self.reason.clone().unwrap_or_default()

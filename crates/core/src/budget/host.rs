@@ -6,6 +6,8 @@ mod clock;
 mod file;
 mod image;
 mod place;
+#[cfg(test)]
+mod tests;
 
 use super::{Budget, BudgetStats, Contact, Take};
 use crate::clock::Time;
@@ -31,6 +33,7 @@ pub(crate) struct HostBudget(Arc<Shared>);
 
 struct Shared {
     id: u64,
+    process: u32,
     name: String,
     settings: GateSettings,
     on_lost: OnLost,
@@ -82,6 +85,7 @@ impl HostBudget {
         };
         HostBudget(Arc::new(Shared {
             id: new_id(),
+            process: std::process::id(),
             name: name_of_process(),
             settings,
             on_lost: config.on_lost,
@@ -140,8 +144,13 @@ impl Budget for HostBudget {
 impl Drop for HostBudget {
     fn drop(&mut self) {
         let id = self.0.id;
-        let mut state = self.0.state();
-        let _ = state.change(&self.0, |gate, now| gate.leave(now, id));
+        // In a forked child, it is the parent's.
+        if self.0.process == std::process::id() {
+            let mut state = self.0.state();
+            if state.contact.is_held() {
+                let _ = state.change(&self.0, |gate, now| gate.leave(now, id));
+            }
+        }
     }
 }
 
@@ -154,7 +163,7 @@ impl Shared {
     fn asker(&self, part: f64) -> Asker<'_> {
         Asker {
             id: self.id,
-            process: std::process::id(),
+            process: self.process,
             name: &self.name,
             share: self.settings.share * part,
         }

@@ -146,37 +146,43 @@ impl StateFile {
             return Ok(None);
         };
         let done = operation(&mut state, now);
-        image::write(file, number + 1, &state)?;
+        let number = match number {
+            Some(number) => {
+                image::write(file, number + 1, &state)?;
+                number + 1
+            }
+            None => image::begin(file, now, &state)?,
+        };
         if !self.leads_to(identity) {
             return Ok(None);
         }
         self.seen = Some(Seen {
             file: identity,
-            number: number + 1,
+            number,
             state,
         });
         Ok(Some(done))
     }
 
-    /// The state in the file and its number; none where it is damaged.
+    /// The state in the file and the number of its copy, if it has one yet; none where it is damaged.
     fn load(
         &mut self,
         file: &File,
         identity: Identity,
         now: Duration,
-    ) -> Result<Option<(u64, Box<SharedGate>)>> {
+    ) -> Result<Option<(Option<u64>, Box<SharedGate>)>> {
         let newest = image::newest(file)?;
         let known = |seen: &mut Seen| seen.file == identity && Some(seen.number) == newest;
         let (number, state) = match self.seen.take_if(known) {
-            Some(seen) => (seen.number, seen.state),
+            Some(seen) => (Some(seen.number), seen.state),
             None => match image::read(file)? {
-                Image::State(number, state) => (number, state),
+                Image::State(number, state) => (Some(number), state),
                 Image::Damaged => return Ok(None),
                 Image::Empty => {
                     place::sweep(self.folder());
                     let state = self.seen(now);
                     let new = || Box::new(SharedGate::new(self.settings, now));
-                    (0, state.unwrap_or_else(new))
+                    (None, state.unwrap_or_else(new))
                 }
             },
         };
@@ -274,7 +280,7 @@ impl StateFile {
         let mut builder = tempfile::Builder::new();
         let new = builder.prefix("budget-new-").tempfile_in(self.folder())?;
         if let Some(state) = state {
-            image::write(new.as_file(), 1, state)?;
+            image::begin(new.as_file(), clock::now(), state)?;
         }
         new.persist(&self.path).map_err(|error| error.error)?;
         Ok(())

@@ -5,6 +5,7 @@ use crate::gate::SharedGate;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What such a file begins with; another state has another mark, and another name of the file.
@@ -96,11 +97,16 @@ pub(super) fn write(file: &File, number: u64, state: &SharedGate) -> Result<()> 
     head[..8].copy_from_slice(&number.to_le_bytes());
     head[8..16].copy_from_slice(&xxh3_64(body).to_le_bytes());
     head[16..].copy_from_slice(&(body.len() as u32).to_le_bytes());
-    file.write_all_at(&bytes, at(number % 2))?;
-    if number <= 2 {
-        file.write_all_at(&MARK, 0)?;
-    }
-    Ok(())
+    file.write_all_at(&bytes, at(number % 2))
+}
+
+/// Writes the first copy into an empty file. Its number is the present time, so that a copy of another file that had the
+/// same inode before is never taken for one of this.
+pub(super) fn begin(file: &File, now: Duration, state: &SharedGate) -> Result<u64> {
+    let number = now.as_nanos() as u64;
+    write(file, number, state)?;
+    file.write_all_at(&MARK, 0)?;
+    Ok(number)
 }
 
 fn at(place: u64) -> u64 {
