@@ -76,18 +76,18 @@ fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     succeed(&mut crate::cargo::command(root, arguments))
 }
 
-fn runtime_folder() -> Result<PathBuf, String> {
-    let folder = crate::root().join("target/runtime");
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    Ok(folder)
+fn runtime_directory() -> Result<PathBuf, String> {
+    let directory = crate::root().join("target/runtime");
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
+    Ok(directory)
 }
 
 /// Runs a command whose output goes straight through; an error when it does not succeed. The budgets that its clients
 /// share are not those of the user.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
     let shown = format!("{command:?}");
-    command.env("XDG_RUNTIME_DIR", runtime_folder()?);
+    command.env("XDG_RUNTIME_DIR", runtime_directory()?);
     // It may be a tool that runs cargo.
     match crate::cargo::undisturbed(command).status() {
         Ok(status) if status.success() => Ok(()),

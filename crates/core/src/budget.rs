@@ -19,7 +19,7 @@ use process::ProcessBudget;
 
 /// The budget as one client sees it. It never waits.
 pub(crate) trait Budget: Send + Sync {
-    /// Asks to send one request now, which counts as sent when the answer is [`Take::Now`]. One caller asks at a time, the
+    /// Asks to send one request now, which counts as sent when it says [`Take::Now`]. One caller asks at a time, the
     /// first in the queue of the client, from within a runtime.
     fn take(&self, now: Time, lane: Lane) -> Take;
 

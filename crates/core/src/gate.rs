@@ -14,6 +14,7 @@
 //! mode of their own; the number of requests in flight is bounded, but not controlled; and others are yielded to only
 //! by what they leave.
 
+mod count;
 mod headers;
 mod jitter_margin;
 mod latency;
@@ -36,6 +37,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use count::Count;
 pub use headers::RateHeaders;
 use latency::Latency;
 use ledger::{Ledger, Outcome};
@@ -55,20 +57,6 @@ const TOO_MANY_REQUESTS: u16 = 429;
 const PROBES: usize = 4;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MOST_IN_FLIGHT: usize = 128;
-
-/// What one response tells about the budget.
-#[derive(Debug, Clone, Copy)]
-struct Count {
-    received: Time,
-    sent: Time,
-    limit: f64,
-    remaining: f64,
-    /// Our own requests within the window that ended with this one, by send time.
-    own: f64,
-    /// How long the server's window still lasts, where it tells parts of a second.
-    rest: Option<Duration>,
-    refused: bool,
-}
 
 /// When the next request may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -67,10 +67,7 @@ fn read(found: &Found, setting: &Setting) -> Option<String> {
     match setting.kind {
         Kind::Boolean(_) => Some(found.boolean(setting.name).unwrap().to_string()),
         _ if setting.bounds().is_some() => Some(found.number(setting.name).unwrap().to_string()),
-        Kind::Budget | Kind::Choice(_) => {
-            let text = found.text(setting.name).unwrap();
-            text.or_else(|| setting.default())
-        }
+        Kind::Budget | Kind::Choice(_) => found.text(setting.name).unwrap().or(setting.default()),
         _ => found.text(setting.name).unwrap(),
     }
 }

@@ -179,7 +179,7 @@ impl StateFile {
                 Image::State(number, state) => (Some(number), state),
                 Image::Damaged => return Ok(None),
                 Image::Empty => {
-                    place::sweep(self.folder());
+                    place::sweep(self.directory());
                     let state = self.seen(now);
                     let new = || Box::new(SharedGate::new(self.settings, now));
                     (None, state.unwrap_or_else(new))
@@ -206,7 +206,7 @@ impl StateFile {
     fn open(&self) -> Result<Option<(File, Identity)>> {
         let opened = match self.open_existing() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                place::prepare(self.folder())?;
+                place::prepare(self.directory())?;
                 self.options().create(true).open(&self.path)
             }
             opened => opened,
@@ -278,7 +278,9 @@ impl StateFile {
     /// Puts another file in the place of whatever is there, which stays as it is.
     fn replace(&self, state: Option<&SharedGate>) -> Result<()> {
         let mut builder = tempfile::Builder::new();
-        let new = builder.prefix("budget-new-").tempfile_in(self.folder())?;
+        let new = builder
+            .prefix("budget-new-")
+            .tempfile_in(self.directory())?;
         if let Some(state) = state {
             image::begin(new.as_file(), clock::now(), state)?;
         }
@@ -286,7 +288,7 @@ impl StateFile {
         Ok(())
     }
 
-    fn folder(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
 }

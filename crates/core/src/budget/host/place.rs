@@ -1,4 +1,4 @@
-//! Where the file is that the processes of a host share: a folder that only this user may enter.
+//! Where the file is that the processes of a host share: a directory that only this user may enter.
 
 use super::clock;
 use crate::settings::Config;
@@ -26,12 +26,12 @@ pub(super) fn path(config: &Config) -> Result<PathBuf> {
     }
     let name = hash.finalize().to_hex();
     let name = name.get(..32).unwrap_or_default();
-    let folder = folder(|name| std::env::var_os(name))?;
-    Ok(folder.join(format!("{PREFIX}{name}")))
+    let directory = directory(|name| std::env::var_os(name))?;
+    Ok(directory.join(format!("{PREFIX}{name}")))
 }
 
-/// The runtime folder of the user, which the environment names or systemd makes; else the one for state.
-fn folder(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+/// The runtime directory of the user, which the environment names or systemd makes; else the one for state.
+fn directory(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let named = |name| {
         environment(name)
             .map(PathBuf::from)
@@ -46,23 +46,23 @@ fn folder(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
         .or_else(home);
     let Some(parent) = parent else {
         return Err(Error::other(
-            "neither XDG_RUNTIME_DIR nor HOME names a folder",
+            "neither XDG_RUNTIME_DIR nor HOME names a directory",
         ));
     };
     Ok(parent.join("talentdata"))
 }
 
-/// Makes the folder where it is missing, and refuses one that others may write to.
-pub(super) fn prepare(folder: &Path) -> Result<()> {
+/// Makes the directory where it is missing, and refuses one that others may write to.
+pub(super) fn prepare(directory: &Path) -> Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
-        .create(folder)?;
-    let facts = std::fs::symlink_metadata(folder)?;
+        .create(directory)?;
+    let facts = std::fs::symlink_metadata(directory)?;
     let user = rustix::process::geteuid().as_raw();
-    let shown = folder.display();
+    let shown = directory.display();
     if !facts.is_dir() {
-        return Err(Error::other(format!("{shown} is not a folder")));
+        return Err(Error::other(format!("{shown} is not a directory")));
     }
     if facts.uid() != user {
         return Err(Error::other(format!("{shown} belongs to another user")));
@@ -76,8 +76,8 @@ pub(super) fn prepare(folder: &Path) -> Result<()> {
 }
 
 /// Removes what ended long ago: each service on a port of its own leaves a file.
-pub(super) fn sweep(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else {
+pub(super) fn sweep(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
     for entry in entries.flatten() {

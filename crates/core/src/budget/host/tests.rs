@@ -10,12 +10,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A folder for a state, and the path in it.
+/// A directory for a state, and the path in it.
 fn place() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let path = folder.path().join("budget-1-test");
-    (folder, path)
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let path = directory.path().join("budget-1-test");
+    (directory, path)
 }
 
 fn member(path: &PathBuf) -> StateFile {
@@ -53,7 +53,7 @@ fn open(path: &PathBuf) -> File {
 
 #[test]
 fn what_one_does_the_others_know() {
-    let (_folder, path) = place();
+    let (_directory, path) = place();
     let (mut one, mut other) = (member(&path), member(&path));
     assert!(matches!(ask(&mut one, 1), (1, Turn::Now(_))));
     assert_eq!(ask(&mut other, 2).0, 2);
@@ -94,7 +94,7 @@ fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
         }),
     ];
     for (harm, do_harm) in harms {
-        let (_folder, path) = place();
+        let (_directory, path) = place();
         let (mut one, mut other) = (member(&path), member(&path));
         ask(&mut one, 1);
         ask(&mut other, 2);
@@ -112,7 +112,7 @@ fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
 /// Somebody has sent, and nobody knows how much.
 #[test]
 fn who_finds_only_damage_lets_a_window_pass() {
-    let (_folder, path) = place();
+    let (_directory, path) = place();
     std::fs::write(&path, "something else").unwrap();
     let Turn::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
         panic!("it sends at once");
@@ -123,12 +123,12 @@ fn who_finds_only_damage_lets_a_window_pass() {
 }
 
 #[test]
-fn a_folder_in_its_place_and_a_folder_of_everybody_are_refused() {
-    let (folder, path) = place();
+fn a_directory_in_its_place_and_a_directory_of_everybody_are_refused() {
+    let (directory, path) = place();
     std::fs::create_dir(&path).unwrap();
     assert!(member(&path).change(|_, _| ()).is_err());
     std::fs::remove_dir(&path).unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let error = member(&path).change(|_, _| ()).err().unwrap();
     assert!(
         error.to_string().contains("other users may write"),
@@ -139,7 +139,7 @@ fn a_folder_in_its_place_and_a_folder_of_everybody_are_refused() {
 /// As a process does that is stopped at the worst moment.
 #[test]
 fn a_lock_that_is_never_given_back_holds_up_nobody() {
-    let (_folder, path) = place();
+    let (_directory, path) = place();
     let (mut one, mut other) = (member(&path), member(&path));
     ask(&mut one, 1);
     ask(&mut other, 2);
@@ -163,7 +163,7 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
 /// Whoever is killed while writing leaves the copy before, whichever part of the new one is written.
 #[test]
 fn half_a_copy_is_no_copy() {
-    let (_folder, path) = place();
+    let (_directory, path) = place();
     let mut one = member(&path);
     (0..3).for_each(|_| drop(ask(&mut one, 1)));
     let before = std::fs::read(&path).unwrap();
@@ -196,7 +196,7 @@ fn half_a_copy_is_no_copy() {
 /// A host that was restarted counts its time from the beginning.
 #[test]
 fn a_state_from_the_future_is_forgotten() {
-    let (_folder, path) = place();
+    let (_directory, path) = place();
     let mut one = member(&path);
     ask(&mut one, 1);
     let future = super::clock::now() + Duration::from_secs(1000);
