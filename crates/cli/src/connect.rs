@@ -18,6 +18,10 @@ pub(crate) struct Connection {
 /// `Io` when the embedded service cannot be started.
 pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
     let mut builder = Client::builder();
+    if common.sandbox {
+        // Nobody else knows the service of this run.
+        builder.budget("process");
+    }
     common.settings.set(&mut builder)?;
     let mut running = None;
     if common.sandbox {
