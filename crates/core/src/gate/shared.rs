@@ -15,7 +15,7 @@ const SILENT: Duration = Duration::from_secs(2);
 /// Where the gate waits for a response, which another member may receive, it is asked again after this long.
 const POLL: Duration = Duration::from_millis(10);
 /// Members ask again after this long at the latest, for others may have changed things.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// told the exact time when they are next.
 const EARLY: f64 = 0.8;
@@ -118,7 +118,7 @@ impl SharedGate {
         let (earliest, wait) = match self.gate.ready(now) {
             Ready::Now if allowed > now => (now, allowed - now),
             Ready::Now if self.turns.is_preceded(now, asker.id) => {
-                let ahead = self.turns.ahead(now, asker.id);
+                let ahead = self.turns.ahead(now, now, asker.id);
                 (now, gap.mul_f64(EARLY * f64::from(ahead)))
             }
             Ready::Now => {
@@ -131,14 +131,17 @@ impl SharedGate {
                 return Turn::Now(ticket);
             }
             Ready::At(at) => {
-                let ahead = self.turns.ahead(now, asker.id);
+                let ahead = self.turns.ahead(now, at, asker.id);
                 let turn = at + gap.mul_f64(EARLY * f64::from(ahead));
                 (at, turn.max(allowed).saturating_sub(now))
             }
-            Ready::AfterResponse => (now, POLL),
+            Ready::AfterResponse => {
+                let ahead = self.turns.ahead(now, now, asker.id);
+                (now, POLL * (1 + ahead))
+            }
         };
         let again = now + wait.min(LOOK);
-        self.turns.told(asker.id, again);
+        self.turns.told(asker.id, allowed, again);
         Turn::Wait { earliest, again }
     }
 

@@ -75,6 +75,8 @@ pub(super) struct Member {
 pub(super) struct Wait {
     pub(super) lane: Lane,
     since: Time,
+    /// Before this, its share of the limit keeps it.
+    allowed: Time,
     /// When it was told to ask again.
     expected: Time,
 }
@@ -95,6 +97,7 @@ impl Turns {
         member.waits = Some(Wait {
             lane,
             since,
+            allowed: now,
             expected: now,
         });
     }
@@ -111,29 +114,31 @@ impl Turns {
         oldest.map_or(even, |oldest| even.max(*oldest + window))
     }
 
-    /// How many members go before this one: those that wait, are not later than they were told, and rank first.
-    pub(super) fn ahead(&self, now: Time, id: u64) -> u32 {
-        self.before(now, id).count() as u32
+    /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
+    /// were told, and rank first.
+    pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> u32 {
+        self.before(now, at, id).count() as u32
     }
 
     /// Whether a member that goes before this one is expected at once.
     pub(super) fn is_preceded(&self, now: Time, id: u64) -> bool {
-        self.before(now, id).any(|wait| wait.expected <= now + SOON)
+        self.before(now, now, id)
+            .any(|wait| wait.expected <= now + SOON)
     }
 
-    fn before(&self, now: Time, id: u64) -> impl Iterator<Item = Wait> {
+    fn before(&self, now: Time, at: Time, id: u64) -> impl Iterator<Item = Wait> {
         let place = self.member(id).and_then(|member| member.place(now));
         self.members.iter().filter_map(move |member| {
             let wait = member.waits.filter(|_| member.id != id)?;
-            let expected = wait.expected + GRACE >= now;
+            let expected = wait.expected + GRACE >= now && wait.allowed <= at + SOON;
             (expected && member.place(now) < place).then_some(wait)
         })
     }
 
-    /// A member was told to ask again at this time.
-    pub(super) fn told(&mut self, id: u64, again: Time) {
+    /// A member was told to ask again at this time, and not to send before it is allowed to.
+    pub(super) fn told(&mut self, id: u64, allowed: Time, again: Time) {
         if let Some(wait) = self.member_mut(id).and_then(|member| member.waits.as_mut()) {
-            wait.expected = again;
+            (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 

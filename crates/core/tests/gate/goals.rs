@@ -43,7 +43,7 @@ fn least(runs: &[Outcome], figure: impl Fn(&Outcome) -> f64) -> f64 {
 }
 
 /// Prints a row of the table, and fails under the goal.
-fn reach(row: &str, share: f64, goal: f64, rest: &str) {
+pub(crate) fn reach(row: &str, share: f64, goal: f64, rest: &str) {
     println!(
         "{row:62} {:5.1} % (goal {:4.1} %) {rest}",
         100.0 * share,

@@ -3,10 +3,12 @@
 
 mod goals;
 mod headers;
+mod network;
 mod properties;
 mod quota;
 mod referee;
 mod rule;
 mod scenario;
 mod server;
+mod sharing;
 mod simulation;

@@ -24,16 +24,16 @@ const QUIRKS: [Quirk; 11] = [
     Quirk::Garbage,
 ];
 
-fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+pub(crate) fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.usize(0..from.len())]
 }
 
-fn seconds(rng: &mut Rng, most: f64) -> Duration {
+pub(crate) fn seconds(rng: &mut Rng, most: f64) -> Duration {
     Duration::from_secs_f64(most * rng.f64())
 }
 
 /// Anything that a network, a server and its other clients may do.
-fn anything(seed: u64) -> Scenario {
+pub(crate) fn anything(seed: u64) -> Scenario {
     let mut rng = Rng::with_seed(seed);
     let policy = pick(&mut rng, &Policy::ALL);
     let rounding = pick(&mut rng, &ResetRounding::ALL);

@@ -54,6 +54,11 @@ impl Referee {
 
     pub(crate) fn receives(&mut self, now: Duration, refused: bool, headers: &RateHeaders) {
         self.in_flight -= 1;
+        self.hears(now, refused, headers);
+    }
+
+    /// What a response says, however late it is heard.
+    pub(crate) fn hears(&mut self, now: Duration, refused: bool, headers: &RateHeaders) {
         self.answered = true;
         if refused || headers.remaining == Some(0) {
             let wait = headers.retry_after.or(headers.reset).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use talentdata_core::gate::GateStats;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::server::Quirk;
+use crate::server::{Quirk, WINDOW};
 use crate::simulation::World;
 
 pub(crate) const LIMIT: u32 = 40;
@@ -27,6 +27,8 @@ pub(crate) enum Others {
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
     pub(crate) policy: Policy,
+    /// What the server counts to, and in which window.
+    pub(crate) limit: (u32, Duration),
     pub(crate) rounding: ResetRounding,
     pub(crate) quirk: Quirk,
     /// Median of the round trip, without processing.
@@ -57,6 +59,7 @@ impl Scenario {
         Self {
             seed: 0,
             policy,
+            limit: (LIMIT, WINDOW),
             rounding,
             quirk: Quirk::None,
             round_trip: Duration::from_millis(round_trip_ms),

@@ -37,7 +37,7 @@ pub(crate) struct Server {
     nodes: Vec<Limiter>,
     quirk: Quirk,
     rng: Rng,
-    limit: u32,
+    limit: (u32, Duration),
     rounding: ResetRounding,
     counted: Vec<Duration>,
 }
@@ -54,7 +54,7 @@ impl Server {
         policy: Policy,
         rounding: ResetRounding,
         quirk: Quirk,
-        limit: u32,
+        limit: (u32, Duration),
         seed: u64,
     ) -> Self {
         let count = match quirk {
@@ -62,7 +62,7 @@ impl Server {
             _ => 1,
         };
         Self {
-            nodes: vec![Limiter::new(policy, limit, WINDOW, rounding); count],
+            nodes: vec![Limiter::new(policy, limit.0, limit.1, rounding); count],
             quirk,
             rng: Rng::with_seed(seed),
             limit,
@@ -95,7 +95,7 @@ impl Server {
     }
 
     fn by_count(&self, reset: Duration) -> Decision {
-        let left = self.limit.saturating_sub(self.counted.len() as u32);
+        let left = self.limit.0.saturating_sub(self.counted.len() as u32);
         Decision {
             admitted: left > 0,
             remaining: left.saturating_sub(1),
@@ -122,7 +122,7 @@ impl Server {
             Quirk::Garbage => return self.garbage(),
             _ => {}
         }
-        let shown = Limiter::new(Policy::Unlimited, self.limit, WINDOW, self.rounding);
+        let shown = Limiter::new(Policy::Unlimited, self.limit.0, self.limit.1, self.rounding);
         map(shown.headers(&decision))
     }
 

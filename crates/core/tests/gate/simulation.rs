@@ -1,16 +1,16 @@
-//! A client, a server and the network between them, on virtual time.
+//! A client that sends as its gate lets, on virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use fastrand::Rng;
 use http::HeaderMap;
 use talentdata_core::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
 
+use crate::network::Network;
 use crate::referee::Referee;
-use crate::scenario::{LIMIT, Others, Outcome, Scenario};
-use crate::server::{Quirk, Server, Verdict};
+use crate::scenario::{Others, Outcome, Scenario};
+use crate::server::Verdict;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -31,11 +31,7 @@ struct Request {
 
 pub(crate) struct World {
     scenario: Scenario,
-    rng: Rng,
-    server: Server,
-    changed: bool,
-    /// Where in the second, and when in history, the run begins on the server's clock.
-    epoch: Duration,
+    network: Network,
     gate: Gate,
     now: Duration,
     events: BinaryHeap<Reverse<(Duration, u64, Event)>>,
@@ -43,7 +39,6 @@ pub(crate) struct World {
     wake: u64,
     requests: Vec<Request>,
     referee: Referee,
-    burst_left: u32,
     outcome: Outcome,
 }
 
@@ -56,22 +51,13 @@ const SLOP: f64 = 0.001;
 
 impl World {
     pub(crate) fn new(scenario: Scenario) -> Self {
-        let mut rng = Rng::with_seed(scenario.seed);
-        let Scenario {
-            policy,
-            rounding,
-            quirk,
-            ..
-        } = scenario;
         let gate = Gate::new(GateSettings {
             share: scenario.share,
             seed: scenario.seed,
             ..GateSettings::default()
         });
         Self {
-            server: Server::new(policy, rounding, quirk, LIMIT, rng.u64(..)),
-            changed: false,
-            epoch: Duration::from_secs_f64(1.7e9) + Duration::from_micros(rng.u64(0..1_000_000)),
+            network: Network::new(scenario.clone()),
             outcome: Outcome {
                 elapsed: Duration::ZERO,
                 arrivals: Vec::new(),
@@ -81,14 +67,12 @@ impl World {
                 stats: gate.stats(),
             },
             gate,
-            rng,
             now: Duration::ZERO,
             events: BinaryHeap::new(),
             sequence: 0,
             wake: 0,
             requests: Vec::new(),
             referee: Referee::new(scenario.clone()),
-            burst_left: 0,
             scenario,
         }
     }
@@ -139,18 +123,18 @@ impl World {
                 return;
             }
             match self.gate.ready(self.now) {
-                Ready::Now if self.rng.f64() < self.scenario.unused => {
+                Ready::Now if self.network.rng.f64() < self.scenario.unused => {
                     let ticket = self.gate.send(self.now);
                     self.gate.unsend(ticket);
                 }
                 Ready::Now => self.send(),
                 Ready::At(at) => {
                     self.referee.waits_until(self.now, at);
-                    if self.rng.f64() < ASK_AGAIN {
+                    if self.network.rng.f64() < ASK_AGAIN {
                         self.ask_again(at);
                     }
                     self.wake += 1;
-                    let late = Duration::from_secs_f64(self.rng.f64() * SLOP);
+                    let late = Duration::from_secs_f64(self.network.rng.f64() * SLOP);
                     self.push(at + late, Event::Wake(self.wake));
                     return;
                 }
@@ -163,7 +147,7 @@ impl World {
     }
 
     fn ask_again(&mut self, at: Duration) {
-        let between = self.now + (at - self.now).mul_f64(self.rng.f64());
+        let between = self.now + (at - self.now).mul_f64(self.network.rng.f64());
         match self.gate.ready(between) {
             Ready::Now => self.referee.waits_on(at, between),
             Ready::At(again) => self.referee.waits_on(at, again),
@@ -182,29 +166,23 @@ impl World {
             settled: false,
         });
         self.push(now + TIMEOUT, Event::GiveUp(index));
-        let at = now + self.one_way();
-        if !self.vanishes() {
+        let at = now + self.network.one_way();
+        if !self.network.vanishes(now) {
             self.push(at, Event::Arrive(index));
         }
     }
 
     fn arrive(&mut self, index: usize) {
-        let at = self.epoch + self.now;
-        let verdict = self.server().decide(at);
+        let (verdict, took) = self.network.arrive(self.now);
         self.requests[index].verdict = Some(verdict);
-        let took = -self.rng.f64().max(1e-9).ln() * self.scenario.processing.as_secs_f64();
-        self.push(
-            self.now + Duration::from_secs_f64(took),
-            Event::Answer(index),
-        );
+        self.push(self.now + took, Event::Answer(index));
     }
 
     fn answer(&mut self, index: usize) {
         let verdict = self.requests[index].verdict.expect("decided on before");
-        let at = self.epoch + self.now;
-        self.requests[index].headers = self.server().headers(verdict, at);
-        let at = self.now + self.one_way();
-        if !self.vanishes() {
+        self.requests[index].headers = self.network.answer(self.now, verdict);
+        let at = self.now + self.network.one_way();
+        if !self.network.vanishes(self.now) {
             self.push(at, Event::Receive(index));
         }
     }
@@ -214,18 +192,10 @@ impl World {
             return;
         }
         let request = &self.requests[index];
-        let admitted = request
-            .verdict
-            .expect("decided on before")
-            .decision
-            .admitted;
-        let status = match self.scenario.quirk {
-            _ if admitted => 200,
-            Quirk::Unavailable => 503,
-            _ => 429,
-        };
-        let wall = SystemTime::UNIX_EPOCH + self.epoch + self.now;
-        let headers = RateHeaders::read(&request.headers, wall);
+        let verdict = request.verdict.expect("decided on before");
+        let admitted = verdict.decision.admitted;
+        let status = self.network.status(verdict);
+        let headers = RateHeaders::read(&request.headers, self.network.wall(self.now));
         self.referee.receives(self.now, !admitted, &headers);
         self.outcome.refused += u64::from(!admitted);
         if admitted {
@@ -246,55 +216,10 @@ impl World {
     }
 
     fn other(&mut self) {
-        if self.now > self.scenario.others_during.1 {
-            return;
+        if let Some((served, wait)) = self.network.other(self.now) {
+            self.outcome.others_asked += 1;
+            self.outcome.others_served += u64::from(served);
+            self.push(self.now + wait, Event::Other);
         }
-        let at = self.epoch + self.now;
-        let served = self.server().decide(at).decision.admitted;
-        self.outcome.others_asked += 1;
-        self.outcome.others_served += u64::from(served);
-        let random = -self.rng.f64().max(1e-9).ln();
-        let wait = match self.scenario.others {
-            Others::None => return,
-            Others::Steady(rate) => 1.0 / rate,
-            Others::Poisson(rate) => random / rate,
-            Others::Bursty if self.burst_left == 0 => {
-                self.burst_left = self.rng.u32(0..=LIMIT);
-                2.0 * random
-            }
-            Others::Bursty => {
-                self.burst_left -= 1;
-                0.1 / f64::from(LIMIT)
-            }
-        };
-        self.push(self.now + Duration::from_secs_f64(wait), Event::Other);
-    }
-
-    fn server(&mut self) -> &mut Server {
-        if let Some((at, policy, limit)) = self.scenario.change
-            && self.now >= at
-            && !self.changed
-        {
-            self.changed = true;
-            let Scenario {
-                rounding,
-                quirk,
-                seed,
-                ..
-            } = self.scenario;
-            self.server = Server::new(policy, rounding, quirk, limit, seed);
-        }
-        &mut self.server
-    }
-
-    fn vanishes(&mut self) -> bool {
-        let (from, to) = self.scenario.outage;
-        (from <= self.now && self.now < to) || self.rng.f64() < self.scenario.loss
-    }
-
-    fn one_way(&mut self) -> Duration {
-        let (u, v) = (self.rng.f64().max(1e-12), self.rng.f64());
-        let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
-        (self.scenario.round_trip / 2).mul_f64((self.scenario.jitter * normal).exp())
     }
 }
