@@ -267,7 +267,7 @@ impl State {
             }
             Ok(Access::Busy) => Changed::Busy,
             Err(error) => {
-                let seen = file.into_seen();
+                let seen = file.take_seen();
                 self.contact.lose(&error.to_string());
                 self.go_alone(shared, seen);
                 Changed::Lost
