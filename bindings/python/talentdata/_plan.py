@@ -17,7 +17,7 @@ class Plan(Record):
     """
 
     __slots__ = ()
-    _documented = ("resource", "records", "pages", "seconds")
+    _documented = ("resource", "records", "pages", "members", "seconds")
 
     resource: Field[str] = Field("resource", "text", required=True)
     """The list."""
@@ -25,8 +25,10 @@ class Plan(Record):
     """Records in it."""
     pages: Field[int] = Field("pages", "integer", required=True)
     """Page requests, none of them sent again."""
+    members: Field[int] = Field("members", "integer", required=True)
+    """How many clients share the budget now, this one included."""
     seconds: Field[float] = Field("seconds", "number", required=True)
-    """How long they take at this client's part of the budget (section 8)."""
+    """How long they take at this client's part of the budget (section 8), while as many clients share it."""
 
     def _repr_html_(self) -> str:
         return table(f"Plan of {self.resource}", self.to_dict())

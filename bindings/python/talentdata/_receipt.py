@@ -76,6 +76,7 @@ class Receipt(Record):
         "rate_limited",
         "seconds",
         "seconds_waited_for_budget",
+        "budget",
         "seconds_backed_off",
         "budget_used",
         "duplicates_dropped",
@@ -117,6 +118,9 @@ class Receipt(Record):
     """From the first request to the end."""
     seconds_waited_for_budget: Field[float] = Field("seconds_waited_for_budget", "number", required=True)
     """Of these, how long pages waited for the budget."""
+    budget: Field[dict[str, Any] | None] = Field("budget", "object")
+    """How the budget was shared meanwhile: its `home`, `most_members` at once, for how many seconds it could not be
+    reached (`seconds_lost`) and why (`lost`); `None` before the first page."""
     seconds_backed_off: Field[float] = Field("seconds_backed_off", "number", required=True)
     """How long failed pages waited before they were sent again, summed over pages."""
     budget_used: Field[float] = Field("budget_used", "number", required=True)

@@ -2,7 +2,8 @@
 
 use crate::settings::Flags;
 use crate::{
-    changes, completions, export, help, operation, page, plan, sandbox, schema, sync, verify,
+    budget, changes, completions, export, help, operation, page, plan, sandbox, schema, sync,
+    verify,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -68,6 +69,9 @@ pub(crate) enum Command {
     /// Estimate the records, pages and time of an export or a sync
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
+    /// Show who shares the request budget now, and how it is spent
+    #[command(after_help = budget::EXAMPLES)]
+    Budget(budget::Verb),
     /// Print the columns of a list as JSON, to pin them with export --schema
     #[command(after_help = schema::EXAMPLE)]
     Schema(schema::Verb),

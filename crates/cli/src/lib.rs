@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod budget;
 mod changes;
 mod completions;
 mod connect;
@@ -78,6 +79,7 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Sync(verb) => sync::run(verb, common).await,
         Command::Changes(verb) => changes::run(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
+        Command::Budget(verb) => budget::run(verb, common),
         Command::Schema(verb) => schema::run(verb, common).await,
         Command::Verify(verb) => verify::run(verb),
         Command::Sandbox(verb) => sandbox::run(verb).await,

@@ -33,7 +33,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
             .map(str::to_owned)
             .to_vec(),
     ];
-    let (mut records, mut pages, mut seconds) = (0_u64, 0_u64, 0.0);
+    let (mut records, mut pages, mut seconds, mut members) = (0_u64, 0_u64, 0.0, 1);
     for (resource, arguments) in lists {
         let plan = connection.client.plan_with(resource, arguments).await?;
         let name = names::dashed(resource);
@@ -42,7 +42,15 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         records = records.saturating_add(plan.records);
         pages = pages.saturating_add(plan.pages);
         seconds += plan.seconds;
+        members = plan.members.max(members);
     }
     rows.push(row("sum".into(), records, pages, seconds));
-    output::data(&output::table(&rows, 1))
+    output::data(&output::table(&rows, 1))?;
+    if members > 1 {
+        let line = format!(
+            "note: {members} clients share the budget now, this one included; the times are those of an equal part of it"
+        );
+        output::remark(&line);
+    }
+    Ok(())
 }

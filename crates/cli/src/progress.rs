@@ -22,6 +22,8 @@ struct Counts {
     total: u64,
     requests: u64,
     seconds: f64,
+    /// Clients that shared the budget.
+    members: u64,
 }
 
 impl Counts {
@@ -35,6 +37,10 @@ impl Counts {
             total: total.max(receipt.records),
             requests: receipt.requests,
             seconds: receipt.seconds,
+            members: receipt
+                .budget
+                .as_ref()
+                .map_or(1, |budget| budget.most_members),
         }
     }
 
@@ -47,6 +53,7 @@ impl Counts {
                 total: all.total.saturating_add(list.total),
                 requests: all.requests.saturating_add(list.requests),
                 seconds: all.seconds.max(list.seconds),
+                members: all.members.max(list.members),
             })
     }
 
@@ -58,6 +65,14 @@ impl Counts {
     /// The used part of the company's budget (section 8), in percent.
     fn budget(&self) -> f64 {
         100.0 * self.requests as f64 / (f64::from(REQUESTS_PER_SECOND) * self.spell())
+    }
+
+    /// With how many the budget was shared, where it was.
+    fn sharing(&self) -> String {
+        match self.members {
+            0 | 1 => String::new(),
+            members => format!(" (shared by {members})"),
+        }
     }
 
     fn left(&self) -> Duration {
@@ -99,9 +114,10 @@ impl Progress {
         self.bar.set_length(all.total);
         self.bar.set_position(all.records);
         self.bar.set_message(format!(
-            "records, {:.0}/s, {:.0} % of the budget, {:#} left",
+            "records, {:.0}/s, {:.0} % of the budget{}, {:#} left",
             all.rate(),
             all.budget(),
+            all.sharing(),
             HumanDuration(all.left())
         ));
     }
@@ -118,10 +134,11 @@ impl Progress {
         }
         let all = Counts::together(receipts.iter().map(|receipt| Counts::of(receipt)));
         crate::output::remark(&format!(
-            "{} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
+            "{} records in {:.1} s, {:.0} % of the budget{}, completeness {}: {}",
             all.records,
             all.seconds,
             all.budget(),
+            all.sharing(),
             proof(receipts),
             match out == Path::new("-") {
                 true => "standard output".into(),

@@ -6,6 +6,7 @@
 mod contact;
 #[cfg(unix)]
 mod host;
+mod look;
 mod process;
 
 use crate::clock::Time;
@@ -15,6 +16,7 @@ pub use contact::BudgetStats;
 use contact::Contact;
 #[cfg(unix)]
 use host::HostBudget;
+pub use look::BudgetState;
 use process::ProcessBudget;
 
 /// The budget as one client sees it. It never waits.

@@ -17,7 +17,9 @@ pub struct Plan {
     pub records: u64,
     /// Page requests, none of them sent again.
     pub pages: u64,
-    /// How long they take at this client's part of the budget (section 8).
+    /// How many clients share the budget now, this one included.
+    pub members: u64,
+    /// How long they take at this client's part of the budget (section 8), while as many clients share it.
     pub seconds: f64,
 }
 
@@ -43,13 +45,16 @@ impl Client {
         let most = resource.shape().max_limit;
         let list = self.resource(resource).with(arguments);
         let page = list.page(most, 0).await?;
+        let members = self.budget().members.max(1);
+        let part = self.config().share.min(1.0 / members as f64);
         // The gate keeps one request below the limit.
-        let rate = f64::from(REQUESTS_PER_SECOND - 1) * self.config().share;
+        let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
         let pages = pages(&page);
         Ok(Plan {
             resource: resource.name().to_owned(),
             records: total(&page),
             pages,
+            members: members as u64,
             seconds: pages as f64 / rate,
         })
     }

@@ -1,5 +1,6 @@
 //! A scan: every record of a list, in order, page after page.
 
+mod budget_use;
 mod consistency;
 mod driver;
 mod evidence;
@@ -20,6 +21,7 @@ mod spool;
 mod unknown_fields;
 mod written;
 
+pub use budget_use::BudgetUse;
 pub use consistency::Consistency;
 pub(crate) use driver::AbortOnDrop;
 pub use options::ScanOptions;

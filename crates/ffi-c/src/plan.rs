@@ -93,7 +93,25 @@ pub extern "C" fn talentdata_plan_pages(
     })
 }
 
-/// The time that these requests take at the client's share of the request budget, in seconds.
+/// The number of clients that share the request budget now, this one included.
+///
+/// @param plan the plan
+/// @param members_out the number
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_plan_members(
+    plan: Option<&Plan>,
+    members_out: Option<&mut MaybeUninit<u64>>,
+) -> Option<Box<Error>> {
+    get((plan, "plan"), (members_out, "members_out"), |plan| {
+        Ok(plan.inner.members)
+    })
+}
+
+/// The time that these requests take at the client's share of the request budget while as many clients share it, in
+/// seconds.
 ///
 /// @param plan the plan
 /// @param seconds_out the time

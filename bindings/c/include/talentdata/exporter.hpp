@@ -12,7 +12,9 @@ struct plan {
   std::uint64_t records = 0;
   /// Page requests, if none has to be repeated.
   std::uint64_t pages = 0;
-  /// The time that they take at the client's share of the request budget.
+  /// Clients that share the request budget now, this one included.
+  std::uint64_t members = 1;
+  /// The time that they take at the client's share of the request budget while as many clients share it.
   double seconds = 0;
 
   plan() = default;
@@ -24,6 +26,7 @@ struct plan {
     };
     read(talentdata_plan_records, &records);
     read(talentdata_plan_pages, &pages);
+    read(talentdata_plan_members, &members);
     read(talentdata_plan_seconds, &seconds);
   }
 };

@@ -7,7 +7,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::settings::SETTINGS;
 use talentdata_core::types::Resource;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "resources",
     "version",
     "check",
@@ -17,6 +17,7 @@ const VERBS: [&str; 13] = [
     "sync",
     "changes",
     "plan",
+    "budget",
     "schema",
     "verify",
     "sandbox",

@@ -223,6 +223,12 @@ impl Shared {
     }
 }
 
+/// The state as it is now, and the time by its clock; none where nobody has used it.
+pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, Duration)>> {
+    let file = StateFile::new(place::path(config)?, GateSettings::default());
+    Ok(file.look()?.map(|gate| (gate, clock::now())))
+}
+
 /// What became of a change of the state.
 enum Changed<T> {
     Done(T),
@@ -261,7 +267,7 @@ impl State {
             }
             Ok(Access::Busy) => Changed::Busy,
             Err(error) => {
-                let seen = file.into_seen();
+                let seen = file.take_seen();
                 self.contact.lose(&error.to_string());
                 self.go_alone(shared, seen);
                 Changed::Lost

@@ -34,6 +34,8 @@ pub(super) struct Driver {
     unknown_fields: UnknownFields,
     metrics: Arc<ScanMetrics>,
     started: Time,
+    /// For how many seconds the budget could not be reached before.
+    lost_before: f64,
     /// Under which key of the response the records stand, once that is known.
     pub(super) records_key: Option<String>,
     pub(super) identity_key: IdentityKey,
@@ -57,6 +59,7 @@ impl Driver {
         }
         Driver {
             sequence: Sequence::new(joiner, ahead(&client)),
+            lost_before: client.budget().seconds_lost,
             client,
             resource,
             receipt,
@@ -211,6 +214,8 @@ impl Driver {
         receipt.rate_limited = counts.rate_limited;
         receipt.seconds_waited_for_budget = counts.seconds_waited;
         receipt.seconds_backed_off = counts.seconds_backed_off;
+        let budget_use = receipt.budget.get_or_insert_default();
+        budget_use.note(self.client.budget(), self.lost_before);
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts().to_vec();
     }

@@ -1,5 +1,6 @@
 //! The receipt of a scan: what was done, and whether completeness is proven.
 
+use super::budget_use::BudgetUse;
 use super::written::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub struct Receipt {
     pub seconds: f64,
     /// Of these, how long pages waited for the budget.
     pub seconds_waited_for_budget: f64,
+    /// How the budget was shared meanwhile; null before the first page.
+    #[serde(default)]
+    pub budget: Option<BudgetUse>,
     /// How long failed pages waited before they were sent again, summed over pages.
     pub seconds_backed_off: f64,
     /// The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.
@@ -222,6 +226,10 @@ impl Receipt {
             self.completeness = Completeness::NotProven;
             self.basis = None;
         }
+        self.budget = match (self.budget, &first.budget) {
+            (Some(budget), Some(first)) => Some(budget.after(first)),
+            (budget, first) => budget.or_else(|| first.clone()),
+        };
         self.schema = self.schema.or_else(|| first.schema.clone());
         add(&mut self.unknown_fields, &first.unknown_fields);
         for (field, values) in &first.unknown_values {

@@ -123,7 +123,7 @@ impl StateFile {
     }
 
     /// What this process saw last; it goes on with that alone.
-    pub(super) fn into_seen(&mut self) -> Option<Box<SharedGate>> {
+    pub(super) fn take_seen(&mut self) -> Option<Box<SharedGate>> {
         self.seen.take().map(|seen| seen.state)
     }
 
@@ -197,7 +197,7 @@ impl StateFile {
 
     /// What this process saw last, if that is not long ago.
     fn seen(&mut self, now: Duration) -> Option<Box<SharedGate>> {
-        let seen = self.into_seen();
+        let seen = self.take_seen();
         seen.filter(|state| state.used() <= now && state.used() + FRESH >= now)
     }
 
