@@ -6,6 +6,8 @@
 mod contact;
 #[cfg(unix)]
 mod host;
+#[cfg(test)]
+mod lease;
 mod look;
 mod process;
 

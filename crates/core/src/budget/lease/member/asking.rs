@@ -1,0 +1,263 @@
+//! When a member asks the server, and for what.
+
+use super::mode::Mode;
+use super::{Ask, LATE, Member, Micros, Reply, Solo};
+use crate::budget::lease::{Count, Report};
+use crate::clock::Time;
+use crate::gate::Lane;
+use std::time::Duration;
+
+/// A member that sends by its own gate shows itself so often.
+const RENEWAL: Duration = Duration::from_millis(200);
+/// A member that has sent nothing for so long leaves.
+const IDLE: Duration = Duration::from_secs(3);
+/// Slots are leased ahead of time for whoever has asked to send so lately.
+const EAGER: Duration = Duration::from_millis(300);
+/// Slots of this member ahead of time, at most.
+const MOST_AHEAD: usize = 16;
+/// The most slots of one lease.
+const MOST_SLOTS: u32 = 4;
+/// The round trip that is believed to be the longest shrinks by this factor with each reply.
+const SHRINKS: f64 = 0.95;
+/// What timers and schedulers add to the way of a reply.
+const TIMERS: Duration = Duration::from_millis(2);
+/// After a question that was not replied to, the next one comes after this long, doubled each time,
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+/// and at most after this long.
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+
+/// What has been asked, and what is known from the replies.
+#[derive(Debug)]
+pub(super) struct Asking {
+    last_take: Time,
+    lane: Lane,
+    /// Somebody waits to send.
+    waiting: bool,
+    /// The question under way, and when it was sent.
+    question: Option<(Time, Solo)>,
+    asked: Time,
+    /// When to ask again, in the lane of the last question.
+    again: (Time, Lane),
+    failures: u32,
+    retry: Time,
+    /// When the last question was sent that was replied to.
+    contact: Time,
+    round_trip: Duration,
+    /// A moment by the clock of this process, and by that of the server.
+    clock: Option<(Time, Micros)>,
+    members: Option<u32>,
+    rate: f64,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Asking {
+            last_take: Time::ZERO,
+            lane: Lane::Background,
+            waiting: false,
+            question: None,
+            asked: Time::ZERO,
+            again: (Time::ZERO, Lane::Background),
+            failures: 0,
+            retry: Time::ZERO,
+            contact: Time::ZERO,
+            round_trip: Duration::ZERO,
+            clock: None,
+            members: None,
+            rate: 0.0,
+        }
+    }
+}
+
+impl Asking {
+    pub(super) fn wanted(&mut self, now: Time, lane: Lane) {
+        self.last_take = now;
+        self.lane = lane;
+        self.waiting = true;
+    }
+
+    pub(super) fn served(&mut self) {
+        self.waiting = false;
+    }
+
+    pub(super) fn members(&self) -> Option<u32> {
+        self.members
+    }
+
+    /// Requests a second of all members together, as told last.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(super) fn contact(&self) -> Time {
+        self.contact
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
+    /// A time of this process by the clock of the server.
+    fn server_time(&self, time: Time) -> Option<Micros> {
+        let (here, there) = self.clock?;
+        let since = time.as_secs_f64() - here.as_secs_f64();
+        Some((there + since * 1e6).round().max(0.0))
+    }
+}
+
+impl Member {
+    /// When to ask the server the next question; none before something happens.
+    pub(crate) fn ask_at(&mut self, now: Time) -> Option<Time> {
+        self.drop_late(now);
+        self.lapse(now);
+        let asking = &self.asking;
+        if asking.question.is_some() {
+            return None;
+        }
+        let leave = asking.last_take + IDLE;
+        let idle = !asking.waiting && now >= leave;
+        match self.mode {
+            Mode::Unknown => asking.waiting.then_some(now.max(asking.retry)),
+            Mode::Lost { .. } => (!idle).then_some(asking.retry),
+            _ if idle => Some(now.max(asking.retry)),
+            Mode::Solo => Some((asking.asked + RENEWAL).max(asking.retry)),
+            Mode::Leased if self.observed.is_urgent() => Some(now.max(asking.retry)),
+            Mode::Leased => {
+                let more = self.more_at(now).unwrap_or(Time::MAX);
+                // Whoever waits for nothing shows itself now and then, until it leaves.
+                let shown = asking.asked + Duration::from_secs(1);
+                Some(more.min(shown).max(asking.retry))
+            }
+        }
+    }
+
+    /// When to ask for more slots.
+    fn more_at(&self, now: Time) -> Option<Time> {
+        let asking = &self.asking;
+        let eager = self.wanted
+            && asking.lane != Lane::Single
+            && now < asking.last_take + EAGER
+            && self.slots.len() < MOST_AHEAD;
+        if !(eager || asking.waiting && self.slots.is_empty()) {
+            return None;
+        }
+        let (again, lane) = asking.again;
+        let again = if asking.lane < lane { now } else { again };
+        // The budget that the settings leave comes later.
+        let own = self
+            .own_share_from()
+            .saturating_sub(LATE + asking.round_trip);
+        Some(again.max(own))
+    }
+
+    /// The next question, which is sent now.
+    pub(crate) fn ask(&mut self, now: Time) -> Ask {
+        let idle = !self.asking.waiting && now >= self.asking.last_take + IDLE;
+        let leaving = idle && !self.is_lost();
+        let solo = self.solo(now);
+        let wants = match self.mode {
+            Mode::Leased => self.more_at(now).is_some_and(|at| at <= now),
+            _ => self.asking.waiting && self.slots.is_empty(),
+        };
+        let report = self.report(now);
+        let asking = &mut self.asking;
+        asking.question = Some((now, solo));
+        asking.asked = now;
+        asking.again.1 = asking.lane;
+        let round_trip = asking.round_trip;
+        let members = f64::from(asking.members.unwrap_or(1));
+        // As many as this member is given in a round trip, and one.
+        let per_trip = (round_trip.as_secs_f64() * asking.rate / members) as u32;
+        let slots = match asking.lane {
+            Lane::Single => 1,
+            Lane::Scan | Lane::Background => (1 + per_trip).min(MOST_SLOTS),
+        };
+        let ask = Ask {
+            member: self.id,
+            limit: f64::from(self.settings.limit) / self.settings.window.as_secs_f64(),
+            lane: asking.lane,
+            slots: if wants && !leaving { slots } else { 0 },
+            lead: (round_trip / 2 + TIMERS).as_micros() as f64,
+            solo,
+            leaving,
+            report,
+        };
+        if leaving {
+            self.mode = Mode::Unknown;
+            self.sole = super::Sole::default();
+        }
+        ask
+    }
+
+    fn report(&mut self, now: Time) -> Report {
+        let observed = std::mem::take(&mut self.observed);
+        let pause = observed.pause.map(|until| until.saturating_sub(now));
+        let mut report = Report {
+            pause: pause.unwrap_or_default().as_micros() as f64,
+            ..Report::default()
+        };
+        // The server knows nothing of what was sent otherwise.
+        if matches!(self.mode, Mode::Leased) {
+            let used_up = observed.used_up;
+            report.used_up = used_up.and_then(|sent| self.asking.server_time(sent));
+            report.count = observed.count.and_then(|(sent, limit, remaining)| {
+                let sent = self.asking.server_time(sent)?;
+                Some(Count {
+                    sent,
+                    limit,
+                    remaining,
+                })
+            });
+        }
+        report
+    }
+
+    /// The server has replied. Whether those who wait should ask again.
+    pub(crate) fn received(&mut self, now: Time, reply: &Reply) -> bool {
+        let asking = &mut self.asking;
+        let Some((sent, solo)) = asking.question.take() else {
+            return false;
+        };
+        let round_trip = now.saturating_sub(sent);
+        asking.round_trip = asking.round_trip.mul_f64(SHRINKS).max(round_trip);
+        asking.failures = 0;
+        asking.contact = sent;
+        let middle = sent + round_trip / 2;
+        asking.clock = Some((middle, reply.now));
+        if reply.members == 0 {
+            return false; // we have left
+        }
+        asking.members = Some(reply.members);
+        asking.rate = reply.rate;
+        let here = |time: Micros| {
+            let ahead = (time - reply.now).clamp(0.0, 1e12);
+            middle + Duration::from_secs_f64(ahead / 1e6)
+        };
+        asking.again.0 = here(reply.again).saturating_sub(round_trip / 2);
+        for slot in 0..reply.slots {
+            self.slots
+                .push_back(here(reply.first + f64::from(slot) * reply.gap));
+        }
+        if reply.pause > reply.now {
+            let until = here(reply.pause);
+            self.slots.retain(|slot| *slot >= until);
+        }
+        let was_solo = self.mode.is_solo();
+        let was_leased = matches!(self.mode, Mode::Leased);
+        self.follow(now, solo, reply);
+        let moved = was_solo != self.mode.is_solo() || !was_solo && !was_leased;
+        reply.slots > 0 || moved
+    }
+
+    /// No reply has come, and none will. Whether those who wait should ask again.
+    pub(crate) fn failed(&mut self, now: Time) -> bool {
+        let asking = &mut self.asking;
+        asking.question = None;
+        let wait = FIRST_RETRY * (1 << asking.failures.min(5));
+        asking.failures += 1;
+        asking.retry = now + wait.min(LONGEST_RETRY);
+        let was = self.is_lost();
+        self.lose(now);
+        was != self.is_lost()
+    }
+}
