@@ -6,6 +6,7 @@ mod clock;
 mod file;
 mod image;
 mod place;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,8 @@ use super::{Budget, BudgetStats, Contact, Take};
 use crate::clock::Time;
 use crate::gate::{Asker, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
 use crate::settings::{Config, OnLost};
-use file::{Access, StateFile};
+use file::StateFile;
+use state::{Changed, Event, State, What};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +23,6 @@ use std::time::Duration;
 
 /// When somebody else has the lock, it is tried again after this long.
 const MOMENT: Duration = Duration::from_millis(1);
-/// While the file cannot be used, it is tried again after this long.
-const RETRY: Duration = Duration::from_secs(1);
 /// What became of a request is told so often at most; after that, together with the next request.
 const FLUSHES: u32 = 300;
 /// Longer names are cut off.
@@ -38,37 +38,6 @@ struct Shared {
     settings: GateSettings,
     on_lost: OnLost,
     state: Mutex<State>,
-}
-
-struct State {
-    /// None where there is no place for a file.
-    file: Option<StateFile>,
-    /// What became of requests, and could not be told yet.
-    pending: Vec<Event>,
-    /// The gate of this client alone, while the file cannot be used.
-    alone: Option<Alone>,
-    contact: Contact,
-}
-
-struct Alone {
-    gate: Box<SharedGate>,
-    /// The part of the budget that is left to this client.
-    part: f64,
-    try_again: Duration,
-}
-
-/// What became of a request.
-#[derive(Clone)]
-struct Event {
-    ticket: Ticket,
-    what: What,
-}
-
-#[derive(Clone)]
-enum What {
-    Unsent,
-    Lost,
-    Answered(u16, RateHeaders),
 }
 
 impl HostBudget {
@@ -227,108 +196,6 @@ impl Shared {
 pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, Duration)>> {
     let file = StateFile::new(place::path(config)?, GateSettings::default());
     Ok(file.look()?.map(|gate| (gate, clock::now())))
-}
-
-/// What became of a change of the state.
-enum Changed<T> {
-    Done(T),
-    /// Somebody else has the lock.
-    Busy,
-    /// The file cannot be used.
-    Lost,
-}
-
-impl State {
-    /// Tells the shared gate what is pending, and changes it.
-    fn change<T>(
-        &mut self,
-        shared: &Shared,
-        mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
-    ) -> Changed<T> {
-        let Some(file) = &mut self.file else {
-            return Changed::Lost;
-        };
-        let resting = |alone: &Alone| clock::now() < alone.try_again;
-        if self.alone.as_ref().is_some_and(resting) {
-            return Changed::Lost;
-        }
-        let pending = &self.pending;
-        let done = file.change(|gate, now| {
-            for event in pending {
-                event.tell(gate, now, shared.id);
-            }
-            operation(gate, now)
-        });
-        match done {
-            Ok(Access::Done(done)) => {
-                self.pending.clear();
-                self.alone = None;
-                Changed::Done(done)
-            }
-            Ok(Access::Busy) => Changed::Busy,
-            Err(error) => {
-                let seen = file.take_seen();
-                self.contact.lose(&error.to_string());
-                self.go_alone(shared, seen);
-                Changed::Lost
-            }
-        }
-    }
-
-    fn flush(&mut self, shared: &Shared) -> bool {
-        if self.pending.is_empty() {
-            return true;
-        }
-        match self.change(shared, |_, _| ()) {
-            Changed::Done(()) => true,
-            Changed::Busy => false,
-            Changed::Lost => {
-                let now = clock::now();
-                let pending = std::mem::take(&mut self.pending);
-                let alone = self.alone(shared, now);
-                for event in pending {
-                    event.tell(&mut alone.gate, now, shared.id);
-                }
-                true
-            }
-        }
-    }
-
-    /// Goes on alone, with what was known last, and leaves the others theirs.
-    fn go_alone(&mut self, shared: &Shared, seen: Option<Box<SharedGate>>) {
-        let now = clock::now();
-        let try_again = now + RETRY;
-        if let Some(alone) = &mut self.alone {
-            alone.try_again = try_again;
-            return;
-        }
-        let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
-        self.alone = Some(Alone {
-            gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(shared.settings, now))),
-            part: 1.0 / members as f64,
-            try_again,
-        });
-    }
-
-    fn alone(&mut self, shared: &Shared, now: Duration) -> &mut Alone {
-        self.alone.get_or_insert_with(|| Alone {
-            gate: Box::new(SharedGate::new(shared.settings, now)),
-            part: 1.0,
-            try_again: now + RETRY,
-        })
-    }
-}
-
-impl Event {
-    fn tell(&self, gate: &mut SharedGate, now: Duration, member: u64) {
-        match &self.what {
-            What::Unsent => gate.unsend(now, member, self.ticket),
-            What::Lost => gate.lost(now, member, self.ticket),
-            What::Answered(status, headers) => {
-                gate.response(now, member, self.ticket, *status, headers);
-            }
-        }
-    }
 }
 
 /// An identifier that no other client has: not one of this process, and not one of a process forked from it.
