@@ -79,7 +79,7 @@ impl World {
             scenario.policy,
             ResetRounding::Up,
             Quirk::None,
-            LIMIT,
+            (LIMIT, Duration::from_secs(1)),
             rng.u64(..),
         );
         let all = scenario.scans + scenario.callers;

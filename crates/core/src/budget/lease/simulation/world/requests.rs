@@ -3,7 +3,7 @@
 use super::{Event, World};
 use crate::budget::lease::simulation::server::{Quirk, Server};
 use crate::gate::RateHeaders;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use talentdata_sandbox::limit::ResetRounding;
 
 impl World {
@@ -14,7 +14,13 @@ impl World {
         {
             self.shown = limit;
             let (policy, seed) = (self.scenario.policy, self.rng.u64(..));
-            self.server = Server::new(policy, ResetRounding::Up, Quirk::None, limit, seed);
+            self.server = Server::new(
+                policy,
+                ResetRounding::Up,
+                Quirk::None,
+                (limit, Duration::from_secs(1)),
+                seed,
+            );
         }
         let verdict = self.server.decide(self.epoch + self.now);
         self.requests[index].verdict = Some(verdict);
