@@ -7,6 +7,7 @@ pub(crate) mod child;
 mod figures;
 mod python;
 mod rounds;
+mod shared;
 mod table;
 mod throughput;
 mod tools;
@@ -40,11 +41,16 @@ struct Section {
 }
 
 /// All sections, in the order of the file.
-const SECTIONS: [Section; 3] = [
+const SECTIONS: [Section; 4] = [
     Section {
         name: "budget",
         title: "## Within the rate limit\n",
         measure: budget::measure,
+    },
+    Section {
+        name: "shared",
+        title: "## The budget shared\n",
+        measure: shared::measure,
     },
     Section {
         name: "throughput",

@@ -1,4 +1,5 @@
-"""Contacts as JSON Lines by aiohttp, with a limiter of 40 per second, 16 requests at once, and back-off after a 429."""
+"""Contacts as JSON Lines by aiohttp, with a limiter of 40 per second or as the environment says, 16 requests at once,
+and back-off after a 429."""
 
 import asyncio
 import json
@@ -15,7 +16,7 @@ MOST_ATTEMPTS = 12
 
 
 async def main():
-    limiter = AsyncLimiter(40, 1)
+    limiter = AsyncLimiter(int(os.environ.get("REQUESTS_PER_SECOND", "40")), 1)
     room = asyncio.Semaphore(AT_ONCE)
     async with aiohttp.ClientSession(os.environ["TALENTDATA_BASE_URL"]) as session:
 

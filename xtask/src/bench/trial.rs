@@ -119,7 +119,7 @@ fn ids(path: &Path) -> Result<Vec<String>, String> {
 }
 
 /// When each request of the client came, in milliseconds.
-fn arrivals(sandbox: &Sandbox) -> Result<Vec<u64>, String> {
+pub(super) fn arrivals(sandbox: &Sandbox) -> Result<Vec<u64>, String> {
     let log = sandbox.get("/__requests")?;
     if log["dropped"] != 0 {
         return Err("the log of requests is not complete".into());

@@ -20,6 +20,8 @@ mod schemas;
 mod secrets;
 mod settings;
 #[cfg(unix)]
+mod shared_budget;
+#[cfg(unix)]
 mod signals;
 mod support;
 #[cfg(unix)]
