@@ -84,6 +84,18 @@ def test_a_forked_child_goes_on_with_connections_of_its_own(client):
     assert client.version().version == "1.8.2"
 
 
+def test_a_forked_child_shares_the_budget_as_a_client_of_its_own(client):
+    assert client.version().version == "1.8.2"
+
+    def work():
+        scan = client.pools.list()
+        assert len(list(scan)) == 3
+        return scan.receipt.budget
+
+    budget = in_child(work)
+    assert (budget["home"], budget["most_members"], budget["lost"]) == ("host", 2, None)
+
+
 def test_a_scan_belongs_to_the_process_that_began_it(client):
     scan = client.contacts.list(page_size=10)
     fresh = client.pools.list()

@@ -24,6 +24,8 @@ fn good(setting: &Setting) -> String {
         (_, Some(bounds)) => bounds.default.to_string(),
         (Kind::BaseUrl, None) => "http://127.0.0.1:1".into(),
         (Kind::Proxy, None) => "none".into(),
+        (Kind::Budget, None) => "process".into(),
+        (Kind::Choice(names), None) => names[0].to_owned(),
         (Kind::Text | Kind::Secret, None) => "any-text".into(),
         (Kind::Duration(_) | Kind::Integer(_) | Kind::Number(_), None) => String::new(),
     }

@@ -145,7 +145,9 @@ fn four_exports_share_the_budget_fairly() {
 fn a_newcomer_goes_before_scans() {
     let company = Company::new(Policy::SlidingLog, 1_000_000);
     let scans = LISTS.map(|list| company.export(list));
-    LISTS.map(|list| company.wait_for(&path(list), 5));
+    LISTS
+        .iter()
+        .for_each(|list| company.wait_for(&path(list), 5));
     let page = ["page", "taxonomy-skills", "--limit", "1"];
     run(&mut company.command(&page)).json();
     end(scans);

@@ -34,6 +34,8 @@ pub(crate) fn program(arguments: &[&str]) -> Command {
         .args(arguments)
         .env_clear()
         .env("HOME", "/nonexistent")
+        // Else the file of the shared budget would make that home.
+        .env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
