@@ -31,25 +31,26 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// One way for ten processes to read.
 struct Way {
     name: &'static str,
-    program: fn(&Tools) -> Command,
+    /// The program of the process with this number.
+    program: fn(&Tools, usize) -> Command,
 }
 
 const WAYS: [Way; 4] = [
     Way {
         name: "talentdata, budget = host",
-        program: |tools| command_line(tools, "host"),
+        program: |tools, number| ours(tools, number, "host"),
     },
     Way {
         name: "talentdata, budget = process",
-        program: |tools| command_line(tools, "process"),
+        program: |tools, number| ours(tools, number, "process"),
     },
     Way {
         name: "serial by the documented rule, httpx",
-        program: |tools| tools.peer("serial.py"),
+        program: |tools, _| tools.peer("serial.py"),
     },
     Way {
         name: "asyncio, each with a limiter of 4/s, aiohttp",
-        program: |tools| {
+        program: |tools, _| {
             let mut command = tools.peer("limited.py");
             command.env("REQUESTS_PER_SECOND", PART);
             command
@@ -98,7 +99,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
         cpu.row([way.name.to_owned(), format!("{used:.2}")]);
     }
     Ok(format!(
-        "{PROCESSES} processes that begin together, each of which reads {pages} full pages of contacts; round trip \
+        "{PROCESSES} processes that begin together, each of which reads {pages} full pages of contacts (ours: command line, Rust and Python in turn); round trip \
          {LATENCY} ms, resets are rounded up.\n\
          \n### Share of the limit, all together\n\n{}\
          \n### The pace of the slowest and of the fastest, in parts of the mean\n\n{}\
@@ -123,8 +124,8 @@ fn trial(tools: &Tools, way: &Way, policy: &str, pages: u64) -> Result<Trial, St
     ];
     let sandbox = Sandbox::start(&tools.talentdata, &arguments)?;
     let done: Vec<Result<Usage, String>> = std::thread::scope(|scope| {
-        let start = |_| {
-            let mut command = (way.program)(tools);
+        let start = |number| {
+            let mut command = (way.program)(tools, number);
             sandbox.invite(&mut command).stdout(Stdio::null());
             scope.spawn(move || child::run(&mut command, LONGEST))
         };
@@ -153,9 +154,22 @@ fn trial(tools: &Tools, way: &Way, policy: &str, pages: u64) -> Result<Trial, St
     })
 }
 
-fn command_line(tools: &Tools, budget: &str) -> Command {
-    let mut command = Command::new(&tools.talentdata);
-    command.args(["export", "contacts", "--out", "-", "--budget", budget]);
+/// The command line, Rust and Python in turn.
+fn ours(tools: &Tools, number: usize, budget: &str) -> Command {
+    let mut command = match number % 3 {
+        0 => {
+            let mut command = Command::new(&tools.talentdata);
+            command.args(["export", "contacts", "--out", "-"]);
+            command
+        }
+        1 => {
+            let mut command = Command::new(&tools.scan);
+            command.arg("lines");
+            command
+        }
+        _ => tools.python("python/shared.py"),
+    };
+    command.env("TALENTDATA_BUDGET", budget);
     command.env("XDG_RUNTIME_DIR", &tools.scratch);
     command
 }
