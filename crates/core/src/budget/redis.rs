@@ -7,6 +7,8 @@
 mod connection;
 mod script;
 #[cfg(test)]
+#[path = "../../tests/budget_redis/server.rs"]
+#[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
 use super::lease::Member;
