@@ -6,10 +6,10 @@
 mod contact;
 #[cfg(unix)]
 mod host;
-#[cfg(test)]
 mod lease;
 mod look;
 mod process;
+mod redis;
 
 use crate::clock::Time;
 use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
@@ -20,6 +20,9 @@ use contact::Contact;
 use host::HostBudget;
 pub use look::BudgetState;
 use process::ProcessBudget;
+use redis::RedisBudget;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// The budget as one client sees it. It never waits.
 pub(crate) trait Budget: Send + Sync {
@@ -40,14 +43,21 @@ pub(crate) trait Budget: Send + Sync {
     fn stats(&self) -> BudgetStats;
 }
 
-/// The budget that the settings name.
-pub(crate) fn of(config: &Config, settings: GateSettings) -> Box<dyn Budget> {
+/// The budget that the settings name, which tells `changed` when those who wait should ask again.
+pub(crate) fn of(
+    config: &Config,
+    settings: GateSettings,
+    changed: &Arc<Notify>,
+) -> Box<dyn Budget> {
     match &config.budget {
         // Without a limit, there is nothing to share.
         _ if !config.paced => Box::new(ProcessBudget::new(settings)),
         #[cfg(unix)]
         BudgetHome::Host => Box::new(HostBudget::new(config, settings)),
-        _ => Box::new(ProcessBudget::new(settings)),
+        #[cfg(not(unix))]
+        BudgetHome::Host => Box::new(ProcessBudget::new(settings)),
+        BudgetHome::Process => Box::new(ProcessBudget::new(settings)),
+        BudgetHome::Redis(url) => Box::new(RedisBudget::new(url, config, settings, changed)),
     }
 }
 

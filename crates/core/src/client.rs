@@ -54,8 +54,8 @@ impl Client {
             longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
-        let budget = budget::of(&config, gate);
         let changed = Arc::new(Notify::new());
+        let budget = budget::of(&config, gate, &changed);
         let queue = AdmissionQueue::new(budget, changed, config.max_wait);
         Self::with_queue(config, queue)
     }

@@ -23,6 +23,8 @@ mod simulation;
 #[cfg(test)]
 mod state;
 
+#[cfg(test)]
+pub(crate) use self::{reserve::reserve, state::State};
 pub(crate) use ask::{Ask, Count, Reply, Report, Solo};
 pub(crate) use member::Member;
 

@@ -13,6 +13,7 @@ use crate::settings::Config;
 use body::{Body, Stop};
 use bytes::Bytes;
 use connect::Connector;
+pub(crate) use connect::system_tls;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::{BodyExt, Full};

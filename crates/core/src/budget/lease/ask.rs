@@ -21,6 +21,22 @@ pub(crate) struct Ask {
     pub(crate) report: Report,
 }
 
+impl Ask {
+    /// The member needs nothing more.
+    pub(crate) fn leaving(member: u64) -> Self {
+        Ask {
+            member,
+            limit: 0.0,
+            lane: Lane::Single,
+            slots: 0,
+            lead: 0.0,
+            solo: Solo::No,
+            leaving: true,
+            report: Report::default(),
+        }
+    }
+}
+
 /// Whether a member sends by a gate of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Solo {

@@ -7,9 +7,10 @@
 mod asking;
 mod mode;
 mod observed;
+mod server_clock;
 mod train;
 
-use super::{Ask, Micros, Reply, Solo};
+use super::{Ask, Reply, Solo};
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
@@ -214,9 +215,9 @@ impl Member {
         }
     }
 
-    /// Members that share the budget, as far as known; none before the first reply.
-    pub(crate) fn members(&self) -> Option<u32> {
-        self.asking.members()
+    /// The random number by which the server knows it.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// Whether the server cannot be reached.

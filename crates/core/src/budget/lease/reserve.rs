@@ -20,7 +20,7 @@ const LONGEST_WAIT: Micros = 1e6;
 const SHORTEST_WAIT: Micros = 2000.0;
 
 /// Replies to a question that came `now`, by the server's clock.
-pub(super) fn reserve(mut state: State, now: Micros, ask: &Ask) -> (State, Reply) {
+pub(crate) fn reserve(mut state: State, now: Micros, ask: &Ask) -> (State, Reply) {
     state.advance(now);
     if ask.leaving {
         state.members.remove(&ask.member);

@@ -20,7 +20,7 @@ const QUIET: Micros = 1e6;
 
 /// Everything that is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct State {
+pub(crate) struct State {
     /// When it was last asked; 0 for a new state.
     pub(super) updated: Micros,
     /// The next free slot.

@@ -136,24 +136,30 @@ fn proxies(config: &Config) -> Option<Matcher> {
     }
 }
 
-/// TLS as the operating system trusts it. Plain http needs none, not even certificates.
+/// TLS for a service. Plain http needs none, not even certificates.
 fn tls(config: &Config) -> Result<rustls::ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let failed = |error: rustls::Error| {
-        Error::new(
-            ErrorKind::Tls,
-            format!("the system's certificates cannot be used: {error}"),
-        )
-    };
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
     if config.base_url.is_plain() {
         let none = rustls::RootCertStore::empty();
+        let builder = tls_builder()?;
         return Ok(builder.with_root_certificates(none).with_no_client_auth());
     }
-    Ok(builder
-        .with_platform_verifier()
-        .map_err(failed)?
-        .with_no_client_auth())
+    system_tls()
+}
+
+/// TLS as the operating system trusts it.
+pub(crate) fn system_tls() -> Result<rustls::ClientConfig> {
+    let builder = tls_builder()?.with_platform_verifier();
+    Ok(builder.map_err(unusable)?.with_no_client_auth())
+}
+
+fn tls_builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)
+}
+
+fn unusable(error: rustls::Error) -> Error {
+    let message = format!("the system's certificates cannot be used: {error}");
+    Error::new(ErrorKind::Tls, message)
 }

@@ -1,7 +1,8 @@
 //! When a member asks the server, and for what.
 
 use super::mode::Mode;
-use super::{Ask, LATE, Member, Micros, Reply, Solo};
+use super::server_clock::ServerClock;
+use super::{Ask, LATE, Member, Reply, Solo};
 use crate::budget::lease::{Count, Report};
 use crate::clock::Time;
 use crate::gate::Lane;
@@ -43,8 +44,7 @@ pub(super) struct Asking {
     /// When the last question was sent that was replied to.
     contact: Time,
     round_trip: Duration,
-    /// A moment by the clock of this process, and by that of the server.
-    clock: Option<(Time, Micros)>,
+    clock: Option<ServerClock>,
     members: Option<u32>,
     rate: f64,
 }
@@ -95,13 +95,6 @@ impl Asking {
 
     pub(super) fn is_failing(&self) -> bool {
         self.failures > 0
-    }
-
-    /// A time of this process by the clock of the server.
-    fn server_time(&self, time: Time) -> Option<Micros> {
-        let (here, there) = self.clock?;
-        let since = time.as_secs_f64() - here.as_secs_f64();
-        Some((there + since * 1e6).round().max(0.0))
     }
 }
 
@@ -199,9 +192,11 @@ impl Member {
         // The server knows nothing of what was sent otherwise.
         if matches!(self.mode, Mode::Leased) {
             let used_up = observed.used_up;
-            report.used_up = used_up.and_then(|sent| self.asking.server_time(sent));
+            report.used_up = used_up
+                .zip(self.asking.clock)
+                .map(|(sent, clock)| clock.there(sent));
             report.count = observed.count.and_then(|(sent, limit, remaining)| {
-                let sent = self.asking.server_time(sent)?;
+                let sent = self.asking.clock?.there(sent);
                 Some(Count {
                     sent,
                     limit,
@@ -222,17 +217,14 @@ impl Member {
         asking.round_trip = asking.round_trip.mul_f64(SHRINKS).max(round_trip);
         asking.failures = 0;
         asking.contact = sent;
-        let middle = sent + round_trip / 2;
-        asking.clock = Some((middle, reply.now));
+        asking.clock = ServerClock::compared(asking.clock, sent, round_trip, reply.now);
         if reply.members == 0 {
             return false; // we have left
         }
         asking.members = Some(reply.members);
         asking.rate = reply.rate;
-        let here = |time: Micros| {
-            let ahead = (time - reply.now).clamp(0.0, 1e12);
-            middle + Duration::from_secs_f64(ahead / 1e6)
-        };
+        let clock = asking.clock;
+        let here = |time| clock.map_or(now, |clock| clock.here(time));
         asking.again.0 = here(reply.again).saturating_sub(round_trip / 2);
         for slot in 0..reply.slots {
             self.slots

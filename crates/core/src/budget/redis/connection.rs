@@ -1,0 +1,166 @@
+//! A connection to the server, with the TLS that all connections of ours have.
+
+use super::script::{self, Script};
+use crate::budget::lease::{Ask, Reply};
+use crate::error::Scrubber;
+use crate::request::transport::system_tls;
+use crate::settings::Config;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
+use rustls::pki_types::ServerName;
+use std::sync::Arc;
+use std::time::Duration;
+use talentdata_types::Secret;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use url::Url;
+
+/// A connection is made within this time.
+const CONNECT: Duration = Duration::from_secs(1);
+/// A question is replied to within this time.
+const REPLY: Duration = Duration::from_millis(400);
+/// The port where the URL names none.
+const PORT: u16 = 6379;
+/// The longest text of an error of the server that is shown, in bytes.
+const LONGEST_TEXT: usize = 200;
+
+/// Where the budget is: a server, and a key on it.
+pub(super) struct Place {
+    host: String,
+    port: u16,
+    tls: bool,
+    login: RedisConnectionInfo,
+    shown: String,
+    scrubber: Scrubber,
+    script: Script,
+    key: String,
+}
+
+impl Place {
+    pub(super) fn new(url: &Url, config: &Config) -> Self {
+        let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let database = url.path().trim_start_matches('/').parse();
+        login = login.set_db(database.unwrap_or(0));
+        if !url.username().is_empty() {
+            login = login.set_username(decoded(url.username()));
+        }
+        let password = url.password().map(decoded);
+        if let Some(password) = &password {
+            login = login.set_password(password);
+        }
+        let secrets = [url.password().map(Secret::new), password.map(Secret::new)];
+        Place {
+            // Brackets around an IPv6 address are part of the URL only.
+            host: url
+                .host_str()
+                .unwrap_or_default()
+                .trim_matches(['[', ']'])
+                .to_owned(),
+            port: url.port().unwrap_or(PORT),
+            tls: url.scheme() == "rediss",
+            login,
+            shown: config.budget.to_string(),
+            scrubber: Scrubber::new(secrets.iter().flatten()),
+            script: Script::default(),
+            key: script::key(config),
+        }
+    }
+
+    /// The server's URL without user and password.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Connects and logs in; else why not.
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<Connection, String> {
+        let connecting = tokio::time::timeout(CONNECT, self.connect_now());
+        let connected = connecting
+            .await
+            .unwrap_or_else(|_| Err("connecting timed out".into()));
+        connected.map_err(|reason| format!("{}: {reason}", self.shown))
+    }
+
+    async fn connect_now(self: &Arc<Self>) -> Result<Connection, String> {
+        let address = (self.host.as_str(), self.port);
+        let stream = TcpStream::connect(address).await;
+        let stream = stream.map_err(|error| error.to_string())?;
+        stream
+            .set_nodelay(true)
+            .map_err(|error| error.to_string())?;
+        if !self.tls {
+            return self.log_in(stream).await;
+        }
+        let tls = system_tls().map_err(|error| error.message().to_owned())?;
+        let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
+        let connector = TlsConnector::from(Arc::new(tls));
+        let stream = connector.connect(name, stream).await;
+        self.log_in(stream.map_err(|error| error.to_string())?)
+            .await
+    }
+
+    async fn log_in<S>(self: &Arc<Self>, stream: S) -> Result<Connection, String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        // The time limits are ours.
+        let limits = AsyncConnectionConfig::new().set_response_timeout(None);
+        let made = MultiplexedConnection::new_with_config(&self.login, stream, limits).await;
+        let (commands, driver) = made.map_err(|error| self.text(&error))?;
+        Ok(Connection {
+            place: Arc::clone(self),
+            commands,
+            driver: tokio::spawn(driver),
+        })
+    }
+
+    /// What an error says, without secrets.
+    fn text(&self, error: &RedisError) -> String {
+        self.scrubber.show(&error.to_string(), LONGEST_TEXT)
+    }
+}
+
+/// Texts of a URL are percent-encoded.
+fn decoded(text: &str) -> String {
+    let pair = format!("x={}", text.replace('+', "%2B"));
+    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
+    pairs
+        .next()
+        .map(|(_, text)| text.into_owned())
+        .unwrap_or_default()
+}
+
+/// A connection.
+pub(super) struct Connection {
+    place: Arc<Place>,
+    commands: MultiplexedConnection,
+    driver: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Asks, and waits for the reply; else why there is none.
+    pub(super) async fn ask(&mut self, ask: &Ask) -> Result<Reply, String> {
+        let Place {
+            script, key, shown, ..
+        } = &*self.place;
+        let asking = script.run(&mut self.commands, key, ask);
+        let told = match tokio::time::timeout(REPLY, asking).await {
+            Ok(Ok(texts)) => script::reply(&texts),
+            Ok(Err(error)) => Err(self.place.text(&error)),
+            Err(_) => Err("no reply in time".into()),
+        };
+        told.map_err(|reason| format!("{shown}: {reason}"))
+    }
+
+    /// Tells the server that the member needs nothing more. If it does not get there, the server forgets it by itself.
+    pub(super) async fn leave(&mut self, member: u64) {
+        let _ = self.ask(&Ask::leaving(member)).await;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}

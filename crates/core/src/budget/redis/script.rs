@@ -1,0 +1,104 @@
+//! The script that gives out slots, and how its arguments and replies are written.
+
+use crate::budget::lease::{Ask, Reply, Solo};
+use crate::gate::Lane;
+use crate::settings::Config;
+use redis::RedisResult;
+use redis::aio::MultiplexedConnection;
+
+/// The twin of `lease/reserve.rs`.
+pub(super) const SOURCE: &str = include_str!("reserve.lua");
+/// Members whose script writes another state have another key.
+const PREFIX: &str = "talentdata:budget-1:";
+
+/// The script, sent by its digest; a server that does not have it is given the text.
+pub(super) struct Script(redis::Script);
+
+impl Default for Script {
+    fn default() -> Self {
+        Script(redis::Script::new(SOURCE))
+    }
+}
+
+impl Script {
+    pub(super) async fn run(
+        &self,
+        connection: &mut MultiplexedConnection,
+        key: &str,
+        ask: &Ask,
+    ) -> RedisResult<Vec<String>> {
+        let mut call = self.0.key(key);
+        for argument in arguments(ask) {
+            call.arg(argument);
+        }
+        call.invoke_async(connection).await
+    }
+}
+
+/// The key of a company's budget. Neither the address of the service nor the client ID can be read from it; the braces
+/// keep all keys of a company on one node of a cluster.
+pub(super) fn key(config: &Config) -> String {
+    let mut hash = blake3::Hasher::new();
+    let base_url = config.base_url.to_string();
+    for part in [
+        base_url.as_str(),
+        config.client_id.as_deref().unwrap_or_default(),
+    ] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let name = hash.finalize().to_hex();
+    format!("{PREFIX}{{{}}}", name.get(..32).unwrap_or_default())
+}
+
+/// A question as the script reads it.
+pub(super) fn arguments(ask: &Ask) -> [String; 12] {
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let count = ask.report.count;
+    let lane = match ask.lane {
+        Lane::Single => 1,
+        Lane::Scan => 2,
+        Lane::Background => 3,
+    };
+    let solo = match ask.solo {
+        Solo::No => 0,
+        Solo::Ready => 1,
+        Solo::Yes => 2,
+    };
+    [
+        format!("{:016x}", ask.member),
+        ask.limit.to_string(),
+        lane.to_string(),
+        ask.slots.to_string(),
+        ask.lead.to_string(),
+        solo.to_string(),
+        u8::from(ask.leaving).to_string(),
+        number(count.map(|count| count.sent)),
+        number(count.map(|count| count.limit)),
+        number(count.map(|count| count.remaining)),
+        number(ask.report.used_up),
+        ask.report.pause.to_string(),
+    ]
+}
+
+/// Reads what the script replies.
+pub(super) fn reply(texts: &[String]) -> Result<Reply, String> {
+    let numbers: Option<Vec<f64>> = texts.iter().map(|text| text.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[now, slots, first, gap, again, pause, members, rate]) => Ok(Reply {
+            now,
+            // Casts from floats saturate.
+            slots: slots as u32,
+            first,
+            gap,
+            again,
+            pause,
+            members: members as u32,
+            rate,
+        }),
+        _ => Err("the reply is not that of the script".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The script and its twin in Rust reply alike to any sequence of questions, on both servers.
+
+use super::{SOURCE, arguments, reply};
+use crate::budget::lease::{Ask, Count, Micros, Report, Solo, State, reserve};
+use crate::budget::redis::test_server::Server;
+use crate::gate::Lane;
+use fastrand::Rng;
+
+/// Where the script reads the clock; the test gives it the time instead.
+const CLOCK: &str = r#"local clock = redis.call("TIME")
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+"#;
+const SEQUENCES: u64 = 25;
+const QUESTIONS: usize = 150;
+
+fn rounds() -> u64 {
+    let rounds = std::env::var("TALENTDATA_ROUNDS").ok();
+    rounds.and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// A question of one of a few members, at a time that mostly goes on, and sometimes jumps.
+fn question(rng: &mut Rng, now: &mut Micros) -> Ask {
+    *now += match rng.u8(0..100) {
+        0 => 20e6,
+        1 => -20e6,
+        2..5 => 2e6,
+        _ => f64::from(rng.u32(0..60_000)),
+    };
+    let lanes = [Lane::Single, Lane::Scan, Lane::Scan, Lane::Background];
+    let solos = [Solo::No, Solo::No, Solo::No, Solo::Ready, Solo::Yes];
+    let sent = *now - f64::from(rng.u32(0..300_000));
+    let count = (rng.u8(0..3) > 0).then(|| Count {
+        sent,
+        limit: [40.0, 40.0, 40.0, 40.0, 20.0, 0.3, 100.0][rng.usize(0..7)],
+        remaining: f64::from(rng.u32(0..41)) / [1.0, 1.0, 3.0][rng.usize(0..3)],
+    });
+    Ask {
+        member: rng.u64(1..6) * 0x0123_4567_89ab_cdef,
+        limit: 40.0,
+        lane: lanes[rng.usize(0..4)],
+        slots: rng.u32(0..6),
+        lead: f64::from(rng.u32(0..80_000)),
+        solo: solos[rng.usize(0..5)],
+        leaving: rng.u8(0..30) == 0,
+        report: Report {
+            count,
+            used_up: (rng.u8(0..12) == 0).then_some(sent),
+            pause: if rng.u8(0..20) == 0 { 1e6 } else { 0.0 },
+        },
+    }
+}
+
+#[tokio::test]
+async fn the_script_replies_as_its_twin_does() {
+    assert!(
+        SOURCE.contains(CLOCK),
+        "the script reads its clock otherwise"
+    );
+    let script = redis::Script::new(&SOURCE.replace(CLOCK, "local now = tonumber(ARGV[13])\n"));
+    for server in Server::both().await {
+        let mut connection = server.connection().await;
+        let mut granted = 0;
+        for seed in 0..SEQUENCES * rounds() {
+            let mut rng = Rng::with_seed(seed);
+            let mut now = 1.7e15 + f64::from(rng.u32(..));
+            let mut state = State::default();
+            let key = format!("twin:{seed}");
+            for number in 0..QUESTIONS {
+                let ask = question(&mut rng, &mut now);
+                let mut call = script.key(&key);
+                for argument in arguments(&ask) {
+                    call.arg(argument);
+                }
+                call.arg(now.to_string());
+                let texts: Vec<String> = call.invoke_async(&mut connection).await.unwrap();
+                let told = reply(&texts).unwrap();
+                let (next, expected) = reserve(state, now, &ask);
+                assert_eq!(
+                    told, expected,
+                    "seed {seed}, question {number}: {ask:?} of {next:?}"
+                );
+                granted += told.slots;
+                state = next;
+            }
+            let lasts: i64 = redis::cmd("PTTL")
+                .arg(&key)
+                .query_async(&mut connection)
+                .await
+                .unwrap();
+            assert!(
+                (59_000..70_000).contains(&lasts),
+                "the key lasts for {lasts} ms"
+            );
+        }
+        assert!(
+            u64::from(granted) > SEQUENCES * QUESTIONS as u64 / 10,
+            "{granted} slots"
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! Processes that share a budget: they scan a list, or make single calls, and print when they were served.
+
+use serde::{Deserialize, Serialize};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use talentdata_core::Client;
+use talentdata_sandbox::limit::Policy;
+use talentdata_sandbox::{Options, Sandbox};
+
+/// Tells a process that it is a member, and what it needs.
+const MEMBER: &str = "TALENTDATA_TEST_BUDGET_MEMBER";
+/// Records of a page.
+const PAGE: usize = 100;
+/// Between two single calls.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// What a member does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Scan,
+    Single,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    service: [String; 3],
+    budget: String,
+    kind: Kind,
+    /// Until when, in milliseconds since the Unix epoch.
+    until: u64,
+}
+
+/// What a member prints: when each page came, and how long each single call took, all in milliseconds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) pages: Vec<u64>,
+    pub(crate) calls: Vec<u64>,
+}
+
+pub(crate) fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    u64::try_from(since.unwrap().as_millis()).unwrap()
+}
+
+/// A service with the documented limit, and a list that takes longer than any test.
+pub(crate) fn service(policy: Policy) -> Sandbox {
+    Sandbox::start(Options {
+        records: [("contacts".to_owned(), 400_000)].into(),
+        policy,
+        latency: Duration::from_millis(20),
+        ..Options::default()
+    })
+    .unwrap()
+}
+
+pub(crate) fn client(service: &[String; 3], budget: &str) -> Client {
+    let [base_url, id, secret] = service;
+    let mut settings = Client::builder();
+    settings
+        .base_url(base_url)
+        .client_id(id)
+        .client_secret(secret.as_str())
+        .budget(budget)
+        .timeout(Duration::from_secs(20));
+    settings.build().unwrap()
+}
+
+pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
+    [
+        sandbox.base_url(),
+        sandbox.client_id(),
+        sandbox.client_secret(),
+    ]
+    .map(str::to_owned)
+}
+
+/// A process of this test program that is a member until then.
+pub(crate) fn member(test: &str, sandbox: &Sandbox, budget: &str, kind: Kind, until: u64) -> Child {
+    let task = Task {
+        service: access(sandbox),
+        budget: budget.to_owned(),
+        kind,
+        until,
+    };
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(MEMBER, serde_json::to_string(&task).unwrap())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What a member has printed; it must have ended well.
+pub(crate) fn report(child: Child) -> Report {
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.success(),
+        "a member ended with {}",
+        output.status
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("report: "));
+    serde_json::from_str(line.unwrap()).unwrap()
+}
+
+/// Does what a member does, if this process is one.
+pub(crate) async fn act_as_member() {
+    let Ok(task) = std::env::var(MEMBER) else {
+        return;
+    };
+    let task: Task = serde_json::from_str(&task).unwrap();
+    let client = client(&task.service, &task.budget);
+    let mut report = Report::default();
+    match task.kind {
+        Kind::Scan => {
+            let mut scan = client.contacts().list();
+            let mut records = 0;
+            while milliseconds() < task.until {
+                scan.next().await.unwrap().unwrap();
+                records += 1;
+                if records % PAGE == 0 {
+                    report.pages.push(milliseconds());
+                }
+            }
+        }
+        Kind::Single => {
+            while milliseconds() < task.until {
+                let began = Instant::now();
+                client.version().await.unwrap();
+                let took = began.elapsed().as_millis();
+                report.calls.push(u64::try_from(took).unwrap());
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    println!("report: {}", serde_json::to_string(&report).unwrap());
+    std::process::exit(0);
+}
