@@ -7,6 +7,7 @@ pub(crate) mod child;
 mod figures;
 mod python;
 mod rounds;
+mod syncs;
 mod table;
 mod throughput;
 mod tools;
@@ -40,7 +41,7 @@ struct Section {
 }
 
 /// All sections, in the order of the file.
-const SECTIONS: [Section; 3] = [
+const SECTIONS: [Section; 4] = [
     Section {
         name: "budget",
         title: "## Within the rate limit\n",
@@ -50,6 +51,11 @@ const SECTIONS: [Section; 3] = [
         name: "throughput",
         title: "## Without a rate limit\n",
         measure: throughput::measure,
+    },
+    Section {
+        name: "syncs",
+        title: "## Deletes\n",
+        measure: syncs::measure,
     },
     Section {
         name: "python",

@@ -5,7 +5,7 @@
 
 use super::manifest::{ListEntry, SchemaChange, SchemaChangeKind};
 use super::{CHANGE_COLUMNS, RECORD};
-use crate::arrow::{Checker, Columns, OnNew, TableOptions, TableSchema};
+use crate::arrow::{Checker, Columns, Held, OnNew, TableOptions, TableSchema};
 use crate::error::Result;
 use crate::json;
 use crate::record::RawRecord;
@@ -77,9 +77,17 @@ impl Evolution {
         }
     }
 
-    /// Notes a record that the columns do not hold as a whole.
-    pub(super) fn note(&mut self, record: &RawRecord) -> Result<()> {
-        if let Some(checker) = &mut self.checker {
+    /// Notes a record that the columns hold like this.
+    pub(super) fn note(&mut self, record: &RawRecord, held: Held) -> Result<()> {
+        let Some(checker) = &mut self.checker else {
+            return Ok(());
+        };
+        let known = match held {
+            Held::Wholly => return Ok(()),
+            Held::ButFields => checker.knows_fields(record),
+            Held::Partly => false,
+        };
+        if !known {
             checker.check(record)?;
         }
         let small = record.as_bytes().len() <= KEPT_BYTES;
