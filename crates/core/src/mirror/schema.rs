@@ -181,10 +181,10 @@ mod tests {
         for _ in 0..2 * KEPT {
             // Two digits that the column would lose.
             let inexact = record(r#"{"id":"b","size":1.50}"#);
-            evolution.note(&inexact).unwrap();
+            evolution.note(&inexact, Held::Partly).unwrap();
         }
         let late = record(r#"{"id":"c","size":1.5,"colour":"red"}"#);
-        evolution.note(&late).unwrap();
+        evolution.note(&late, Held::ButFields).unwrap();
         let (schema, changes) = evolution.finish(&[]);
         assert!(schema.iter().any(|column| column.name == "colour"));
         let new = changes.iter().filter(|change| change.field == "/colour");

@@ -15,6 +15,8 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::sync::Arc;
 
 /// Records of a row group, as exports have them.
@@ -33,7 +35,7 @@ pub(super) struct ParquetFile {
 
 impl ParquetFile {
     pub(super) fn new(file: NewFile, schema: SchemaRef) -> Result<Self> {
-        let writer = ArrowWriter::try_new(file, schema, Some(parquet_properties()));
+        let writer = ArrowWriter::try_new(file, schema, Some(properties()));
         Ok(ParquetFile {
             writer: writer.map_err(refused)?,
             held: 0,
@@ -56,6 +58,15 @@ impl ParquetFile {
     pub(super) fn finish(self) -> Result<Finished> {
         self.writer.into_inner().map_err(refused)?.finish()
     }
+}
+
+/// As exports have them; whole records are neither told apart nor put in order.
+pub(super) fn properties() -> WriterProperties {
+    let record = || ColumnPath::from(RECORD);
+    (parquet_properties().into_builder())
+        .set_column_dictionary_enabled(record(), false)
+        .set_column_statistics_enabled(record(), EnabledStatistics::None)
+        .build()
 }
 
 /// The texts of records, in a file of their own.

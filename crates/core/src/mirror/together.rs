@@ -1,9 +1,9 @@
 //! Both files of a first sync, in which all that is current is new: the columns that they share are encoded once.
 
 use super::files::{Finished, NewFile};
-use super::table::{GROUP, MOST_BYTES, refused};
+use super::table::{GROUP, MOST_BYTES, properties, refused};
 use crate::error::Result;
-use crate::format::{parquet_closed, parquet_properties};
+use crate::format::parquet_closed;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ impl Together {
         changed: SchemaRef,
     ) -> Result<Self> {
         let writer = |file, schema| {
-            let writer = ArrowWriter::try_new(file, schema, Some(parquet_properties()));
+            let writer = ArrowWriter::try_new(file, schema, Some(properties()));
             let (writer, _) = writer.and_then(ArrowWriter::into_serialized_writer)?;
             Ok::<_, parquet::errors::ParquetError>(writer)
         };
@@ -109,7 +109,7 @@ struct Encoded {
 impl Group {
     fn new(schema: SchemaRef) -> Result<Self> {
         let writer =
-            ArrowWriter::try_new(Vec::new(), schema.clone(), Some(parquet_properties()));
+            ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties()));
         Ok(Group {
             schema,
             writer: writer.map_err(refused)?,
