@@ -8,6 +8,7 @@ mod figures;
 mod python;
 mod rounds;
 mod shared;
+mod syncs;
 mod table;
 mod throughput;
 mod tools;
@@ -56,6 +57,11 @@ const SECTIONS: [Section; 4] = [
         name: "throughput",
         title: "## Without a rate limit\n",
         measure: throughput::measure,
+    },
+    Section {
+        name: "syncs",
+        title: "## Deletes\n",
+        measure: syncs::measure,
     },
     Section {
         name: "python",

@@ -721,6 +721,12 @@ typedef struct talentdata_scan_options talentdata_scan_options;
 typedef struct talentdata_statement talentdata_statement;
 
 /**
+ * Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
+ * meanwhile. Freed with talentdata_syncer_free.
+ */
+typedef struct talentdata_syncer talentdata_syncer;
+
+/**
  * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
  */
 typedef struct talentdata_token_permissions talentdata_token_permissions;
@@ -1693,6 +1699,19 @@ talentdata_error *talentdata_plan_seconds(const talentdata_plan *plan,
                                           double *seconds_out);
 
 /**
+ * The number of page requests of a sync at most: as many as talentdata_plan_pages says, where the list stands still, and
+ * more where deletes have to be looked at a second time.
+ *
+ * @param plan the plan
+ * @param pages_out the number
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_plan_sync_pages(const talentdata_plan *plan,
+                                             uint64_t *pages_out);
+
+/**
  * Frees a plan; does nothing when it is NULL.
  *
  * Ownership: `plan` must not be used any more.
@@ -2048,6 +2067,75 @@ talentdata_error *talentdata_client_schema_with(const talentdata_client *client,
                                                 uint32_t columns,
                                                 const talentdata_parameters *parameters,
                                                 talentdata_json_text **schema_out);
+
+/**
+ * Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet. Without
+ * progress and cancelling, talentdata_client_sync does the same in one call.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param path the directory, NUL-terminated UTF-8 text
+ * @param options how the list is read, or NULL for the defaults; without a limit, and not fast
+ * @param keep_seconds generations that are older are folded together; 0 keeps all
+ * @param syncer_out the syncer
+ * Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The path and the
+ * options are copied.
+ * Threads: any; no other may change `options` meanwhile.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or options that a sync cannot have; CLOSED.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_syncer(const talentdata_client *client,
+                                           uint32_t resource,
+                                           const char *path,
+                                           const talentdata_scan_options *options,
+                                           int64_t keep_seconds,
+                                           talentdata_syncer **syncer_out);
+
+/**
+ * Reads the list and commits what has changed. Waits until that is done. It may be called again, after an error too.
+ *
+ * @param syncer the syncer
+ * @param receipt_out what was done, as talentdata_client_sync says it
+ * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free.
+ * Threads: one at a time per syncer; waits for the service. Closing or freeing the client does not end it.
+ * Errors: those of talentdata_client_sync; INVALID_ARGUMENT while another thread runs it; CANCELLED after
+ * talentdata_syncer_cancel; CLOSED in a forked child for a syncer of the parent.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_run(talentdata_syncer *syncer,
+                                        talentdata_json_text **receipt_out);
+
+/**
+ * Cancels a sync: the call that runs it leaves the mirror as it was and fails with CANCELLED, and so does every later one.
+ *
+ * @param syncer the syncer
+ * Threads: any, also while another thread runs it, and from a log callback.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_cancel(talentdata_syncer *syncer);
+
+/**
+ * How far the scan of the last run is; never waits. Its records and talentdata_receipt_total are the progress.
+ *
+ * @param syncer the syncer
+ * @param receipt_out the receipt
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
+ * Threads: any, also while another thread runs it.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_receipt(const talentdata_syncer *syncer,
+                                            talentdata_receipt **receipt_out);
+
+/**
+ * Frees a syncer; does nothing when it is NULL.
+ *
+ * Ownership: `syncer` must not be used any more.
+ * Threads: any, once every other call with this syncer has returned. If another thread may be running it,
+ * cancel it and join that thread first.
+ */
+void talentdata_syncer_free(talentdata_syncer *syncer);
 
 /**
  * The value at a JSON pointer (RFC 6901) such as /location/city, to be read with a type.

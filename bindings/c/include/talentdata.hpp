@@ -147,6 +147,18 @@ class client : public detail::calls<client> {
     const json_text receipt(raw);
     return std::string(receipt.json());
   }
+  /// A sync of a list into a mirror that shows its progress and can be cancelled. Nothing is sent or written before it is run.
+  template <class Record>
+  result<talentdata::syncer> try_syncer(list_of<Record> list, const std::string &path,
+                                        const sync_options &options = {}) const {
+    const auto held = detail::held(options.scan);
+    if (!held) return held.error();
+    talentdata_syncer *made = nullptr;
+    talentdata_error *cause = talentdata_client_syncer(handle_.get(), list.number, path.c_str(), held->get(),
+                                                       static_cast<std::int64_t>(options.keep.count()), &made);
+    if (cause) return error(cause);
+    return talentdata::syncer(made, log_);
+  }
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
@@ -171,6 +183,10 @@ class client : public detail::calls<client> {
   template <class Record>
   std::string sync(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
     return detail::log::take(log_, try_sync(list, path, options));
+  }
+  template <class Record>
+  talentdata::syncer syncer(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
+    return detail::log::take(log_, try_syncer(list, path, options));
   }
   template <class Record>
   talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {

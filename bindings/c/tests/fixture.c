@@ -94,6 +94,7 @@ struct fixture *fixture_make(void) {
   snprintf(mirror, sizeof mirror, "mirror-%ld", (long)getpid());
   OK(talentdata_client_sync(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, 0, &synced));
   talentdata_json_text_free(synced);
+  OK(talentdata_client_syncer(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, 0, &all->syncer));
   OK(talentdata_mirror_open(mirror, &all->mirror));
   OK(talentdata_merge_sql(TALENTDATA_DIALECT_DUCKDB, "t", NULL, 0, &all->statement));
   all->error = talentdata_client_list(NULL, 1, &all->scan);
@@ -116,6 +117,7 @@ void fixture_free(struct fixture *all) {
   talentdata_json_text_free(all->json_text);
   talentdata_statement_free(all->statement);
   talentdata_mirror_free(all->mirror);
+  talentdata_syncer_free(all->syncer);
   talentdata_error_free(all->error);
   talentdata_version_response_free(all->version_response);
   talentdata_version_check_response_free(all->version_check_response);

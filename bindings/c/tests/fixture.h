@@ -24,6 +24,7 @@ struct fixture {
   talentdata_json_text *json_text;
   talentdata_statement *statement;
   talentdata_mirror *mirror;
+  talentdata_syncer *syncer;
   talentdata_error *error;
   talentdata_version_response *version_response;
   talentdata_version_check_response *version_check_response;

@@ -67,11 +67,45 @@ static void mirrored(talentdata_client *client) {
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
 }
 
+/* A sync with progress, and one that is cancelled; each run is a sync of its own. */
+static void run_twice_and_cancelled(talentdata_client *client) {
+  char path[256];
+  char directory[] = "syncer-XXXXXX";
+  talentdata_syncer *syncer;
+  talentdata_receipt *receipt;
+  talentdata_json_text *json;
+  talentdata_text text;
+  uint64_t records;
+  CHECK(mkdtemp(directory) != NULL);
+  snprintf(path, sizeof path, "%s/mirror", directory);
+  OK(talentdata_client_syncer(client, TALENTDATA_RESOURCE_POOLS, path, NULL, 0, &syncer));
+  OK(talentdata_syncer_receipt(syncer, &receipt));
+  OK(talentdata_receipt_records(receipt, &records));
+  CHECK(records == 0);
+  talentdata_receipt_free(receipt);
+  for (int generation = 1; generation <= 2; generation++) {
+    OK(talentdata_syncer_run(syncer, &json));
+    OK(talentdata_json_text_get(json, &text));
+    CHECK(fixture_says(text, generation == 1 ? "\"generation\":1" : "\"generation\":2"));
+    talentdata_json_text_free(json);
+  }
+  OK(talentdata_syncer_receipt(syncer, &receipt));
+  OK(talentdata_receipt_records(receipt, &records));
+  CHECK(records > 0);
+  talentdata_receipt_free(receipt);
+  OK(talentdata_syncer_cancel(syncer));
+  fixture_poison();
+  fixture_fails(talentdata_syncer_run(syncer, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "the sync was stopped",
+                "a sync that was cancelled");
+  talentdata_syncer_free(syncer);
+}
+
 int main(void) {
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
   statements();
   mirrored(client);
+  run_twice_and_cancelled(client);
   talentdata_client_free(client);
   return fixture_verdict();
 }

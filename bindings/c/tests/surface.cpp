@@ -223,6 +223,11 @@ static void mirrors(const talentdata::client &client) {
   CHECK(client.try_sync(talentdata::pools, path, options).has_value());
   options.scan.consistency = TALENTDATA_CONSISTENCY_FAST;
   CHECK(client.try_sync(talentdata::pools, path, options).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  CHECK(!client.try_syncer(talentdata::pools, path, options).has_value());
+  auto syncer = client.syncer(talentdata::pools, path);
+  CHECK(syncer.run().find("\"generation\":3") != std::string::npos && syncer.receipt().records() > 0);
+  syncer.cancel();
+  CHECK(throws<talentdata::cancelled_error>([&] { (void)syncer.run(); }));
   const auto mirror = talentdata::mirror::open(path);
   CHECK(mirror.syncs(talentdata::pools).front() == '[');
   for (int which = 0; which < 3; which++) {

@@ -6,7 +6,7 @@ import datetime
 import os
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from ._calls import AsyncCalls, Calls
 from ._errors import InvalidArgumentError
@@ -15,6 +15,7 @@ from ._lists import NAMES, AsyncLists, Lists
 from ._mirror import SyncReceipt
 from ._plan import LastResponse
 from ._progress import follow, told
+from ._resource import AsyncResource, Resource
 from ._talentdata import BaseClient, RawSync
 
 
@@ -49,7 +50,7 @@ class Client(Lists, Calls):
 
     def sync(
         self,
-        resources: Iterable[str],
+        resources: Iterable[str | Resource[Any]],
         path: str | os.PathLike[str],
         *,
         keep: datetime.timedelta | None = None,
@@ -63,7 +64,8 @@ class Client(Lists, Calls):
         Until the commit of a list, and after any error, the mirror has the generation before. `Mirror` reads it.
 
         Args:
-            resources: The lists, such as `["contacts", "vacancies"]`.
+            resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
+                `client.contacts(...)` gives it.
             path: The directory of the mirror; it is begun where it does not exist.
             keep: Generations that are older are folded together; by default all are kept.
             page_size: See `Resource.list`, like the following arguments.
@@ -136,7 +138,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
 
     async def sync(
         self,
-        resources: Iterable[str],
+        resources: Iterable[str | AsyncResource[Any]],
         path: str | os.PathLike[str],
         *,
         keep: datetime.timedelta | None = None,
@@ -170,7 +172,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
 
 def syncs(
     client: BaseClient,
-    resources: Iterable[str],
+    resources: Iterable[str | Resource[Any] | AsyncResource[Any]],
     path: str | os.PathLike[str],
     keep: datetime.timedelta | None,
     page_size: int | None,
@@ -179,7 +181,14 @@ def syncs(
     """A sync of each list, all of them checked before the first is run."""
     if isinstance(resources, str):
         raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")
-    return [(name, RawSync(client, name, path, keep, page_size, consistency, None)) for name in resources]
+    made = []
+    for resource in resources:
+        if isinstance(resource, str):
+            name, parameters = resource, None
+        else:
+            name, parameters = resource._name, resource._parameters
+        made.append((name, RawSync(client, name, path, keep, page_size, consistency, parameters)))
+    return made
 
 
 def html(client: BaseClient) -> str:

@@ -15,7 +15,7 @@ pub use jsonl::JsonlSink;
 pub(crate) use jsonl::line;
 pub use parquet::{ParquetSink, join};
 
-pub(crate) use parquet::properties as parquet_properties;
+pub(crate) use parquet::{closed as parquet_closed, properties as parquet_properties};
 
 use crate::error::Result;
 use crate::record::RawRecord;

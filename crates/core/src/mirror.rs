@@ -22,6 +22,7 @@ mod look;
 mod manifest;
 mod manifest_file;
 mod order;
+mod order_writer;
 mod page;
 mod read;
 mod records;
@@ -32,9 +33,12 @@ mod state;
 mod sync;
 mod table;
 mod texts;
+mod together;
 #[cfg(test)]
 pub(crate) mod trial;
 mod write;
+
+pub(crate) use look::most_pages_of_sync;
 
 pub use change::{Change, ChangeCounts, Operation};
 pub use changes::Changes;

@@ -34,6 +34,7 @@ mod record;
 mod scan;
 mod schema;
 mod source;
+mod syncer;
 mod text;
 mod value;
 mod value_items;

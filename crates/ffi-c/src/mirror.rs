@@ -46,19 +46,29 @@ pub extern "C" fn talentdata_client_sync(
     receipt_out: Option<&mut MaybeUninit<Box<JsonText>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (receipt_out, "receipt_out"), |client| {
-        let keep = u64::try_from(keep_seconds).map_err(|_| {
-            invalid(
-                "keep_seconds",
-                format_args!("must be at least 0 (got {keep_seconds})"),
-            )
-        })?;
-        let sync = Sync {
-            scan: options.map_or_else(Default::default, |options| options.inner.clone()),
-            keep: (keep > 0).then(|| Duration::from_secs(keep)),
-            ..Sync::new(list(resource)?, terminated(&path, "path")?)
-        };
+        let sync = sync_of(resource, &path, options, keep_seconds)?;
         let inner = client.inner.clone();
         json(&inner.sync(&sync, &Stop::default(), |_| {})?)
+    })
+}
+
+/// A sync with these settings.
+pub(crate) fn sync_of(
+    resource: u32,
+    path: &*const c_char,
+    options: Option<&ScanOptions>,
+    keep_seconds: i64,
+) -> Result<Sync> {
+    let keep = u64::try_from(keep_seconds).map_err(|_| {
+        invalid(
+            "keep_seconds",
+            format_args!("must be at least 0 (got {keep_seconds})"),
+        )
+    })?;
+    Ok(Sync {
+        scan: options.map_or_else(Default::default, |options| options.inner.clone()),
+        keep: (keep > 0).then(|| Duration::from_secs(keep)),
+        ..Sync::new(list(resource)?, terminated(path, "path")?)
     })
 }
 
@@ -196,7 +206,7 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
     guard_or((), || drop(mirror));
 }
 
-fn json(value: &impl Serialize) -> Result<Box<JsonText>> {
+pub(crate) fn json(value: &impl Serialize) -> Result<Box<JsonText>> {
     let json = serde_json::to_string(value)
         .map_err(|_| CoreError::new(ErrorKind::Internal, "a value could not be written as JSON"))?;
     Ok(Box::new(JsonText::new(json)))

@@ -3,27 +3,23 @@
 use crate::arguments::parse;
 use crate::client::{BaseClient, json};
 use crate::errors::raise;
-use crate::runtime::block_telling;
 use crate::scan::options;
 use crate::shared::Shared;
-use crate::verb::run;
-use pyo3::IntoPyObjectExt;
+use crate::stoppable::{Reached, run_stoppable};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use std::future::pending;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use talentdata_core::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Error, ErrorKind};
-use tokio::sync::oneshot;
 
 /// What `export()` is made of.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawExport {
     client: Arc<Shared>,
     export: Export,
-    receipt: Arc<Mutex<Receipt>>,
+    reached: Reached,
 }
 
 #[pymethods]
@@ -61,14 +57,10 @@ impl RawExport {
             resume,
         };
         export.check().map_err(|error| raise(py, &error))?;
-        let receipt = Receipt {
-            resource: resource.to_owned(),
-            ..Receipt::default()
-        };
         Ok(RawExport {
             client,
             export,
-            receipt: Arc::new(Mutex::new(receipt)),
+            reached: Reached::new(resource),
         })
     }
 
@@ -76,27 +68,19 @@ impl RawExport {
     /// on an event loop, has `tell` called meanwhile.
     fn run(&self, py: Python<'_>, awaited: bool, tell: Py<PyAny>) -> PyResult<Py<PyAny>> {
         let client = self.client.core(py)?;
-        let (export, receipt) = (self.export.clone(), Arc::clone(&self.receipt));
-        let (stop, stopped) = oneshot::channel();
-        let work = async move {
-            // Only who says so stops it; an event loop drops the whole work.
-            let stopped = async {
-                if stopped.await.is_err() {
-                    pending().await
-                }
-            };
-            let note = |reached: &Receipt| *lock(&receipt) = reached.clone();
-            let outcome = export.run(&client, stopped, note).await;
+        let (export, reached) = (self.export.clone(), self.reached.clone());
+        let outcome = run_stoppable(py, awaited, tell, |stop| async move {
+            let note = |receipt: &Receipt| reached.note(receipt);
+            let outcome = export.run(&client, stop.stopped(), note).await;
             let finished = outcome.map_err(|error| with_hint(error, &export, &client))?;
-            note(&finished);
+            reached.note(&finished);
             json(&finished)
-        };
-        if awaited {
-            return run(py, true, work);
-        }
-        let outcome = block_telling(py, work, stop, |py| tell.call0(py).map(drop));
-        let receipt = outcome.inspect_err(|raised| self.give_cause(py, raised))?;
-        receipt.into_py_any(py)
+        });
+        outcome.inspect_err(|raised| {
+            if !awaited {
+                self.give_cause(py, raised);
+            }
+        })
     }
 
     /// Gives an exception that has ended the awaiting the cause that says how to continue.
@@ -106,8 +90,7 @@ impl RawExport {
 
     /// Records written, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        let receipt = lock(&self.receipt);
-        (receipt.records, receipt.total_first)
+        self.reached.progress()
     }
 }
 
@@ -140,8 +123,4 @@ fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
         error.message()
     );
     error.with_message(message)
-}
-
-fn lock(receipt: &Mutex<Receipt>) -> MutexGuard<'_, Receipt> {
-    receipt.lock().unwrap_or_else(PoisonError::into_inner)
 }

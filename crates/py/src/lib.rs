@@ -20,6 +20,7 @@ mod sandbox;
 mod scan;
 mod settings;
 mod shared;
+mod stoppable;
 mod sync;
 mod table;
 mod verb;

@@ -3,26 +3,22 @@
 use crate::arguments::parse;
 use crate::client::{BaseClient, json};
 use crate::errors::raise;
-use crate::runtime::block_telling;
 use crate::scan::options;
 use crate::shared::Shared;
-use crate::verb::run;
-use pyo3::IntoPyObjectExt;
+use crate::stoppable::{Reached, run_stoppable};
 use pyo3::prelude::*;
-use std::future::pending;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::mirror::Sync;
 use talentdata_core::scan::Receipt;
-use tokio::sync::oneshot;
 
 /// What `sync()` is made of: one list of it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawSync {
     client: Arc<Shared>,
     sync: Sync,
-    receipt: Arc<Mutex<Receipt>>,
+    reached: Reached,
 }
 
 #[pymethods]
@@ -49,14 +45,10 @@ impl RawSync {
             keep,
         };
         sync.check().map_err(|error| raise(py, &error))?;
-        let receipt = Receipt {
-            resource: resource.to_owned(),
-            ..Receipt::default()
-        };
         Ok(RawSync {
             client,
             sync,
-            receipt: Arc::new(Mutex::new(receipt)),
+            reached: Reached::new(resource),
         })
     }
 
@@ -64,32 +56,15 @@ impl RawSync {
     /// `tell` called meanwhile.
     fn run(&self, py: Python<'_>, awaited: bool, tell: Py<PyAny>) -> PyResult<Py<PyAny>> {
         let client = self.client.core(py)?;
-        let (sync, receipt) = (self.sync.clone(), Arc::clone(&self.receipt));
-        let (stop, stopped) = oneshot::channel();
-        let work = async move {
-            // Only who says so stops it; an event loop drops the whole work.
-            let stopped = async {
-                if stopped.await.is_err() {
-                    pending().await
-                }
-            };
-            let note = |reached: &Receipt| *lock(&receipt) = reached.clone();
-            json(&sync.run(&client, stopped, note).await?)
-        };
-        if awaited {
-            return run(py, true, work);
-        }
-        let receipt = block_telling(py, work, stop, |py| tell.call0(py).map(drop))?;
-        receipt.into_py_any(py)
+        let (sync, reached) = (self.sync.clone(), self.reached.clone());
+        run_stoppable(py, awaited, tell, |stop| async move {
+            let note = |receipt: &Receipt| reached.note(receipt);
+            json(&sync.run(&client, stop.stopped(), note).await?)
+        })
     }
 
     /// Records read, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        let receipt = lock(&self.receipt);
-        (receipt.records, receipt.total_first)
+        self.reached.progress()
     }
-}
-
-fn lock(receipt: &Mutex<Receipt>) -> MutexGuard<'_, Receipt> {
-    receipt.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,6 +24,18 @@ pub(crate) struct Usage {
 /// # Errors
 /// When it does not start, does not succeed, or takes longer; then it is killed.
 pub(crate) fn run(command: &mut Command, most: Duration) -> Result<Usage, String> {
+    run_to(command, most, &[0])
+}
+
+/// The same for a program that may end with one of these exit codes.
+///
+/// # Errors
+/// As there.
+pub(super) fn run_to(
+    command: &mut Command,
+    most: Duration,
+    codes: &[i32],
+) -> Result<Usage, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("{name}: {error}");
     let started = Instant::now();
@@ -32,7 +44,7 @@ pub(crate) fn run(command: &mut Command, most: Duration) -> Result<Usage, String
     loop {
         peak = high_water_mark(child.id()).or(peak);
         if let Some(used) = child.try_wait4().map_err(failed)? {
-            if !used.status.success() {
+            if !used.status.code().is_some_and(|code| codes.contains(&code)) {
                 return Err(format!("{command:?} ended with {}", used.status));
             }
             return Ok(Usage {

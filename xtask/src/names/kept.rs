@@ -45,12 +45,12 @@ pub(super) const PYTHON_LISTS: &str = "property";
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
     close exporter free from_environment list list_with new page page_with plan plan_with schema schema_with \
-    sync";
+    sync syncer";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\
-    client close exporter handle_ list log_ owned page plan raw schema self sync taken try_exporter \
-    try_list try_make try_page try_plan try_schema try_sync";
+    client close exporter handle_ list log_ owned page plan raw schema self sync syncer taken try_exporter \
+    try_list try_make try_page try_plan try_schema try_sync try_syncer";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\

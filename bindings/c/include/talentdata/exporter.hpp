@@ -6,7 +6,7 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// An estimate of a scan or an export of a whole list.
+/// An estimate of a scan, an export or a sync of a whole list.
 struct plan {
   using handle_of = talentdata_plan;
   std::uint64_t records = 0;
@@ -16,6 +16,8 @@ struct plan {
   std::uint64_t members = 1;
   /// The time that they take at the client's share of the request budget while as many clients share it.
   double seconds = 0;
+  /// Page requests of a sync at most: more than of a scan where deletes have to be looked at a second time.
+  std::uint64_t sync_pages = 0;
 
   plan() = default;
   /// Reads the plan and frees it.
@@ -28,6 +30,7 @@ struct plan {
     read(talentdata_plan_pages, &pages);
     read(talentdata_plan_members, &members);
     read(talentdata_plan_seconds, &seconds);
+    read(talentdata_plan_sync_pages, &sync_pages);
   }
 };
 

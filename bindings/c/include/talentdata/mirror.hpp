@@ -19,6 +19,41 @@ struct sync_options {
   std::chrono::seconds keep{0};
 };
 
+/// Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
+/// meanwhile. Before destroying a syncer that another thread runs, cancel it and join the thread.
+class syncer {
+ public:
+  /// Takes ownership of the syncer.
+  syncer(talentdata_syncer *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
+
+  /// Reads the list and commits what has changed; what was done, as JSON. It may be called again, after an error too.
+  result<std::string> try_run() {
+    talentdata_json_text *raw = nullptr;
+    if (talentdata_error *cause = talentdata_syncer_run(handle_.get(), &raw)) return error(cause);
+    const json_text receipt(raw);
+    return std::string(receipt.json());
+  }
+  /// How far the scan of the last run is, also while another thread runs it.
+  result<talentdata::receipt> try_receipt() const {
+    talentdata_receipt *raw = nullptr;
+    if (talentdata_error *cause = talentdata_syncer_receipt(handle_.get(), &raw)) return error(cause);
+    return talentdata::receipt(raw);
+  }
+  /// Cancels the sync, from any thread; the mirror is as it was then.
+  void cancel() {
+    if (talentdata_error *cause = talentdata_syncer_cancel(handle_.get())) detail::misuse(cause);
+  }
+
+#if defined(__cpp_exceptions)
+  std::string run() { return detail::log::take(log_, try_run()); }
+  talentdata::receipt receipt() const { return detail::log::take(log_, try_receipt()); }
+#endif
+
+ private:
+  detail::log::shared log_;
+  detail::handle<talentdata_syncer, talentdata_syncer_free> handle_;
+};
+
 /// A mirror as the last sync has left it. Streams are of the Arrow C data interface; the caller releases them. Any
 /// number of threads may use a mirror at once.
 class mirror {

@@ -194,19 +194,24 @@ fn copy_groups<W: Write + Send>(
     for group in metadata.row_groups() {
         let mut copy = joined.next_row_group()?;
         for column in group.columns() {
-            let close = ColumnCloseResult {
-                bytes_written: column.compressed_size().unsigned_abs(),
-                rows_written: group.num_rows().unsigned_abs(),
-                metadata: as_written(column)?,
-                bloom_filter: None,
-                column_index: None,
-                offset_index: None,
-            };
-            copy.append_column(part, close)?;
+            let rows = group.num_rows().unsigned_abs();
+            copy.append_column(part, closed(rows, as_written(column)?))?;
         }
         copy.close()?;
     }
     Ok(())
+}
+
+/// What the writer of a column that is already encoded has said when it was closed.
+pub(crate) fn closed(rows: u64, column: ColumnChunkMetaData) -> ColumnCloseResult {
+    ColumnCloseResult {
+        bytes_written: column.compressed_size().unsigned_abs(),
+        rows_written: rows,
+        metadata: column,
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
+    }
 }
 
 /// What the writer said of a column. Of numbers it writes the range twice, for old readers too,

@@ -1,7 +1,5 @@
 //! Between which records another one stood, for those whose position does not say so.
 
-use std::io::{self, Read};
-
 /// What is kept of a missing record, and of a stray, beside its fingerprint.
 pub(super) const BESIDE: usize = 40;
 
@@ -30,9 +28,7 @@ pub(super) fn beside(number: [u8; 8], between: Between) -> [u8; BESIDE] {
 }
 
 /// Reads what [`beside`] has made.
-pub(super) fn read_beside(file: &mut dyn Read) -> io::Result<([u8; 8], Between)> {
-    let mut bytes = [0; BESIDE];
-    file.read_exact(&mut bytes)?;
+pub(super) fn read_beside(bytes: &[u8; BESIDE]) -> ([u8; 8], Between) {
     let identity = |at: usize| {
         let mut identity = [0; 16];
         identity.copy_from_slice(&bytes[at..at + 16]);
@@ -44,5 +40,5 @@ pub(super) fn read_beside(file: &mut dyn Read) -> io::Result<([u8; 8], Between)>
         before: identity(8),
         behind: identity(24),
     };
-    Ok((number, between))
+    (number, between)
 }

@@ -8,7 +8,7 @@ use super::files::{NewFile, failed, place, sync_directory};
 use super::manifest::{self, FileEntry, Manifest};
 use super::manifest_file::{UNFINISHED, next_path, read_manifest, write_manifest};
 use crate::error::{Error, ErrorKind, Result};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -100,9 +100,10 @@ impl Claim {
         self.files = 0;
         let journal = Journal::read(&self.work)?;
         let known: HashSet<&str> = self.files().map(|entry| entry.path.as_str()).collect();
+        let mut removed = BTreeSet::new();
         for entry in journal.iter().flat_map(|journal| &journal.files) {
             if !known.contains(entry.path.as_str()) && !self.is_next(&entry.path) {
-                self.remove_own(entry)?;
+                removed.extend(self.remove_own(entry)?);
             }
         }
         for (name, list) in &self.manifest.lists {
@@ -118,9 +119,11 @@ impl Claim {
                 .iter()
                 .filter(|it| !known.contains(it.path.as_str()))
             {
-                self.remove_own(entry)?;
+                removed.extend(self.remove_own(entry)?);
             }
         }
+        // Before the journal goes, or a power failure could bring them back for good.
+        (removed.iter()).try_for_each(|directory| sync_directory(directory))?;
         self.remove_work()
     }
 
@@ -139,13 +142,16 @@ impl Claim {
         })
     }
 
-    /// Removes a file if it is still as it was written.
-    fn remove_own(&self, entry: &FileEntry) -> Result<()> {
+    /// Removes a file if it is still as it was written; returns the directory that it was removed from.
+    fn remove_own(&self, entry: &FileEntry) -> Result<Option<PathBuf>> {
         let path = place(&self.root, &entry.path);
         match super::files::is_intact(&path, entry) {
-            Ok(true) => fs::remove_file(&path).map_err(|error| failed("remove", &path, &error)),
-            Ok(false) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(true) => {
+                fs::remove_file(&path).map_err(|error| failed("remove", &path, &error))?;
+                Ok(path.parent().map(Path::to_owned))
+            }
+            Ok(false) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed("read", &path, &error)),
         }
     }

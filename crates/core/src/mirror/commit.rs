@@ -46,7 +46,9 @@ impl Journal {
             file.sync_all()
         };
         write().map_err(|error: io::Error| failed("write", &path, &error))?;
-        sync_directory(work)
+        sync_directory(work)?;
+        // Else the files that it lists could outlast it.
+        work.parent().map_or(Ok(()), sync_directory)
     }
 }
 

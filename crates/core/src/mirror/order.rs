@@ -2,23 +2,17 @@
 
 use super::files::{Finished, NewFile};
 use super::manifest::{FileEntry, is_within};
+use super::order_writer::OrderWriter;
 use super::state::State;
-use super::table::ParquetFile;
 use super::texts::{Table, unreadable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The columns of an order file.
-const COLUMNS: [&str; 4] = ["file", "first_row", "rows", "missing"];
-/// Runs written at once.
-const RUNS: usize = 8192;
-
+pub(super) const COLUMNS: [&str; 4] = ["file", "first_row", "rows", "missing"];
 /// Rows that follow each other in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -28,100 +22,108 @@ pub(super) struct Run {
     pub(super) rows: u64,
 }
 
-/// The records of a generation: those of the list in its order, then the missing ones.
+/// The files of an order, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct Files {
     /// Paths below the mirror.
-    pub(super) files: Vec<String>,
+    pub(super) paths: Vec<String>,
     numbers: HashMap<String, u32>,
-    pub(super) runs: Vec<Run>,
-    /// How many of the runs are of the list.
-    pub(super) listed_runs: usize,
-    /// How many records are before each run.
-    starts: Vec<u64>,
-    records: u64,
 }
 
-impl Order {
+impl Files {
+    /// The number of a file, if it is there.
+    pub(super) fn find(&self, path: &str) -> Option<u32> {
+        self.numbers.get(path).copied()
+    }
+
     /// The number of a file, which is added if it is not there.
-    pub(super) fn file(&mut self, path: &str) -> u32 {
-        if let Some(known) = self.numbers.get(path) {
-            return *known;
+    pub(super) fn number(&mut self, path: &str) -> u32 {
+        if let Some(known) = self.find(path) {
+            return known;
         }
-        let number = self.files.len() as u32;
-        self.files.push(path.to_owned());
+        let number = self.paths.len() as u32;
+        self.paths.push(path.to_owned());
         self.numbers.insert(path.to_owned(), number);
         number
     }
+}
 
-    /// Adds rows of a file; missing ones come after all others.
-    pub(super) fn push(&mut self, run: Run, missing: bool) {
-        let next = self.runs.len();
-        let joins = |last: &&mut Run| {
-            last.file == run.file
-                && last.first + last.rows == run.first
-                && (!missing || next > self.listed_runs)
+/// The records of a generation: those of the list in its order, then the missing ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    pub(super) files: Files,
+    runs: Vec<Start>,
+    /// How many of the runs are of the list.
+    pub(super) listed_runs: usize,
+    records: u32,
+}
+
+/// Where a run begins; it ends where the next one does. As small as can be, since a list that has changed all over
+/// has a run for each record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    file: u32,
+    first: u32,
+    /// How many records are before it.
+    position: u32,
+}
+
+impl Order {
+    /// Adds rows of a file that have not been added with the run before; missing ones come after all others.
+    fn push(&mut self, run: Run, missing: bool) -> Option<()> {
+        let start = Start {
+            file: run.file,
+            first: u32::try_from(run.first).ok()?,
+            position: self.records,
         };
-        match self.runs.last_mut().filter(joins) {
-            Some(last) => last.rows += run.rows,
-            None => {
-                self.runs.push(run);
-                self.starts.push(self.records);
-                if !missing {
-                    self.listed_runs = self.runs.len();
-                }
-            }
+        let rows = u32::try_from(run.rows).ok()?;
+        self.records = self.records.checked_add(rows)?;
+        self.runs.push(start);
+        if !missing {
+            self.listed_runs = self.runs.len();
         }
-        self.records += run.rows;
+        Some(())
     }
 
-    /// The runs of the list.
-    pub(super) fn listed(&self) -> &[Run] {
-        self.runs.get(..self.listed_runs).unwrap_or_default()
+    /// How many runs there are.
+    pub(super) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// One of the runs.
+    pub(super) fn run(&self, index: usize) -> Option<Run> {
+        let start = self.runs.get(index)?;
+        let next = self.runs.get(index + 1);
+        let end = next.map_or(self.records, |next| next.position);
+        Some(Run {
+            file: start.file,
+            first: start.first.into(),
+            rows: (end - start.position).into(),
+        })
+    }
+
+    /// All runs.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        (0..self.runs.len()).filter_map(|index| self.run(index))
+    }
+
+    /// The path of a run's file.
+    pub(super) fn path(&self, run: Run) -> &str {
+        &self.files.paths[run.file as usize]
     }
 
     /// In which file a record is, and in which row.
     pub(super) fn locate(&self, position: u64) -> Option<(u32, u64)> {
-        let after = self.starts.partition_point(|start| *start <= position);
-        let at = after.checked_sub(1)?;
-        let run = self.runs.get(at)?;
-        let into = position - self.starts.get(at)?;
-        (into < run.rows).then_some((run.file, run.first + into))
+        let position = u32::try_from(position).ok()?;
+        let after = self
+            .runs
+            .partition_point(|start| start.position <= position);
+        let start = self.runs.get(after.checked_sub(1)?)?;
+        let into = u64::from(position - start.position);
+        (position < self.records).then_some((start.file, u64::from(start.first) + into))
     }
 
-    /// Writes the runs, each as a row.
-    pub(super) fn write(&self, file: NewFile) -> Result<Finished> {
-        let [path, first, rows, missing] = COLUMNS;
-        let schema = Arc::new(Schema::new(vec![
-            Field::new(path, DataType::Utf8, false),
-            Field::new(first, DataType::Int64, false),
-            Field::new(rows, DataType::Int64, false),
-            Field::new(missing, DataType::Boolean, false),
-        ]));
-        let mut file = ParquetFile::new(file, Arc::clone(&schema))?;
-        for (chunk, number) in self.runs.chunks(RUNS).zip(0..) {
-            let paths = chunk
-                .iter()
-                .map(|run| self.files[run.file as usize].as_str());
-            let number_of = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-            let first = chunk.iter().map(|run| number_of(run.first));
-            let rows = chunk.iter().map(|run| number_of(run.rows));
-            let missing = (number * RUNS..).take(chunk.len());
-            let missing = missing.map(|at| Some(at >= self.listed_runs));
-            let columns: Vec<ArrayRef> = vec![
-                Arc::new(StringArray::from_iter_values(paths)),
-                Arc::new(Int64Array::from_iter_values(first)),
-                Arc::new(Int64Array::from_iter_values(rows)),
-                Arc::new(missing.collect::<BooleanArray>()),
-            ];
-            let batch = RecordBatch::try_new(Arc::clone(&schema), columns);
-            let batch = batch.map_err(|error| unreadable(Path::new("an order"), &error))?;
-            file.write(&batch, 0)?;
-        }
-        file.finish()
-    }
-
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads what an [`OrderWriter`] has written.
     pub(super) fn read(root: &Path, entry: &FileEntry) -> Result<Self> {
         super::files::open(root, entry)?;
         let path = super::files::place(root, &entry.path);
@@ -144,13 +146,13 @@ impl Order {
                 return Err(unreadable(&super::files::place(root, &entry.path), &why));
             }
             for at in 0..batch.num_rows() {
-                let file = order.file(paths.value(at));
                 let run = Run {
-                    file,
+                    file: order.files.number(paths.value(at)),
                     first: first.value(at).unsigned_abs(),
                     rows: rows.value(at).unsigned_abs(),
                 };
-                order.push(run, missing.value(at));
+                let pushed = order.push(run, missing.value(at));
+                pushed.ok_or_else(|| too_long(&super::files::place(root, &entry.path)))?;
             }
         }
         Ok(order)
@@ -158,78 +160,39 @@ impl Order {
 
     /// Whether this is the order of that state.
     pub(super) fn fits(&self, state: &State) -> bool {
-        let listed: u64 = self.listed().iter().map(|run| run.rows).sum();
-        listed == state.listed() && self.records == state.len()
+        let listed = self.runs.get(self.listed_runs);
+        let listed = listed.map_or(self.records, |missing| missing.position);
+        u64::from(listed) == state.listed() && u64::from(self.records) == state.len()
     }
 
-    /// The same rows under other names: `moved` tells where a row of a file is now, and how many behind it
+    /// Writes the same rows under other names: `moved` tells where a row of a file is now, and how many behind it
     /// have moved with it.
     ///
     /// # Errors
-    /// That of `moved`.
-    pub(super) fn moved(
+    /// Those of `moved` and of the file.
+    pub(super) fn write_moved(
         &self,
+        file: NewFile,
         mut moved: impl FnMut(&str, u64) -> Result<(String, u64, u64)>,
-    ) -> Result<Self> {
-        let mut order = Order::default();
-        for (index, run) in self.runs.iter().enumerate() {
+    ) -> Result<Finished> {
+        let mut order = OrderWriter::new(file, Files::default())?;
+        for (index, run) in self.runs().enumerate() {
             let missing = index >= self.listed_runs;
-            let path = &self.files[run.file as usize];
+            let path = self.path(run);
             let mut done = 0;
             while done < run.rows {
                 let (path, first, rows) = moved(path, run.first + done)?;
                 let rows = rows.clamp(1, run.rows - done);
-                let file = order.file(&path);
-                order.push(Run { file, first, rows }, missing);
+                let file = order.files.number(&path);
+                order.push(Run { file, first, rows }, missing)?;
                 done += rows;
             }
         }
-        Ok(order)
+        order.finish()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_are_found_by_their_position() {
-        let mut order = Order::default();
-        let (base, changes) = (order.file("base"), order.file("changes"));
-        assert_eq!(order.file("base"), base);
-        let push = |order: &mut Order, file, first, missing| {
-            order.push(
-                Run {
-                    file,
-                    first,
-                    rows: 1,
-                },
-                missing,
-            );
-        };
-        for (file, first, missing) in [
-            (base, 0, false),
-            (base, 1, false),
-            (changes, 0, false),
-            (base, 3, false),
-            (base, 4, true),
-            (base, 5, true),
-        ] {
-            push(&mut order, file, first, missing);
-        }
-        assert_eq!((order.runs.len(), order.listed_runs), (4, 3));
-        let found: Vec<_> = (0..7).map(|position| order.locate(position)).collect();
-        let rows = [
-            (base, 0),
-            (base, 1),
-            (changes, 0),
-            (base, 3),
-            (base, 4),
-            (base, 5),
-        ];
-        assert_eq!(found[..6], rows.map(Some));
-        assert_eq!(found[6], None);
-        let listed: u64 = order.listed().iter().map(|run| run.rows).sum();
-        assert_eq!((listed, order.records), (4, 6));
-    }
+fn too_long(path: &Path) -> Error {
+    // Their positions have 32 bits in the index, too. Such a list would take ten years to read.
+    unreadable(path, &"it has more than four billion records")
 }

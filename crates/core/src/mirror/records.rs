@@ -38,7 +38,7 @@ impl Records {
             resource,
             generation,
             runs: if missing {
-                order.runs.len()
+                order.len()
             } else {
                 order.listed_runs
             },
@@ -74,12 +74,14 @@ impl Records {
 
     fn fill(&mut self) -> Result<()> {
         let (mut texts, mut bytes) = (Vec::new(), 0);
-        while let Some(run) = self.order.runs[..self.runs].get(self.at.0) {
+        while self.at.0 < self.runs
+            && let Some(run) = self.order.run(self.at.0)
+        {
             if self.at.1 == run.rows {
                 self.at = (self.at.0 + 1, 0);
                 continue;
             }
-            let path = &self.order.files[run.file as usize];
+            let path = self.order.path(run);
             let text = self.texts.get(path, run.first + self.at.1)?;
             bytes += text.len();
             texts.push(text.to_owned());

@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::files::Finished;
 use super::manifest::{Base, FileEntry, Generation, ListEntry};
-use super::order::Order;
+use super::order::{Files, Order};
 use super::page;
 use super::table::TextFile;
 use super::texts::Texts;
@@ -47,7 +47,7 @@ fn fold_before(claim: &mut Claim, name: &str, list: &ListEntry, base: usize) -> 
     };
     let order = Order::read(&claim.root, &first.order_file)?;
     let (file, path) = write_base(claim, name, first.generation, &order)?;
-    let moved = Moved::new(&order, path);
+    let moved = Moved::new(order, path);
     let stays: HashSet<&str> = later
         .iter()
         .flat_map(Generation::files)
@@ -57,13 +57,12 @@ fn fold_before(claim: &mut Claim, name: &str, list: &ListEntry, base: usize) -> 
     let mut generations = Vec::new();
     for one in kept {
         let order = Order::read(&claim.root, &one.order_file)?;
-        let order = order.moved(|path, row| match stays.contains(path) {
+        let (number, base) = (one.generation, first.generation);
+        let target = format!("{name}/order/{number:06}-{base:06}.parquet");
+        let file = order.write_moved(claim.file(target)?, |path, row| match stays.contains(path) {
             true => Ok((path.to_owned(), row, u64::MAX)),
             false => moved.find(path, row),
         })?;
-        let (number, base) = (one.generation, first.generation);
-        let target = format!("{name}/order/{number:06}-{base:06}.parquet");
-        let file = order.write(claim.file(target)?)?;
         generations.push(Generation {
             order_file: file.entry.clone(),
             ..one.clone()
@@ -114,9 +113,9 @@ fn write_base(
         Ok(())
     };
     let mut bytes = 0;
-    for run in &order.runs {
+    for run in order.runs() {
         for row in run.first..run.first + run.rows {
-            let text = texts.get(&order.files[run.file as usize], row)?;
+            let text = texts.get(order.path(run), row)?;
             bytes += text.len();
             waiting.push(text.to_owned());
             if waiting.len() == page::RECORDS || bytes >= page::BYTES {
@@ -132,39 +131,43 @@ fn write_base(
 /// Where the rows of folded files are now.
 struct Moved {
     path: String,
-    /// Path, first row, number of rows, and where the first one is now; sorted.
-    runs: Vec<(String, u64, u64, u64)>,
+    files: Files,
+    /// Number of the file, first row, number of rows, and where the first one is now; sorted.
+    runs: Vec<[u32; 4]>,
 }
 
 impl Moved {
-    fn new(order: &Order, path: String) -> Self {
+    fn new(order: Order, path: String) -> Self {
         let mut start = 0;
-        let mut runs: Vec<_> = (order.runs.iter())
+        let mut runs: Vec<_> = (order.runs())
             .map(|run| {
-                let path = order.files[run.file as usize].clone();
-                start += run.rows;
-                (path, run.first, run.rows, start - run.rows)
+                start += run.rows as u32;
+                // An order has fewer than 2^32 records.
+                let (first, rows) = (run.first as u32, run.rows as u32);
+                [run.file, first, rows, start - rows]
             })
             .collect();
-        runs.sort();
-        Moved { path, runs }
+        runs.sort_unstable();
+        Moved {
+            path,
+            files: order.files,
+            runs,
+        }
     }
 
     /// Where a row is now, and how many behind it follow it there.
     fn find(&self, path: &str, row: u64) -> Result<(String, u64, u64)> {
-        let after = self
-            .runs
-            .partition_point(|run| (run.0.as_str(), run.1) <= (path, row));
-        let found = after.checked_sub(1).and_then(|at| self.runs.get(at));
-        let found = found.filter(|run| run.0 == path && row - run.1 < run.2);
-        let (_, first, rows, start) = found.ok_or_else(|| {
+        let file = self.files.find(path);
+        let found = file.zip(u32::try_from(row).ok()).and_then(|(file, row)| {
+            let after = self.runs.partition_point(|run| (run[0], run[1]) <= (file, row));
+            let [of, first, rows, start] = *self.runs.get(after.checked_sub(1)?)?;
+            let into = row.checked_sub(first)?;
+            (of == file && into < rows).then(|| (start + into, rows - into))
+        });
+        let (start, rows) = found.ok_or_else(|| {
             let message = "internal error; please report it (a record of a mirror has no place)";
             Error::new(ErrorKind::Internal, message)
         })?;
-        Ok((
-            self.path.clone(),
-            start + (row - first),
-            rows - (row - first),
-        ))
+        Ok((self.path.clone(), start.into(), rows.into()))
     }
 }

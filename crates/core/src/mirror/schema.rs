@@ -5,7 +5,7 @@
 
 use super::manifest::{ListEntry, SchemaChange, SchemaChangeKind};
 use super::{CHANGE_COLUMNS, RECORD};
-use crate::arrow::{Checker, Columns, OnNew, TableOptions, TableSchema};
+use crate::arrow::{Checker, Columns, Held, OnNew, TableOptions, TableSchema};
 use crate::error::Result;
 use crate::json;
 use crate::record::RawRecord;
@@ -77,9 +77,17 @@ impl Evolution {
         }
     }
 
-    /// Notes a record that the columns do not hold as a whole.
-    pub(super) fn note(&mut self, record: &RawRecord) -> Result<()> {
-        if let Some(checker) = &mut self.checker {
+    /// Notes a record that the columns hold like this.
+    pub(super) fn note(&mut self, record: &RawRecord, held: Held) -> Result<()> {
+        let Some(checker) = &mut self.checker else {
+            return Ok(());
+        };
+        let known = match held {
+            Held::Wholly => return Ok(()),
+            Held::ButFields => checker.knows_fields(record),
+            Held::Partly => false,
+        };
+        if !known {
             checker.check(record)?;
         }
         let small = record.as_bytes().len() <= KEPT_BYTES;
@@ -173,10 +181,10 @@ mod tests {
         for _ in 0..2 * KEPT {
             // Two digits that the column would lose.
             let inexact = record(r#"{"id":"b","size":1.50}"#);
-            evolution.note(&inexact).unwrap();
+            evolution.note(&inexact, Held::Partly).unwrap();
         }
         let late = record(r#"{"id":"c","size":1.5,"colour":"red"}"#);
-        evolution.note(&late).unwrap();
+        evolution.note(&late, Held::ButFields).unwrap();
         let (schema, changes) = evolution.finish(&[]);
         assert!(schema.iter().any(|column| column.name == "colour"));
         let new = changes.iter().filter(|change| change.field == "/colour");

@@ -7,8 +7,7 @@
 //!
 //! A pure state machine: it asks for offsets and is shown what is on the pages there.
 
-use super::difference::{Gap, Located};
-use std::collections::HashSet;
+use super::difference::{Gap, Located, Undelivered};
 
 /// So many pages are read for one gap before it is given up: where it should be, and around.
 const TRIES: u32 = 6;
@@ -17,8 +16,10 @@ const TRIES: u32 = 6;
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) offset: u64,
-    /// Each record, and where it was if it is known.
-    pub(super) records: Vec<(u128, Option<Located>)>,
+    /// Where each record was, if that is known.
+    pub(super) records: Vec<Option<Located>>,
+    /// Records on it that were not delivered.
+    pub(super) undelivered: Vec<Undelivered>,
     /// Whether the list ends with it.
     pub(super) is_end: bool,
     /// How many records the list has, as far as the service says.
@@ -61,7 +62,7 @@ impl Looks {
     /// `most` pages may be read, of `page_size` records.
     pub(super) fn new(mut gaps: Vec<Gap>, page_size: u64, most: u64) -> Self {
         // Neighbouring gaps may be on one page.
-        gaps.sort_by_key(|gap| gap.place);
+        gaps.sort_unstable_by_key(|gap| (gap.place, gap.first));
         Looks {
             outcomes: vec![Outcome::Open; gaps.len()],
             gaps,
@@ -95,13 +96,13 @@ impl Looks {
 
     /// The offset of a page with the gap in its middle.
     fn offset(&self, gap: &Gap) -> u64 {
-        if gap.between.before == 0 {
+        if !gap.begins {
             return 0;
         }
         // Of the end of the list there may be more by now, and less of what stood before it.
-        let eighths = match gap.between.behind {
-            0 => [1, 4, 7],
-            _ => [4, 2, 6],
+        let eighths = match gap.ends {
+            false => [1, 4, 7],
+            true => [4, 2, 6],
         };
         let margin = self.page_size * eighths[self.stuck % 3] / 8;
         let middle = gap.place.saturating_sub(margin.max(1));
@@ -118,8 +119,7 @@ impl Looks {
             // The service may grant less than was asked for.
             self.page_size = self.page_size.min(page.records.len() as u64);
         }
-        let shown: HashSet<u128> = page.records.iter().map(|(identity, _)| *identity).collect();
-        let mut places = page.records.iter().filter_map(|(_, located)| *located);
+        let mut places = page.records.iter().flatten();
         // Those behind it may be on the page too.
         let last = places.clone().map(|located| located.place).max();
         for (gap, outcome) in self.gaps.iter().zip(&mut self.outcomes).skip(self.at) {
@@ -127,8 +127,7 @@ impl Looks {
                 break;
             }
             if *outcome == Outcome::Open && page.holds(gap) {
-                let still = |identity| shown.contains(&identity);
-                let any = gap.absent.iter().any(|one| still(one.fingerprint.identity));
+                let any = page.undelivered.iter().any(|one| gap.has(*one));
                 *outcome = if any { Outcome::Shown } else { Outcome::Gone };
             }
         }
@@ -145,7 +144,7 @@ impl Looks {
             return;
         }
         let known = page.records.iter().zip(page.offset + 1..);
-        let known = known.filter_map(|((_, located), now)| Some((located.as_ref()?.place, now)));
+        let known = known.filter_map(|(located, now)| Some((located.as_ref()?.place, now)));
         let nearest = known.min_by_key(|(before, _)| before.abs_diff(place));
         if let Some((before, now)) = nearest {
             let shift = now as i64 - before as i64;
@@ -155,18 +154,19 @@ impl Looks {
         }
     }
 
-    /// The gaps, and whether the records in each are gone.
-    pub(super) fn finish(self) -> Vec<(Gap, bool)> {
-        let outcomes = self.outcomes.into_iter();
-        let gone = outcomes.map(|outcome| outcome == Outcome::Gone);
-        self.gaps.into_iter().zip(gone).collect()
+    /// The gaps, each with whether its records are gone.
+    pub(super) fn finish(mut self) -> Vec<Gap> {
+        for (gap, outcome) in self.gaps.iter_mut().zip(self.outcomes) {
+            gap.gone = outcome == Outcome::Gone;
+        }
+        self.gaps
     }
 }
 
 impl Shown {
     /// Whether the place of a gap is on the page: behind all that stood before it, and before all that stood behind it.
     fn holds(&self, gap: &Gap) -> bool {
-        let position = |index: usize| self.records[index].1.map(|located| located.position);
+        let position = |index: usize| self.records[index].map(|located| located.position);
         let indices = 0..self.records.len();
         let before = |index: &usize| position(*index).is_some_and(|it| it < gap.from);
         let behind = |index: &usize| position(*index).is_some_and(|it| it >= gap.to);

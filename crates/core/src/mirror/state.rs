@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use tempfile::SpooledTempFile;
 
 /// The end of a state file: what it is, and which version.
 const MAGIC: [u8; 8] = *b"tdstate1";
@@ -19,21 +20,27 @@ const FOOT: usize = 32;
 /// Fingerprints read at once, from one to the next and here and there.
 const AHEAD: u64 = 4096;
 const AROUND: u64 = 64;
+/// What is known of missing records is kept in memory up to so many bytes.
+const SPOOL: usize = 1024 * 1024;
 
 /// Writes the state of a generation.
 pub(super) struct StateWriter<W> {
     file: W,
     listed: u64,
-    missing: Vec<(Fingerprint, Absence)>,
+    missing: u64,
+    /// What is known of missing records, which follows the fingerprints.
+    absences: SpooledTempFile,
     strays: Vec<(u64, Between)>,
 }
 
 impl<W: Write> StateWriter<W> {
-    pub(super) fn new(file: W) -> Self {
+    /// Another file is made in this directory if many records are missing.
+    pub(super) fn new(file: W, directory: &Path) -> Self {
         StateWriter {
             file,
             listed: 0,
-            missing: Vec::new(),
+            missing: 0,
+            absences: tempfile::spooled_tempfile_in(SPOOL, directory),
             strays: Vec::new(),
         }
     }
@@ -47,29 +54,28 @@ impl<W: Write> StateWriter<W> {
         written.map_err(|error| unwritable(&error))
     }
 
-    /// Adds a missing record.
-    pub(super) fn push_missing(&mut self, fingerprint: Fingerprint, absence: Absence) {
-        self.missing.push((fingerprint, absence));
+    /// Adds a missing record; these come after all of the list.
+    pub(super) fn push_missing(&mut self, fingerprint: Fingerprint, absence: Absence) -> Result<()> {
+        self.missing += 1;
+        let number = absence.last_seen.to_le_bytes();
+        let kept = self.absences.write_all(&beside(number, absence.between));
+        let written = kept.and_then(|()| self.file.write_all(&fingerprint.to_bytes()));
+        written.map_err(|error| unwritable(&error))
     }
 
     /// Writes the end.
     pub(super) fn finish(mut self) -> Result<W> {
         let mut write = || {
-            for (fingerprint, _) in &self.missing {
-                self.file.write_all(&fingerprint.to_bytes())?;
-            }
-            for (_, absence) in &self.missing {
-                let number = absence.last_seen.to_le_bytes();
-                self.file.write_all(&beside(number, absence.between))?;
-            }
+            self.absences.rewind()?;
+            io::copy(&mut self.absences, &mut self.file)?;
             for (position, between) in &self.strays {
                 let number = position.to_le_bytes();
                 self.file.write_all(&beside(number, *between))?;
             }
             self.file.write_all(&MAGIC)?;
             self.file.write_all(&self.listed.to_le_bytes())?;
-            for count in [self.missing.len(), self.strays.len()] {
-                self.file.write_all(&(count as u64).to_le_bytes())?;
+            for count in [self.missing, self.strays.len() as u64] {
+                self.file.write_all(&count.to_le_bytes())?;
             }
             Ok(())
         };
@@ -88,29 +94,41 @@ pub(super) struct State {
     file: Box<dyn Source>,
     path: PathBuf,
     listed: u64,
-    missing: Vec<Absence>,
+    missing: u64,
     strays: HashMap<u64, Between>,
-    next: Block,
-    other: Block,
+    next: Block<BYTES>,
+    other: Block<BYTES>,
+    absences: Block<BESIDE>,
     index: Option<Index>,
 }
 
-/// Fingerprints that were read, from this position on.
+/// Rows of so many bytes that were read, from this one on.
 #[derive(Default)]
-struct Block {
+struct Block<const SIZE: usize> {
     from: u64,
     bytes: Vec<u8>,
 }
 
-impl Block {
-    fn get(&self, position: u64) -> Option<Fingerprint> {
-        let at = usize::try_from(position.checked_sub(self.from)?).ok()?;
-        let bytes = self.bytes.get(at.checked_mul(BYTES)?..)?.first_chunk()?;
-        Some(Fingerprint::from_bytes(*bytes))
+impl<const SIZE: usize> Block<SIZE> {
+    fn get(&self, row: u64) -> Option<&[u8; SIZE]> {
+        let at = usize::try_from(row.checked_sub(self.from)?).ok()?;
+        self.bytes.get(at.checked_mul(SIZE)?..)?.first_chunk()
     }
 
     fn end(&self) -> u64 {
-        self.from + (self.bytes.len() / BYTES) as u64
+        self.from + (self.bytes.len() / SIZE) as u64
+    }
+
+    /// Reads so many rows of those that begin at `start`.
+    fn read(&mut self, file: &mut dyn Source, start: u64, from: u64, rows: u64) -> io::Result<()> {
+        self.from = from;
+        self.bytes.resize(rows as usize * SIZE, 0);
+        file.seek(SeekFrom::Start(start + from * SIZE as u64))?;
+        let read = file.read_exact(&mut self.bytes);
+        if read.is_err() {
+            self.bytes.clear();
+        }
+        read
     }
 }
 
@@ -122,10 +140,11 @@ impl State {
             file: Box::new(nothing),
             path: PathBuf::new(),
             listed: 0,
-            missing: Vec::new(),
+            missing: 0,
             strays: HashMap::new(),
             next: Block::default(),
             other: Block::default(),
+            absences: Block::default(),
             index: None,
         }
     }
@@ -150,15 +169,12 @@ impl State {
             if foot[..8] != MAGIC || expected + FOOT as u128 != u128::from(length) {
                 return Err(io::Error::other("it is damaged"));
             }
-            file.seek(SeekFrom::Start((listed + missing) * BYTES as u64))?;
-            let absence = |_| {
-                let (number, between) = read_beside(&mut file)?;
-                let last_seen = i64::from_le_bytes(number);
-                Ok(Absence { last_seen, between })
-            };
-            let missing = (0..missing).map(absence).collect::<io::Result<_>>()?;
+            let absences = (listed + missing) * BYTES as u64;
+            file.seek(SeekFrom::Start(absences + missing * BESIDE as u64))?;
             let stray = |_| {
-                let (number, between) = read_beside(&mut file)?;
+                let mut bytes = [0; BESIDE];
+                file.read_exact(&mut bytes)?;
+                let (number, between) = read_beside(&bytes);
                 Ok((u64::from_le_bytes(number), between))
             };
             let strays = (0..strays).map(stray).collect::<io::Result<_>>()?;
@@ -182,13 +198,25 @@ impl State {
 
     /// How many records there are, missing ones included.
     pub(super) fn len(&self) -> u64 {
-        self.listed + self.missing.len() as u64
+        self.listed + self.missing
     }
 
     /// What is known of the missing record at this position; none for those of the list.
-    pub(super) fn absence(&self, position: u64) -> Option<&Absence> {
-        let at = position.checked_sub(self.listed)?;
-        self.missing.get(usize::try_from(at).ok()?)
+    pub(super) fn absence(&mut self, position: u64) -> Result<Option<Absence>> {
+        let Some(row) = position.checked_sub(self.listed) else {
+            return Ok(None);
+        };
+        if self.absences.get(row).is_none() {
+            let start = self.len() * BYTES as u64;
+            let rows = AROUND.min(self.missing.saturating_sub(row));
+            let read = self.absences.read(&mut *self.file, start, row, rows);
+            read.map_err(|error| unreadable(&self.path, &error))?;
+        }
+        Ok(self.absences.get(row).map(|bytes| {
+            let (number, between) = read_beside(bytes);
+            let last_seen = i64::from_le_bytes(number);
+            Absence { last_seen, between }
+        }))
     }
 
     /// Where the stray at this position stood; none for the others of the list, which follow each other.
@@ -200,22 +228,19 @@ impl State {
     pub(super) fn at(&mut self, position: u64) -> Result<Fingerprint> {
         let known = self.next.get(position);
         if let Some(found) = known.or_else(|| self.other.get(position)) {
-            return Ok(found);
+            return Ok(Fingerprint::from_bytes(*found));
         }
-        let rows = self.len();
+        let left = self.len().saturating_sub(position);
         // From one to the next, unless they are looked up.
         let ahead = position.checked_sub(self.next.end());
         let (block, most) = match ahead.is_some_and(|ahead| ahead < AHEAD) {
             true => (&mut self.next, AHEAD),
             false => (&mut self.other, AROUND),
         };
-        let count = most.min(rows.saturating_sub(position)) as usize;
-        block.from = position;
-        block.bytes.resize(count * BYTES, 0);
-        let read = self.file.seek(SeekFrom::Start(position * BYTES as u64));
-        let read = read.and_then(|_| self.file.read_exact(&mut block.bytes));
+        let read = block.read(&mut *self.file, 0, position, most.min(left));
         read.map_err(|error| unreadable(&self.path, &error))?;
         let found = block.get(position);
+        let found = found.map(|bytes| Fingerprint::from_bytes(*bytes));
         found.ok_or_else(|| unreadable(&self.path, &io::ErrorKind::UnexpectedEof.into()))
     }
 

@@ -178,7 +178,7 @@ impl Sync {
         let ended = SystemTime::now();
         writing.take_absent(&gaps, micros(ended))?;
         let (counts, records, missing) = (writing.counts, writing.records, writing.missing);
-        let (written, evolution) = writing.finish(claim)?;
+        let (written, evolution) = writing.finish()?;
         let known = before.as_ref().map(|list| &list.schema_changes[..]);
         let (schema, schema_changes) = evolution.finish(known.unwrap_or_default());
         let Written {

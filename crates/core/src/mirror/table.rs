@@ -2,24 +2,27 @@
 
 use super::change::Operation;
 use super::files::{Finished, NewFile};
+use super::together::Together;
 use super::{CHANGE_COLUMNS, RECORD};
-use crate::arrow::{BatchBuilder, TableSchema};
+use crate::arrow::{BatchBuilder, Held, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::parquet_properties;
 use crate::record::RawRecord;
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::sync::Arc;
 
 /// Records of a row group, as exports have them.
-const GROUP: usize = 8192;
+pub(super) const GROUP: usize = 8192;
 /// A group with so many bytes of text ends however few its records are: readers have it in memory as a whole.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Records encoded at once.
 const ROWS: usize = 1024;
 
@@ -32,7 +35,7 @@ pub(super) struct ParquetFile {
 
 impl ParquetFile {
     pub(super) fn new(file: NewFile, schema: SchemaRef) -> Result<Self> {
-        let writer = ArrowWriter::try_new(file, schema, Some(parquet_properties()));
+        let writer = ArrowWriter::try_new(file, schema, Some(properties()));
         Ok(ParquetFile {
             writer: writer.map_err(refused)?,
             held: 0,
@@ -55,6 +58,15 @@ impl ParquetFile {
     pub(super) fn finish(self) -> Result<Finished> {
         self.writer.into_inner().map_err(refused)?.finish()
     }
+}
+
+/// As exports have them; whole records are neither told apart nor put in order.
+pub(super) fn properties() -> WriterProperties {
+    let record = || ColumnPath::from(RECORD);
+    (parquet_properties().into_builder())
+        .set_column_dictionary_enabled(record(), false)
+        .set_column_statistics_enabled(record(), EnabledStatistics::None)
+        .build()
 }
 
 /// The texts of records, in a file of their own.
@@ -114,22 +126,33 @@ pub(super) struct Mark {
     pub(super) key: String,
     pub(super) last_seen: Option<i64>,
     pub(super) seen: i64,
-    /// Its text, for the column `_record`.
-    pub(super) text: String,
 }
 
 /// `current.parquet` and the changes, whose columns are cut out of each record once for both.
 pub(super) struct Tables {
     generation: u64,
-    changed_columns: SchemaRef,
     builder: BatchBuilder,
-    current: ParquetFile,
-    changes: ParquetFile,
-    /// For each row of the batch, whether it is current, and what is told of it.
-    rows: Vec<(bool, Option<Mark>)>,
+    files: Files,
+    /// For each row of the batch, whether it is current.
+    current: BooleanBuilder,
+    /// And what is told of it.
+    marks: Vec<Option<Mark>>,
+    /// The texts of those that are told of.
+    texts: StringBuilder,
     bytes: usize,
     /// Rows of the changes, those that wait included.
     marked: u64,
+}
+
+/// Where batches go.
+enum Files {
+    /// All records are current, and told of.
+    Together(Box<Together>, SchemaRef),
+    Apart {
+        current: ParquetFile,
+        changes: ParquetFile,
+        changed: SchemaRef,
+    },
 }
 
 impl Tables {
@@ -141,14 +164,25 @@ impl Tables {
     ) -> Result<Self> {
         let builder = BatchBuilder::new(schema, ROWS);
         let columns = builder.schema();
-        let changed_columns = changed_columns(&columns);
+        let changed = changed_columns(columns.fields());
+        let files = if generation == 1 {
+            let own = changed_columns(&Fields::empty());
+            let files = Together::new(current, changes, columns, Arc::clone(&own), changed)?;
+            Files::Together(Box::new(files), own)
+        } else {
+            Files::Apart {
+                current: ParquetFile::new(current, columns)?,
+                changes: ParquetFile::new(changes, Arc::clone(&changed))?,
+                changed,
+            }
+        };
         Ok(Tables {
             generation,
-            current: ParquetFile::new(current, columns)?,
-            changes: ParquetFile::new(changes, Arc::clone(&changed_columns))?,
-            changed_columns,
             builder,
-            rows: Vec::new(),
+            files,
+            current: BooleanBuilder::new(),
+            marks: Vec::new(),
+            texts: StringBuilder::new(),
             bytes: 0,
             marked: 0,
         })
@@ -161,75 +195,98 @@ impl Tables {
         record: &RawRecord,
         is_current: bool,
         mark: Option<Mark>,
-    ) -> Result<(bool, Option<u64>)> {
-        let exact = self.builder.append(record);
+    ) -> Result<(Held, Option<u64>)> {
+        let held = self.builder.hold(record);
         let row = mark.as_ref().map(|_| self.marked);
-        self.marked += u64::from(mark.is_some());
+        if mark.is_some() {
+            self.marked += 1;
+            self.texts.append_value(record.as_str());
+        }
         self.bytes += record.as_bytes().len();
-        self.rows.push((is_current, mark));
+        self.current.append_value(is_current);
+        self.marks.push(mark);
         if self.builder.is_full() {
             self.flush()?;
         }
-        Ok((exact, row))
+        Ok((held, row))
     }
 
     fn flush(&mut self) -> Result<()> {
         let batch = self.builder.finish()?;
-        let rows = std::mem::take(&mut self.rows);
-        let bytes = std::mem::take(&mut self.bytes);
-        let current: BooleanArray = rows
-            .iter()
-            .map(|(is_current, _)| Some(*is_current))
-            .collect();
-        match current.false_count() {
-            0 => self.current.write(&batch, bytes)?,
-            _ => {
-                let kept = filter_record_batch(&batch, &current).map_err(refused)?;
-                self.current.write(&kept, bytes)?;
+        let current = self.current.finish();
+        let marks = std::mem::take(&mut self.marks);
+        let marked: BooleanArray = marks.iter().map(|mark| Some(mark.is_some())).collect();
+        let marks: Vec<Mark> = marks.into_iter().flatten().collect();
+        let texts = self.texts.finish();
+        let (bytes, text_bytes) = (std::mem::take(&mut self.bytes), texts.value_data().len());
+        let of = |columns: &RecordBatch, schema: &SchemaRef| {
+            changed(self.generation, &marks, columns, texts.clone(), schema)
+        };
+        match &mut self.files {
+            Files::Together(files, own) => {
+                let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
+                files.write(&batch, &of(&none, own)?, 2 * bytes)
+            }
+            Files::Apart {
+                current: file,
+                changes,
+                changed,
+            } => {
+                match current.false_count() {
+                    0 => file.write(&batch, bytes)?,
+                    _ => {
+                        let kept = filter_record_batch(&batch, &current).map_err(refused)?;
+                        file.write(&kept, bytes)?;
+                    }
+                }
+                if marks.is_empty() {
+                    return Ok(());
+                }
+                let batch = filter_record_batch(&batch, &marked).map_err(refused)?;
+                changes.write(&of(&batch, changed)?, 2 * text_bytes)
             }
         }
-        let marked: BooleanArray = rows.iter().map(|(_, mark)| Some(mark.is_some())).collect();
-        if marked.true_count() == 0 {
-            return Ok(());
-        }
-        let batch = filter_record_batch(&batch, &marked).map_err(refused)?;
-        let marks: Vec<Mark> = rows.into_iter().filter_map(|(_, mark)| mark).collect();
-        let (changes, bytes) = self.changed(&batch, &marks)?;
-        self.changes.write(&changes, bytes)
-    }
-
-    /// The columns of a change around those of the records.
-    fn changed(&self, batch: &RecordBatch, marks: &[Mark]) -> Result<(RecordBatch, usize)> {
-        let count = marks.len();
-        let generation = i64::try_from(self.generation).unwrap_or(i64::MAX);
-        let operations = marks.iter().map(|mark| mark.operation.name());
-        let keys = marks.iter().map(|mark| mark.key.as_str());
-        let last_seen: TimestampMicrosecondArray =
-            marks.iter().map(|mark| mark.last_seen).collect();
-        let seen: TimestampMicrosecondArray = marks.iter().map(|mark| Some(mark.seen)).collect();
-        let texts = StringArray::from_iter_values(marks.iter().map(|mark| mark.text.as_str()));
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from(vec![generation; count])),
-            Arc::new(StringArray::from_iter_values(operations)),
-            Arc::new(StringArray::from_iter_values(keys)),
-            Arc::new(last_seen.with_timezone("UTC")),
-            Arc::new(seen.with_timezone("UTC")),
-        ];
-        columns.extend(batch.columns().iter().cloned());
-        columns.push(Arc::new(texts));
-        let bytes: usize = marks.iter().map(|mark| mark.text.len()).sum();
-        let batch = RecordBatch::try_new(Arc::clone(&self.changed_columns), columns);
-        Ok((batch.map_err(refused)?, 2 * bytes))
     }
 
     /// Ends both files: `current.parquet`, then the changes.
     pub(super) fn finish(mut self) -> Result<(Finished, Finished)> {
         self.flush()?;
-        Ok((self.current.finish()?, self.changes.finish()?))
+        match self.files {
+            Files::Together(files, _) => files.finish(),
+            Files::Apart {
+                current, changes, ..
+            } => Ok((current.finish()?, changes.finish()?)),
+        }
     }
 }
 
-fn changed_columns(columns: &SchemaRef) -> SchemaRef {
+/// The columns of changes around those of their records.
+fn changed(
+    generation: u64,
+    marks: &[Mark],
+    columns: &RecordBatch,
+    texts: StringArray,
+    schema: &SchemaRef,
+) -> Result<RecordBatch> {
+    let generation = i64::try_from(generation).unwrap_or(i64::MAX);
+    let operations = marks.iter().map(|mark| mark.operation.name());
+    let keys = marks.iter().map(|mark| mark.key.as_str());
+    let last_seen: TimestampMicrosecondArray = marks.iter().map(|mark| mark.last_seen).collect();
+    let seen: TimestampMicrosecondArray = marks.iter().map(|mark| Some(mark.seen)).collect();
+    let mut all: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(vec![generation; marks.len()])),
+        Arc::new(StringArray::from_iter_values(operations)),
+        Arc::new(StringArray::from_iter_values(keys)),
+        Arc::new(last_seen.with_timezone("UTC")),
+        Arc::new(seen.with_timezone("UTC")),
+    ];
+    all.extend(columns.columns().iter().cloned());
+    all.push(Arc::new(texts));
+    RecordBatch::try_new(Arc::clone(schema), all).map_err(refused)
+}
+
+/// The columns of a change around those of a record.
+fn changed_columns(columns: &Fields) -> SchemaRef {
     let [generation, operation, key, last_seen, seen] = CHANGE_COLUMNS;
     let instant = DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC")));
     let mut fields = vec![
@@ -239,8 +296,7 @@ fn changed_columns(columns: &SchemaRef) -> SchemaRef {
         Field::new(last_seen, instant.clone(), true),
         Field::new(seen, instant, false),
     ];
-    let own: &Fields = columns.fields();
-    fields.extend(own.iter().map(|field| field.as_ref().clone()));
+    fields.extend(columns.iter().map(|field| field.as_ref().clone()));
     fields.push(text(RECORD));
     Arc::new(Schema::new(fields))
 }
@@ -249,7 +305,7 @@ fn text(name: &str) -> Field {
     Field::new(name, DataType::Utf8, false)
 }
 
-fn refused(error: impl std::fmt::Display) -> Error {
+pub(super) fn refused(error: impl std::fmt::Display) -> Error {
     let message = format!("the mirror could not be written: {error}");
     Error::new(ErrorKind::Io, message)
 }

@@ -13,8 +13,8 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Row groups kept at hand: runs of an order alternate between files.
-const GROUPS: usize = 8;
+/// Row groups with so many bytes of text are kept at hand: runs of an order alternate between files.
+const KEPT: usize = 32 * 1024 * 1024;
 
 /// Files kept open.
 const FILES: usize = 64;
@@ -132,8 +132,14 @@ impl Texts {
         }
         if known.is_none() {
             let group = self.read(path, row)?;
-            self.groups.truncate(GROUPS - 1);
             self.groups.push_front(group);
+            let mut bytes = 0;
+            let fits = |group: &&Group| {
+                bytes += group.texts.value_data().len();
+                bytes <= KEPT
+            };
+            let kept = self.groups.iter().take_while(fits).count();
+            self.groups.truncate(kept.max(1));
         }
         let group = self.groups.front();
         let text = group.and_then(|group| {

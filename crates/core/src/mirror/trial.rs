@@ -52,7 +52,7 @@ impl Trial {
         };
         let before = self.started.replace(scan.started);
         let mut difference = Difference::new(state);
-        let mut next = StateWriter::new(Vec::new());
+        let mut next = StateWriter::new(Vec::new(), &std::env::temp_dir());
         let mut told = Vec::new();
         for (record, version) in &scan.delivered {
             // Every third version is written otherwise and says the same.
@@ -79,10 +79,13 @@ impl Trial {
             next.push(fingerprint, stray).unwrap();
         }
         let gaps = difference.gaps().unwrap();
-        for (gap, gone) in look(scan, gaps, &mut difference, &mut page) {
-            for one in &gap.absent {
+        for gap in look(scan, gaps, &mut difference, &mut page) {
+            let mut position = gap.first;
+            while let Some(found) = difference.next_of(&gap, position) {
+                position = found + 1;
+                let one = difference.absent(found).unwrap();
                 let last_seen = one.missing_since.or(before);
-                if let Some(operation) = of_absent(one, gone) {
+                if let Some(operation) = of_absent(&one, gap.gone) {
                     told.push(Told {
                         operation,
                         record: one.fingerprint.identity as u64 - 1,
@@ -90,12 +93,12 @@ impl Trial {
                         last_seen,
                     });
                 }
-                if !gone {
+                if !gap.gone {
                     let absence = Absence {
                         last_seen: last_seen.unwrap(),
-                        between: gap.between,
+                        between: difference.between(&gap).unwrap(),
                     };
-                    next.push_missing(one.fingerprint, absence);
+                    next.push_missing(one.fingerprint, absence).unwrap();
                 }
             }
         }
@@ -106,23 +109,24 @@ impl Trial {
 
 fn look(
     scan: &Scanned,
-    gaps: Vec<Gap>,
+    mut gaps: Vec<Gap>,
     difference: &mut Difference,
     page: &mut impl FnMut(u64) -> (Vec<u64>, u64),
-) -> Vec<(Gap, bool)> {
+) -> Vec<Gap> {
     if gaps.is_empty() || !scan.proven || !is_needed(scan.moved, scan.delivered.len() as u64) {
-        return gaps.into_iter().map(|gap| (gap, scan.proven)).collect();
+        gaps.iter_mut().for_each(|gap| gap.gone = scan.proven);
+        return gaps;
     }
     let mut looks = Looks::new(gaps, scan.page_size, 1000);
     while let Some(offset) = looks.next() {
         let (records, total) = page(offset);
-        let located = records.iter().map(|record| {
-            let identity = u128::from(record + 1);
-            (identity, difference.locate(identity).unwrap())
-        });
+        let shown = records.iter();
+        let shown = shown.map(|record| difference.shown(u128::from(record + 1)).unwrap());
+        let (located, undelivered): (Vec<_>, Vec<_>) = shown.unzip();
         looks.take(&Shown {
             offset,
-            records: located.collect(),
+            records: located,
+            undelivered: undelivered.concat(),
             is_end: offset + records.len() as u64 >= total,
             total,
         });

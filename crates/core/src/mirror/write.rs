@@ -8,10 +8,12 @@ use super::files::{Finished, NewFile};
 use super::fingerprint::{Fingerprint, HashKey};
 use super::manifest::{FileEntry, ListEntry};
 use super::order::{Order, Run};
+use super::order_writer::OrderWriter;
 use super::schema::Evolution;
 use super::state::{State, StateWriter};
 use super::table::{Mark, Tables, TextFile};
 use super::texts::Texts;
+use crate::arrow::Held;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 
@@ -25,7 +27,7 @@ pub(super) struct Writing {
     pub(super) previous_order: Order,
     pub(super) difference: Difference,
     pub(super) evolution: Evolution,
-    pub(super) order: Order,
+    pub(super) order: OrderWriter,
     pub(super) state: StateWriter<NewFile>,
     tables: Tables,
     changes_file: u32,
@@ -67,12 +69,10 @@ impl Writing {
             Some(list) => open_previous(claim, list)?,
             None => (State::empty(), Order::default(), None),
         };
-        let mut order = Order::default();
-        for path in &previous_order.files {
-            order.file(path);
-        }
+        let target = format!("{name}/order/{generation:06}.parquet");
+        let mut order = OrderWriter::new(claim.file(target)?, previous_order.files.clone())?;
         let changes = claim.file(format!("{name}/changes/{generation:06}.parquet"))?;
-        let changes_file = order.file(changes.target());
+        let changes_file = order.files.number(changes.target());
         let current = claim.file(format!("{name}/current.parquet"))?;
         let tables = Tables::new(generation, &evolution.schema, current, changes)?;
         let state_file = claim.file(format!("{name}/state/{generation:06}.bin"))?;
@@ -85,7 +85,7 @@ impl Writing {
             difference: Difference::new(state),
             evolution,
             order,
-            state: StateWriter::new(state_file),
+            state: StateWriter::new(state_file, &claim.work),
             tables,
             changes_file,
             rewritten: None,
@@ -153,12 +153,11 @@ impl Writing {
             key: self.hash_key.key(record, identity),
             last_seen,
             seen: now,
-            text: record.as_str().to_owned(),
         });
-        let (exact, row) = self.push(record, true, mark)?;
+        let (held, row) = self.push(record, true, mark)?;
         // What was written like this before was looked at then.
-        if !exact && same_bytes.is_none() {
-            self.evolution.note(record)?;
+        if same_bytes.is_none() {
+            self.evolution.note(record, held)?;
         }
         let (file, first) = match (row, known) {
             (Some(row), _) => (self.changes_file, row),
@@ -170,7 +169,7 @@ impl Writing {
             first,
             rows: 1,
         };
-        self.order.push(run, false);
+        self.order.push(run, false)?;
         self.records += 1;
         let fingerprint = Fingerprint {
             identity,
@@ -185,7 +184,7 @@ impl Writing {
         record: &RawRecord,
         is_current: bool,
         mark: Option<Mark>,
-    ) -> Result<(bool, Option<u64>)> {
+    ) -> Result<(Held, Option<u64>)> {
         if let Some(mark) = &mark {
             self.counts.add(mark.operation);
         }
@@ -204,7 +203,7 @@ impl Writing {
             none => {
                 let (name, generation) = (&self.name, self.generation);
                 let file = claim.file(format!("{name}/rewritten/{generation:06}.parquet"))?;
-                let number = self.order.file(file.target());
+                let number = self.order.files.number(file.target());
                 none.insert((number, TextFile::new(file)?))
             }
         };
@@ -222,14 +221,13 @@ impl Writing {
     }
 
     /// Ends all files.
-    pub(super) fn finish(self, claim: &mut Claim) -> Result<(Written, Evolution)> {
+    pub(super) fn finish(self) -> Result<(Written, Evolution)> {
         let (current, changes) = self.tables.finish()?;
         let rewritten = self
             .rewritten
             .map(|(_, texts)| texts.finish())
             .transpose()?;
-        let target = format!("{}/order/{:06}.parquet", self.name, self.generation);
-        let order = self.order.write(claim.file(target)?)?;
+        let order = self.order.finish()?;
         let state = self.state.finish()?.finish()?;
         let written = Written {
             current,

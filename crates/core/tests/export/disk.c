@@ -7,7 +7,9 @@
  *
  * In the directory TALENTDATA_TEST_DISK it notes what each fsync makes permanent: the content of a file in a
  * file that is named by its inode, the names in a directory with their inodes in the file "names". A
- * removed file stays there as "inode-" and its number until its directory is synced.
+ * removed file stays there as "inode-" and its number until its directory is synced. With TALENTDATA_TEST_TREE
+ * there are directories within the directory: the names in each, those of directories with a slash, are in a
+ * file with the inode of the directory behind "names-", and removed files stay for good.
  *
  * TALENTDATA_TEST_FLOCK is the errno of every flock. With TALENTDATA_TEST_CLOCK the time of day jumps by a
  * year, back and forth, at every look. The owner of files whose name ends with TALENTDATA_TEST_FOREIGN
@@ -130,8 +132,12 @@ static void drop_kept(const char *disk) {
     closedir(names);
 }
 
-static int note_directory(int directory, const char *disk) {
-    char temporary[PATH_MAX];
+static int note_directory(int directory, ino_t inode, const char *disk) {
+    char temporary[PATH_MAX], name[32] = "names";
+    int tree = getenv("TALENTDATA_TEST_TREE") != NULL;
+    if (tree) {
+        snprintf(name, sizeof name, "names-%llu", (unsigned long long)inode);
+    }
     DIR *names = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY));
     FILE *note = begin(temporary, disk);
     if (names == NULL || note == NULL) {
@@ -140,13 +146,20 @@ static int note_directory(int directory, const char *disk) {
     struct dirent *entry;
     struct stat status;
     while ((entry = readdir(names)) != NULL) {
-        if (fstatat(directory, entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode)) {
-            fprintf(note, "%llu %s\n", (unsigned long long)status.st_ino, entry->d_name);
+        int dots = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (dots || fstatat(directory, entry->d_name, &status, 0) != 0) {
+            continue;
+        }
+        if (S_ISREG(status.st_mode) || tree) {
+            const char *mark = S_ISDIR(status.st_mode) ? "/" : "";
+            fprintf(note, "%llu %s%s\n", (unsigned long long)status.st_ino, entry->d_name, mark);
         }
     }
     closedir(names);
-    drop_kept(disk);
-    return end(note, temporary, disk, "names");
+    if (!tree) {
+        drop_kept(disk);
+    }
+    return end(note, temporary, disk, name);
 }
 
 int fsync(int file) {
@@ -157,7 +170,7 @@ int fsync(int file) {
     struct stat status;
     const char *disk = getenv("TALENTDATA_TEST_DISK");
     if (disk != NULL && fstat(file, &status) == 0) {
-        int noted = S_ISDIR(status.st_mode) ? note_directory(file, disk)
+        int noted = S_ISDIR(status.st_mode) ? note_directory(file, status.st_ino, disk)
                                             : note_file(file, status.st_ino, disk);
         if (noted != 0) {
             perror("the test's disk");

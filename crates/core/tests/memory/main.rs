@@ -7,6 +7,8 @@
 #[path = "../client/stub.rs"]
 mod stub;
 
+mod syncs;
+
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::time::Duration;

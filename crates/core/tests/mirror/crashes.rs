@@ -1,7 +1,7 @@
 //! A sync that is killed before any of its calls to the file system, or of which any call fails, leaves the old
 //! generation or the new one, and the next sync goes on.
 
-mod history;
+pub(super) mod history;
 
 use super::list::{List, contact};
 use super::{CONTACTS, applied, as_of, changes, files, run, stub, sync};
@@ -23,7 +23,7 @@ const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
 
 /// Runs the child's sync, if this process is one.
-async fn act_as_child() {
+pub(super) async fn act_as_child() {
     let Ok(settings) = std::env::var(CHILD) else {
         return;
     };
@@ -49,6 +49,17 @@ fn with(path: &Path, fold: bool) -> Sync {
 
 /// A process that runs `test` as a child, with the calls to the file system counted.
 fn child(test: &str, list: &List, path: &Path, fold: bool, event: Option<(usize, &str)>) -> Child {
+    command(test, list, path, fold, event).spawn().unwrap()
+}
+
+/// The same, to be started.
+pub(super) fn command(
+    test: &str,
+    list: &List,
+    path: &Path,
+    fold: bool,
+    event: Option<(usize, &str)>,
+) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let settings = (&list.base_url, path, fold);
     command
@@ -62,7 +73,7 @@ fn child(test: &str, list: &List, path: &Path, fold: bool, event: Option<(usize,
         command.env("TALENTDATA_TEST_CALL", call.to_string());
         command.env("TALENTDATA_TEST_EVENT", event);
     }
-    command.spawn().unwrap()
+    command
 }
 
 /// The library that the tests of exports are preloaded with, compiled once.
@@ -82,7 +93,7 @@ fn library() -> &'static Path {
 }
 
 /// Copies a mirror.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     for (name, bytes) in files(from) {
         let path = to.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -8,6 +8,8 @@ mod crashes;
 mod drift;
 mod list;
 mod places;
+#[cfg(target_os = "linux")]
+mod power;
 mod retention;
 mod schemas;
 // The whole of it serves the tests of the client.

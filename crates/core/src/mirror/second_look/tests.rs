@@ -1,9 +1,6 @@
 //! The second look at lists that stand still, move, and bring records back.
 
 use super::*;
-use crate::mirror::between::Between;
-use crate::mirror::difference::Absent;
-use crate::mirror::fingerprint::Fingerprint;
 
 /// The outcome of looking for these records of `before`, and the pages read. The scan has delivered all others,
 /// and since then the list has become `now`.
@@ -29,29 +26,26 @@ fn look_asking(
     };
     let gaps = absent.iter().map(|id| {
         let at = before.iter().position(|other| other == id).unwrap();
-        let nearest = |id: Option<&u128>| id.copied().unwrap_or(0);
         let is_there = |id: &&u128| delivered.contains(id);
-        let previous = nearest(before[..at].iter().rfind(is_there));
-        let fingerprint = Fingerprint {
-            identity: *id,
-            contents: 0,
-            bytes: 0,
-        };
+        let previous = before[..at].iter().rfind(is_there);
+        let located = previous.and_then(|previous| locate(*previous));
         Gap {
             from: at as u64,
             to: at as u64 + 1,
-            place: locate(previous).map_or(0, |located| located.place),
-            between: Between {
-                before: previous,
-                behind: nearest(before[at..].iter().find(is_there)),
-            },
-            absent: vec![Absent {
-                position: at as u64,
-                fingerprint,
-                missing_since: None,
-            }],
+            place: located.map_or(0, |located| located.place),
+            first: at as u64,
+            end: at as u64 + 1,
+            begins: previous.is_some(),
+            ends: before[at..].iter().any(|id| is_there(&id)),
+            ..Gap::default()
         }
     });
+    let undelivered = |id: &u128| {
+        let position = before.iter().position(|other| other == id)? as u64;
+        let apart = false;
+        let undelivered = Undelivered { position, apart };
+        absent.contains(id).then_some(undelivered)
+    };
     let mut looks = Looks::new(gaps.collect(), asked, 100);
     let mut requests = 0;
     while let Some(offset) = looks.next() {
@@ -60,12 +54,13 @@ fn look_asking(
         let to = (from + page).min(now.len());
         looks.take(&Shown {
             offset,
-            records: now[from..to].iter().map(|id| (*id, locate(*id))).collect(),
+            records: now[from..to].iter().map(|id| locate(*id)).collect(),
+            undelivered: now[from..to].iter().filter_map(undelivered).collect(),
             is_end: to == now.len(),
             total: now.len() as u64,
         });
     }
-    let gone = looks.finish().into_iter().map(|(_, gone)| gone);
+    let gone = looks.finish().into_iter().map(|gap| gap.gone);
     (gone.collect(), requests)
 }
 

@@ -8,16 +8,16 @@ use std::path::Path;
 use talentdata_core::mirror::Mirror;
 
 /// What the list was at each generation, the first at index 0.
-pub(super) struct History {
-    pub(super) list: List,
+pub(crate) struct History {
+    pub(crate) list: List,
     archives: Vec<String>,
     /// A mirror with all of them but the last.
-    pub(super) mirror: tempfile::TempDir,
+    pub(crate) mirror: tempfile::TempDir,
 }
 
 impl History {
     /// Of so many generations, of which the last is only in the list.
-    pub(super) async fn of(generations: u64) -> Self {
+    pub(crate) async fn of(generations: u64) -> Self {
         let list = List::with_ids(0..1);
         let mirror = tempfile::tempdir().unwrap();
         let mut archives = Vec::new();
@@ -66,7 +66,7 @@ impl History {
     }
 
     /// Goes on after a sync that was cut off.
-    pub(super) async fn go_on(&self, path: &Path, fold: bool, place: &str) {
+    pub(crate) async fn go_on(&self, path: &Path, fold: bool, place: &str) {
         self.check(path, place);
         let went_on = run(&with(path, fold), &self.list.client).await;
         went_on.unwrap_or_else(|error| panic!("{place}: {error}"));
