@@ -18,6 +18,7 @@ from ._merge_sql import merge_sql
 from ._mirror import Generation, Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
+from ._part import Part
 from ._plan import LastResponse, Plan
 from ._receipt import Basis, Completeness, Receipt
 from ._resource import AsyncResource, Resource
@@ -41,7 +42,9 @@ __all__ = [
     "LastResponse",
     "Mirror",
     "OpenEnum",
-    "Page",
+        "Page",
+    "Part",
+
     "Plan",
     "Receipt",
     "Record",

@@ -44,7 +44,7 @@ fn columns_that_a_database_cannot_tell_apart_are_refused() {
 #[test]
 fn the_columns_of_a_change_are_passed_over() {
     for dialect in Dialect::ALL {
-        let all = [&META[..], &["id", "_extra", "_record"]].concat();
+        let all = [&CHANGE_COLUMNS[..], &["id", "_extra", "_record"]].concat();
         let own = merge_sql(dialect, "t", &["id", "_extra", "_record"]).unwrap();
         assert_eq!(merge_sql(dialect, "t", &all).unwrap(), own, "{dialect}");
         assert_eq!(dialect.name().parse::<Dialect>().unwrap(), dialect);
