@@ -50,7 +50,7 @@ class Client(Lists, Calls):
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
-        def scan(self, part: Part, *, progress: bool | None = None) -> Scan[Record]:
+    def scan(self, part: Part, *, progress: bool | None = None) -> Scan[Record]:
         """The records of a part that `Scan.parts` has planned, here or elsewhere.
 
         It delivers what the part still has, wherever that has moved in the list meanwhile, with the columns of the plan.
@@ -160,7 +160,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
-        def scan(self, part: Part, *, progress: bool | None = None) -> AsyncScan[Record]:
+    def scan(self, part: Part, *, progress: bool | None = None) -> AsyncScan[Record]:
         """See `Client.scan`; there is nothing to await before the first record."""
         scan = RawScan.of_part(self, part.json)
         resource: AsyncResource[Record] = getattr(self, part.resource)

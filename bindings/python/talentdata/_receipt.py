@@ -96,7 +96,7 @@ class Receipt(Record):
     """The list."""
     parameters: Field[dict[str, Any]] = Field("parameters", "object", required=True)
     """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
-        part: Field[dict[str, Any] | None] = Field("part", "object")
+    part: Field[dict[str, Any] | None] = Field("part", "object")
     """Which part of a list was read: the id of its `plan`, its number `part`, `of` how many, the range of the totals that
     were reported, and `planned_records`; `None` for a whole list."""
     completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
@@ -147,7 +147,7 @@ class Receipt(Record):
     """What an export has written, for `verify`: name of the `file`, `format`, `bytes`, `blake3`, `records`, and
     `records_digest`, which is the same for the same records in any order and format; `None` for a scan."""
 
-        @staticmethod
+    @staticmethod
     def of_parts(receipts: Iterable[Receipt]) -> Receipt:
         """The receipt of a whole list from those of its parts, in any order; see `Scan.parts`.
 

@@ -98,7 +98,7 @@ class Scan(Generic[R]):
         """
         return self._collect(_frames.to_pandas(dtype_backend))
 
-        def parts(self, count: int) -> list[Part]:
+    def parts(self, count: int) -> list[Part]:
         """Divides the list into at most `count` parts of about the same size, instead of reading it here.
 
         A part can be pickled and holds no secret: `client.scan(part)` reads it in any process and on any host, in any
@@ -193,7 +193,7 @@ class AsyncScan(Generic[R]):
         bar = start(self._scan, self._name, self._progress)
         return AsyncRecords(self._scan.records(self._model, False, None), bar)
 
-        async def parts(self, count: int) -> list[Part]:
+    async def parts(self, count: int) -> list[Part]:
         """See `Scan.parts`."""
         return [Part(part) for part in await self._scan.parts(True, count)]
 
