@@ -1625,7 +1625,7 @@ void talentdata_parameters_free(talentdata_parameters *parameters);
  * @param client the client
  * @param resource the list, a talentdata_resource
  * @param count how many parts at most, 1 to 10,000
- * @param options how the parts are read; NULL for the defaults. A limit and snapshots are refused.
+ * @param options how the parts are read, or NULL for the defaults; without a limit, and not a snapshot
  * @param parts_out the parts
  * Ownership: the caller frees `*parts_out` with talentdata_parts_free.
  * Threads: any; no other may change `options` meanwhile; waits for the service.

@@ -26,7 +26,7 @@ pub struct Parts {
 /// @param client the client
 /// @param resource the list, a talentdata_resource
 /// @param count how many parts at most, 1 to 10,000
-/// @param options how the parts are read; NULL for the defaults. A limit and snapshots are refused.
+/// @param options how the parts are read, or NULL for the defaults; without a limit, and not a snapshot
 /// @param parts_out the parts
 /// Ownership: the caller frees `*parts_out` with talentdata_parts_free.
 /// Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -83,7 +83,8 @@ pub extern "C" fn talentdata_parts_json(
 ) -> Option<Box<Error>> {
     get((parts, "parts"), (json_out, "json_out"), |parts| {
         let text = parts.texts.get(index);
-        let text = text.ok_or_else(|| invalid("index", format_args!("there is no part {index}")))?;
+        let text =
+            text.ok_or_else(|| invalid("index", format_args!("there is no part {index}")))?;
         Ok(Text::of(text))
     })
 }
@@ -113,7 +114,7 @@ pub extern "C" fn talentdata_parts_free(parts: Option<Box<Parts>>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_scan_part(
     client: Option<&Client>,
-        resource: u32,
+    resource: u32,
     part: *const c_char,
     scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
 ) -> Option<Box<Error>> {
@@ -122,7 +123,10 @@ pub extern "C" fn talentdata_client_scan_part(
         let part = Part::from_json(terminated(&part, "part")?)?;
         if part.resource() != resource {
             let other = part.resource();
-            return Err(invalid("part", format_args!("it is a part of {other}, not of {resource}")));
+            return Err(invalid(
+                "part",
+                format_args!("it is a part of {other}, not of {resource}"),
+            ));
         }
         let scan = client.inner.clone().scan_part(&part)?;
         Ok(Box::new(Scan::new(scan, resource)))
@@ -150,12 +154,13 @@ pub extern "C" fn talentdata_receipt_of_parts(
     guard(|| {
         let texts = array(&receipts, receipts_count, "receipts")?.iter();
         let texts = texts.map(|text| terminated(text, "receipts"));
-        let read = texts.map(|text| {
-            serde_json::from_str::<CoreReceipt>(text?)
+        let texts = texts.collect::<Result<Vec<&str>>>()?;
+        let receipt_out = slot(receipt_out, "receipt_out")?;
+        let read = texts.into_iter().map(|text| {
+            serde_json::from_str::<CoreReceipt>(text)
                 .map_err(|error| invalid("receipts", format_args!("one is no receipt: {error}")))
         });
         let read = read.collect::<Result<Vec<_>>>()?;
-        let receipt_out = slot(receipt_out, "receipt_out")?;
         let whole = CoreReceipt::of_parts(read)?;
         receipt_out.write(Box::new(Receipt::new(whole)?));
         Ok(())

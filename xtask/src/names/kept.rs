@@ -44,8 +44,8 @@ pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
-    close exporter free from_environment list list_with new page page_with parts plan plan_with scan_part schema schema_with \
-    sync";
+    close exporter free from_environment list list_with new page page_with parts plan plan_with scan_part schema \
+    schema_with sync";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\

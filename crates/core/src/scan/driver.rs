@@ -194,7 +194,7 @@ impl Driver {
             (
                 request,
                 page.map(|page| {
-                    let slice = slice(&page, offset, &identity_key);
+                    let slice = Slice::of(&page, offset, &identity_key);
                     (page, slice)
                 }),
             )
@@ -281,18 +281,6 @@ fn ahead(client: &Client) -> usize {
     match client.config().paced {
         true => AHEAD,
         false => AHEAD_UNPACED,
-    }
-}
-
-fn slice(page: &Page, offset: u64, key: &IdentityKey) -> Slice {
-    let identities = page.records.iter().map(|record| record.identity(key));
-    Slice {
-        offset,
-        ids: identities.collect(),
-        has_more: page.pagination.has_more,
-        total: u64::try_from(page.pagination.total).unwrap_or(0),
-        sent: 0,
-        arrived: 0,
     }
 }
 

@@ -17,6 +17,7 @@ mod deliver;
 mod fit;
 mod part;
 mod seam;
+mod slice;
 
 use super::evidence::Evidence;
 use super::memory::{Memory, Place};
@@ -25,45 +26,14 @@ use super::progress::Progress;
 use super::sight::Sight;
 use super::{Consistency, Doubt};
 use crate::error::Result;
-use crate::record::Identity;
 use fit::Fit;
 use part::{Bounds, Cut};
 use seam::Seam;
-use std::borrow::Cow;
+pub(crate) use slice::Slice;
 use std::ops::RangeInclusive;
 
 /// Pages of fewer records show too little of what stands around a record to tell whether it has moved.
 const SMALL_PAGE: u64 = 4;
-
-/// A page, as far as joining it is concerned.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub(crate) offset: u64,
-    pub(crate) ids: Vec<Identity>,
-    pub(crate) has_more: bool,
-    pub(crate) total: u64,
-    /// When it was asked for and when it arrived, by the count of the sequence.
-    pub(crate) sent: u64,
-    pub(crate) arrived: u64,
-}
-
-impl Slice {
-    fn end(&self) -> u64 {
-        self.offset.saturating_add(self.ids.len() as u64)
-    }
-
-    /// The page without what is cut off.
-    fn up_to(&self, cut: Cut) -> Cow<'_, Slice> {
-        let (Cut::At(index) | Cut::Later(index)) = cut else {
-            return Cow::Borrowed(self);
-        };
-        Cow::Owned(Slice {
-            ids: self.ids[..index].to_vec(),
-            has_more: cut == Cut::Later(index),
-            ..*self
-        })
-    }
-}
 
 /// What to do with a page.
 #[derive(Debug, PartialEq, Eq)]

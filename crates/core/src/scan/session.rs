@@ -57,11 +57,6 @@ impl Session {
         }
     }
 
-    /// The list, and how it is read.
-    pub fn asked(&self) -> (Resource, &ScanOptions) {
-        (self.resource, &self.options)
-    }
-
     /// Another reader of records.
     pub fn records(&self) -> Use {
         Use::Records(self.readers.fetch_add(1, Ordering::Relaxed))

@@ -29,7 +29,6 @@ impl Piece {
 }
 
 /// A plan in the making.
-
 pub(crate) struct Division {
     total: u64,
     /// Most records that a page has held.

@@ -1,6 +1,7 @@
 //! Lists that are read in parts, in any order, while they change.
 
 use super::lists::{Change, Copies, List, Order};
+use super::services::rounds;
 use super::{Run, Service, scan};
 use crate::record::{Identity, IdentityKey};
 use crate::scan::part::{Division, Piece};
@@ -118,12 +119,6 @@ fn is_complete(list: &List, delivered: &[u64]) -> bool {
     distinct.len() == delivered.len() && list.stable().all(|record| distinct.contains(record))
 }
 
-/// Seeds for each shape; more by TALENTDATA_ROUNDS.
-fn rounds() -> u64 {
-    let rounds = std::env::var("TALENTDATA_ROUNDS").ok();
-    rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(20)
-}
-
 /// Sizes of list and page, and parts.
 const SHAPES: [(u64, u64, u64); 7] = [
     (1000, 100, 4),
@@ -154,7 +149,7 @@ fn seen(
 ) -> Seen {
     let mut seen = Seen::default();
     for (size, page_size, parts) in SHAPES {
-        for seed in 0..rounds() {
+        for seed in 0..rounds(20) {
             let new = || {
                 let mut list = List::new(size, change, seed ^ 0x9a27);
                 (list.order, list.copies) = (order, copies);
