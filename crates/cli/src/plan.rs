@@ -26,14 +26,27 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let connection = connect(common)?;
     let row = |name: String, records: u64, pages: u64, seconds: f64, sync: u64| {
         let (records, pages) = (records.to_string(), pages.to_string());
-        vec![name, records, pages, format!("{seconds:.1}"), sync.to_string()]
+        vec![
+            name,
+            records,
+            pages,
+            format!("{seconds:.1}"),
+            sync.to_string(),
+        ]
     };
     let mut rows = vec![
-        ["LIST", "RECORDS", "PAGES", "SECONDS", "PAGES OF A SYNC, AT MOST"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "LIST",
+            "RECORDS",
+            "PAGES",
+            "SECONDS",
+            "PAGES OF A SYNC, AT MOST",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
-    let (mut records, mut pages, mut seconds, mut sync, mut members) = (0_u64, 0_u64, 0.0, 0_u64, 1);
+    let (mut records, mut pages, mut seconds, mut sync, mut members) =
+        (0_u64, 0_u64, 0.0, 0_u64, 1);
     for (resource, arguments) in lists {
         let plan = connection.client.plan_with(resource, arguments).await?;
         let name = names::dashed(resource);

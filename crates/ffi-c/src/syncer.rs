@@ -87,9 +87,7 @@ pub extern "C" fn talentdata_syncer_run(
 /// Errors: INVALID_ARGUMENT for NULL.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_syncer_cancel(
-    syncer: Option<NonNull<Syncer>>,
-) -> Option<Box<Error>> {
+pub extern "C" fn talentdata_syncer_cancel(syncer: Option<NonNull<Syncer>>) -> Option<Box<Error>> {
     guard(|| {
         lent(shared(&syncer), "syncer")?.stop.stop();
         Ok(())
@@ -109,11 +107,9 @@ pub extern "C" fn talentdata_syncer_receipt(
     syncer: Option<&Syncer>,
     receipt_out: Option<&mut MaybeUninit<Box<Receipt>>>,
 ) -> Option<Box<Error>> {
-    get(
-        (syncer, "syncer"),
-        (receipt_out, "receipt_out"),
-        |syncer| Ok(Box::new(Receipt::new(syncer.inner.receipt())?)),
-    )
+    get((syncer, "syncer"), (receipt_out, "receipt_out"), |syncer| {
+        Ok(Box::new(Receipt::new(syncer.inner.receipt())?))
+    })
 }
 
 /// Frees a syncer; does nothing when it is NULL.

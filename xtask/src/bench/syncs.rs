@@ -23,9 +23,15 @@ const PART: u64 = 200;
 const SYNCS: usize = 4;
 /// How the list changes while it is read.
 const DRIFTS: [(&str, &str); 3] = [
-    ("two come and one goes after every fifth page", "every=5,inserts=2,deletes=1"),
+    (
+        "two come and one goes after every fifth page",
+        "every=5,inserts=2,deletes=1",
+    ),
     ("one goes after every fifth page", "every=5,deletes=1"),
-    ("five of a piece go after every twentieth page, and three come", "every=20,inserts=3,bulk-deletes=5"),
+    (
+        "five of a piece go after every twentieth page, and three come",
+        "every=20,inserts=3,bulk-deletes=5",
+    ),
 ];
 
 /// A way of telling what was deleted.
@@ -193,5 +199,8 @@ fn said(
     let text = std::fs::read_to_string(out).map_err(failed)?;
     let lines = text.lines().map(serde_json::from_str);
     let lines: Result<Vec<Value>, _> = lines.collect();
-    Ok((lines.map_err(|error| format!("{command:?}: {error}"))?, used.cpu))
+    Ok((
+        lines.map_err(|error| format!("{command:?}: {error}"))?,
+        used.cpu,
+    ))
 }

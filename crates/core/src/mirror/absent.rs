@@ -43,7 +43,7 @@ impl Writing {
                 key: self.hash_key.key(record, absent.fingerprint.identity),
                 last_seen,
                 seen: now,
-                });
+            });
             self.push(record, !gap.gone, mark)?;
             if !gap.gone {
                 self.keep(gap, &absent, last_seen.unwrap_or(now))?;

@@ -266,7 +266,9 @@ impl Difference {
     /// The stretch without a witness that begins, ends or lies around a position.
     fn stretch_at(&mut self, position: u64) -> (u64, u64) {
         // Many gaps may lie in one, which is long where most of the list is gone.
-        let known = self.stretch.filter(|(from, to)| (*from..=*to).contains(&position));
+        let known = self
+            .stretch
+            .filter(|(from, to)| (*from..=*to).contains(&position));
         if let Some(known) = known {
             return known;
         }

@@ -59,9 +59,11 @@ fn fold_before(claim: &mut Claim, name: &str, list: &ListEntry, base: usize) -> 
         let order = Order::read(&claim.root, &one.order_file)?;
         let (number, base) = (one.generation, first.generation);
         let target = format!("{name}/order/{number:06}-{base:06}.parquet");
-        let file = order.write_moved(claim.file(target)?, |path, row| match stays.contains(path) {
-            true => Ok((path.to_owned(), row, u64::MAX)),
-            false => moved.find(path, row),
+        let file = order.write_moved(claim.file(target)?, |path, row| {
+            match stays.contains(path) {
+                true => Ok((path.to_owned(), row, u64::MAX)),
+                false => moved.find(path, row),
+            }
         })?;
         generations.push(Generation {
             order_file: file.entry.clone(),
@@ -159,7 +161,9 @@ impl Moved {
     fn find(&self, path: &str, row: u64) -> Result<(String, u64, u64)> {
         let file = self.files.find(path);
         let found = file.zip(u32::try_from(row).ok()).and_then(|(file, row)| {
-            let after = self.runs.partition_point(|run| (run[0], run[1]) <= (file, row));
+            let after = self
+                .runs
+                .partition_point(|run| (run[0], run[1]) <= (file, row));
             let [of, first, rows, start] = *self.runs.get(after.checked_sub(1)?)?;
             let into = row.checked_sub(first)?;
             (of == file && into < rows).then(|| (start + into, rows - into))

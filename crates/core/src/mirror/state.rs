@@ -55,7 +55,11 @@ impl<W: Write> StateWriter<W> {
     }
 
     /// Adds a missing record; these come after all of the list.
-    pub(super) fn push_missing(&mut self, fingerprint: Fingerprint, absence: Absence) -> Result<()> {
+    pub(super) fn push_missing(
+        &mut self,
+        fingerprint: Fingerprint,
+        absence: Absence,
+    ) -> Result<()> {
         self.missing += 1;
         let number = absence.last_seen.to_le_bytes();
         let kept = self.absences.write_all(&beside(number, absence.between));

@@ -108,8 +108,7 @@ struct Encoded {
 
 impl Group {
     fn new(schema: SchemaRef) -> Result<Self> {
-        let writer =
-            ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties()));
+        let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties()));
         Ok(Group {
             schema,
             writer: writer.map_err(refused)?,
@@ -123,7 +122,10 @@ impl Group {
         writer.flush().map_err(refused)?;
         let groups = writer.flushed_row_groups();
         let rows = groups.iter().map(|group| group.num_rows().unsigned_abs());
-        let (rows, columns) = (rows.sum(), groups.iter().flat_map(|it| it.columns()).cloned());
+        let (rows, columns) = (
+            rows.sum(),
+            groups.iter().flat_map(|it| it.columns()).cloned(),
+        );
         Ok(Encoded {
             rows,
             columns: columns.collect(),

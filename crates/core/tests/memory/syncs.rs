@@ -111,7 +111,8 @@ fn peaks(records: u32) -> Vec<(&'static str, usize)> {
         list.records.retain(|(id, _)| id % 200 != 7);
         let updated = list.records.iter_mut().filter(|one| one.0 % 100 == 3);
         updated.for_each(|one| one.1 = 1);
-        list.records.extend((records..records + records / 100).map(|id| (id, 0)));
+        list.records
+            .extend((records..records + records / 100).map(|id| (id, 0)));
     });
     assert!(changes.insert > 0 && changes.update > 0 && changes.delete > 0);
     let changes = run("half updated at random", &mut |list| {

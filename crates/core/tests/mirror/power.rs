@@ -28,7 +28,9 @@ impl Lost {
             Lost::Nowhere => false,
             Lost::Here(seed) => {
                 let path = directory.as_os_str().as_encoded_bytes();
-                let sum = path.iter().fold(seed, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
+                let sum = path
+                    .iter()
+                    .fold(seed, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
                 fastrand::Rng::with_seed(sum).bool()
             }
         }
@@ -128,7 +130,14 @@ impl Disk {
     fn left(&self, lost: Lost) -> PathBuf {
         let to = self.root.path().join(format!("{lost:?}"));
         let number = inode(&self.path);
-        left(Some(&self.path), number, &self.notes, lost, Path::new(""), &to);
+        left(
+            Some(&self.path),
+            number,
+            &self.notes,
+            lost,
+            Path::new(""),
+            &to,
+        );
         to
     }
 }
@@ -143,14 +152,25 @@ async fn cut_before_every_call(test: &str, history: &History, fold: bool, step: 
         for lost in [Lost::Everywhere, Lost::Nowhere, here, there] {
             let to = disk.left(lost);
             outcomes.insert(files(&to).into_keys().collect::<Vec<_>>());
-            history.go_on(&to, fold, &format!("before call {call}, lost {lost:?}")).await;
+            history
+                .go_on(&to, fold, &format!("before call {call}, lost {lost:?}"))
+                .await;
         }
         // And once more, while the next sync repairs what is left.
         let again = Disk::of(&disk.left(Lost::Here(call as u64 + 2000)));
         again.cut(test, history, fold, call * 7 % 31);
-        history.go_on(&again.left(there), fold, &format!("twice, first before call {call}")).await;
+        history
+            .go_on(
+                &again.left(there),
+                fold,
+                &format!("twice, first before call {call}"),
+            )
+            .await;
         if !was_cut {
-            println!("{call} calls, {} different sets of files were left", outcomes.len());
+            println!(
+                "{call} calls, {} different sets of files were left",
+                outcomes.len()
+            );
             return call;
         }
     }
