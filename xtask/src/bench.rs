@@ -42,7 +42,7 @@ struct Section {
 }
 
 /// All sections, in the order of the file.
-const SECTIONS: [Section; 4] = [
+const SECTIONS: [Section; 5] = [
     Section {
         name: "budget",
         title: "## Within the rate limit\n",
