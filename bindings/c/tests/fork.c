@@ -18,6 +18,12 @@ static void after_a_fork(talentdata_client *client) {
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
+    /* The child shares the budget with its parent, as a client of its own. */
+    talentdata_plan *plan;
+    uint64_t members = 0;
+    OK(talentdata_client_plan(client, TALENTDATA_RESOURCE_POOLS, &plan));
+    OK(talentdata_plan_members(plan, &members));
+    talentdata_plan_free(plan);
     OK(talentdata_client_version(client, &version));
     talentdata_version_response_free(version);
     talentdata_error *error = NULL;
@@ -32,12 +38,6 @@ static void after_a_fork(talentdata_client *client) {
     OK(talentdata_client_list(client, TALENTDATA_RESOURCE_POOLS, &scan));
     for (; talentdata_scan_next(scan, &record) == NULL && record; count++) talentdata_record_free(record);
     talentdata_scan_free(scan);
-    /* The child shares the budget with its parent, as a client of its own. */
-    talentdata_plan *plan;
-    uint64_t members = 0;
-    OK(talentdata_client_plan(client, TALENTDATA_RESOURCE_POOLS, &plan));
-    OK(talentdata_plan_members(plan, &members));
-    talentdata_plan_free(plan);
     talentdata_client_free(client);
     /* What the child must not touch is lost in it; another program in its place tells how it went. */
     const char *verdict = closed && count && members == 2 ? "true" : "false";
