@@ -1,6 +1,6 @@
 //! What becomes of members when the server forgets, stalls, dies, or is replaced: they go on.
 
-use crate::members::{Kind, act_as_member, member, milliseconds, report, service};
+use crate::members::{BUSY, Kind, act_as_member, member, milliseconds, report, service};
 use crate::proxy::Proxy;
 use crate::server::Server;
 use std::time::Duration;
@@ -23,6 +23,7 @@ const PHASES: [&str; 7] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_the_server() {
     act_as_member().await;
+    let _busy = BUSY.lock().await;
     let test = "failures::members_go_on_whatever_happens_to_the_server";
     let mut server = Server::valkey(&[]).await;
     let replica = Server::valkey(&[]).await;
