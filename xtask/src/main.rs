@@ -23,6 +23,7 @@ mod rust_models;
 mod rust_operations;
 mod sandbox;
 mod sandbox_routes;
+mod servers;
 mod settings;
 mod spec;
 mod spec_diff;

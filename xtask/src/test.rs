@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
-use crate::{Outcome, deny, outputs, test_c, test_python, tidy};
+use crate::{Outcome, deny, outputs, servers, test_c, test_python, tidy};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -72,7 +72,9 @@ fn clippy(root: &Path) -> Outcome {
 }
 
 fn rust(root: &Path) -> Outcome {
-    cargo(root, &["test", "--workspace", "--locked"])
+    let mut command = crate::cargo::command(root, &["test", "--workspace", "--locked"]);
+    command.envs(servers::programs(root)?);
+    succeed(&mut command)
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {

@@ -42,6 +42,8 @@ struct State {
     wake: Arc<Notify>,
     /// Somebody asks for the member.
     served: bool,
+    /// The budget is not used any more.
+    closed: bool,
 }
 
 impl State {
@@ -52,6 +54,7 @@ impl State {
             contact: Contact::default(),
             wake: Arc::new(Notify::new()),
             served: false,
+            closed: false,
         }
     }
 }
@@ -146,7 +149,9 @@ impl Budget for RedisBudget {
 impl Drop for RedisBudget {
     fn drop(&mut self) {
         // The task leaves, and ends.
-        self.0.state().wake.notify_one();
+        let mut state = self.0.state();
+        state.closed = true;
+        state.wake.notify_one();
     }
 }
 
@@ -170,6 +175,9 @@ impl Service {
                         return;
                     }
                     member = Some(state.member.id());
+                    if state.closed {
+                        break;
+                    }
                     state.member.ask_at(clock::now())
                 }
                 None => break,
@@ -206,7 +214,8 @@ impl Service {
                 drop(shared);
                 match made.ask(&ask).await {
                     Ok(reply) => {
-                        *connection = Some(made);
+                        // One that is not used would be closed by the server some day.
+                        *connection = Some(made).filter(|_| !ask.leaving);
                         Ok(reply)
                     }
                     // It may hold a reply that comes late, or lead to a server that is no longer the right one.

@@ -5,6 +5,8 @@ use crate::server::Server;
 use std::time::Duration;
 use talentdata_core::Client;
 use talentdata_sandbox::limit::Policy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 
@@ -13,12 +15,12 @@ const PASSWORD: &str = "CANARY-of-the-server";
 async fn the_documented_user_suffices() {
     let server = Server::valkey(&[]).await;
     let rule = format!(
-        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-1:* resetchannels +evalsha +eval +script|load +hgetall +hset +del +pexpire +time"
+        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-1:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
     );
     let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split(' ')).collect();
     server.command(&words).await;
     let sandbox = service(Policy::TokenBucket);
-    let budget = format!("redis://talentdata:{PASSWORD}@127.0.0.1:{}", server.port);
+    let budget = format!("redis://talentdata:{PASSWORD}@127.0.0.1:{}/1", server.port);
     let one = client(&access(&sandbox), &budget);
     let other = client(&access(&sandbox), &budget);
     for client in [&one, &other, &one] {
@@ -42,7 +44,7 @@ async fn a_wrong_password_is_reported_and_not_shown() {
     let shares = settings.build().unwrap();
     shares.version().await.unwrap();
     let reason = shares.budget().lost.unwrap();
-    assert!(reason.contains("WRONGPASS"), "{reason}");
+    assert!(reason.contains("authentication failed"), "{reason}");
     settings
         .on_lost("wait")
         .max_wait(Duration::from_millis(300));
@@ -56,4 +58,31 @@ async fn a_wrong_password_is_reported_and_not_shown() {
     ] {
         assert!(!shown.contains("CANARY"), "{shown}");
     }
+}
+
+/// Nothing is said before the server has shown who it is; and whoever cannot show it is told nothing.
+#[tokio::test]
+async fn the_password_waits_for_tls() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut heard = vec![0; 4096];
+        let length = socket.read(&mut heard).await.unwrap();
+        heard.truncate(length);
+        socket.write_all(b"+OK\r\n").await.unwrap();
+        // Until the client ends the connection.
+        let more = socket.read_to_end(&mut heard).await;
+        drop(more);
+        heard
+    });
+    let sandbox = service(Policy::TokenBucket);
+    let budget = format!("rediss://:{PASSWORD}@127.0.0.1:{port}");
+    let client = client(&access(&sandbox), &budget);
+    client.version().await.unwrap();
+    assert!(client.budget().lost.is_some());
+    let heard = heard.await.unwrap();
+    assert_eq!(heard.first(), Some(&0x16), "a TLS handshake");
+    let password = PASSWORD.as_bytes();
+    assert!(!heard.windows(password.len()).any(|part| part == password));
 }

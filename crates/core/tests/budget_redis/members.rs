@@ -3,16 +3,21 @@
 use serde::{Deserialize, Serialize};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use talentdata_core::Client;
+use talentdata_core::{Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
+use tokio::sync::Mutex;
 
 /// Tells a process that it is a member, and what it needs.
 const MEMBER: &str = "TALENTDATA_TEST_BUDGET_MEMBER";
-/// Records of a page.
-const PAGE: usize = 100;
+/// Records of a page, so few that pages cost little time, and how many of them are new: pages overlap.
+const PAGE: u64 = 10;
+const NEW: usize = 9;
 /// Between two single calls.
 const PAUSE: Duration = Duration::from_millis(300);
+
+/// Held by tests with many processes, which would hold each other up.
+pub(crate) static BUSY: Mutex<()> = Mutex::const_new(());
 
 /// What a member does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,12 +118,15 @@ pub(crate) async fn act_as_member() {
     let mut report = Report::default();
     match task.kind {
         Kind::Scan => {
-            let mut scan = client.contacts().list();
+            let mut scan = client.contacts().scan(ScanOptions {
+                page_size: Some(PAGE),
+                ..ScanOptions::default()
+            });
             let mut records = 0;
             while milliseconds() < task.until {
                 scan.next().await.unwrap().unwrap();
                 records += 1;
-                if records % PAGE == 0 {
+                if records % NEW == 0 {
                     report.pages.push(milliseconds());
                 }
             }

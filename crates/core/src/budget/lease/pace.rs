@@ -97,7 +97,7 @@ impl Pace {
             self.streak = 0.0;
             self.failures += 1.0;
         }
-        let step = STEP * 2_f64.powf((self.streak - 1.0).max(0.0).min(MOST_DOUBLINGS));
+        let step = STEP * 2_f64.powf((self.streak - 1.0).clamp(0.0, MOST_DOUBLINGS));
         self.cap = (self.rate() - step).max(SLOWEST);
         self.lowered = now;
         self.calm = now;

@@ -109,7 +109,7 @@ impl State {
 
     /// The clock has gone back by `by`.
     fn shift(&mut self, by: Micros) {
-        let back = |time: &mut Micros| *time = *time - by;
+        let back = |time: &mut Micros| *time -= by;
         let Pace {
             lowered,
             raised,
