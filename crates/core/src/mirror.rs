@@ -24,6 +24,7 @@ mod manifest_file;
 mod order;
 mod order_writer;
 mod page;
+mod parquet_file;
 mod read;
 mod records;
 mod retention;

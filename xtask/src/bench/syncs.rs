@@ -34,11 +34,14 @@ const DRIFTS: [(&str, &str); 3] = [
     ),
 ];
 
+/// Ids that were deleted, and the processor time that it took to tell them.
+type Deletes = (Vec<String>, f64);
+
 /// A way of telling what was deleted.
 struct Way {
     name: &'static str,
-    /// Brings what it keeps in a directory up to date, and makes the list of deletes since then.
-    tell: fn(&Tools, &Sandbox, &Path, u64) -> Result<(Vec<String>, f64), String>,
+    /// Brings what it keeps in a directory up to date after so many times, and makes the list of deletes since then.
+    tell: fn(&Tools, &Sandbox, &Path, u64) -> Result<Deletes, String>,
 }
 
 const WAYS: [Way; 2] = [
@@ -150,12 +153,7 @@ fn logged(sandbox: &Sandbox, operation: &str) -> Result<HashSet<String>, String>
     Ok(keys.map(str::to_owned).collect())
 }
 
-fn ours(
-    tools: &Tools,
-    sandbox: &Sandbox,
-    kept: &Path,
-    number: u64,
-) -> Result<(Vec<String>, f64), String> {
+fn ours(tools: &Tools, sandbox: &Sandbox, kept: &Path, number: u64) -> Result<Deletes, String> {
     let mirror = kept.join("mirror");
     let command = |verb: &str, flag: &str| {
         let mut command = Command::new(&tools.talentdata);
@@ -174,12 +172,7 @@ fn ours(
     Ok((keys.map(str::to_owned).collect(), used.cpu))
 }
 
-fn plain(
-    tools: &Tools,
-    sandbox: &Sandbox,
-    kept: &Path,
-    _: u64,
-) -> Result<(Vec<String>, f64), String> {
+fn plain(tools: &Tools, sandbox: &Sandbox, kept: &Path, _: u64) -> Result<Deletes, String> {
     let mut command = tools.peer("difference.py");
     command.arg(kept.join("ids"));
     let (keys, seconds) = said(sandbox, &mut command, &kept.join("said"))?;

@@ -2,7 +2,7 @@
 
 use super::files::{Finished, NewFile};
 use super::order::{COLUMNS, Files, Run};
-use super::table::ParquetFile;
+use super::parquet_file::ParquetFile;
 use super::texts::unreadable;
 use crate::error::Result;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};

@@ -1,17 +1,20 @@
 //! The fingerprints of a generation in a file: those of the list in its order, then those of missing records.
 //!
 //! A list that has hardly changed is compared by reading the file from the beginning to the end. Only for
-//! records that are new or stand elsewhere is there an index, of five bytes a record; it is made when the first
+//! records that are new or stand elsewhere is there an index, of five to ten bytes a record; it is made when the first
 //! of them is met. The file is never in memory as a whole.
 
 use super::between::{Absence, BESIDE, Between, beside, read_beside};
 use super::fingerprint::{BYTES, Fingerprint};
 use super::index::Index;
 use crate::error::{Error, ErrorKind, Result};
+use block::{Block, Source};
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
+
+mod block;
 
 /// The end of a state file: what it is, and which version.
 const MAGIC: [u8; 8] = *b"tdstate1";
@@ -20,7 +23,7 @@ const FOOT: usize = 32;
 /// Fingerprints read at once, from one to the next and here and there.
 const AHEAD: u64 = 4096;
 const AROUND: u64 = 64;
-/// What is known of missing records is kept in memory up to so many bytes.
+/// What is known of missing records is kept in memory up to so many bytes, and then in a temporary file.
 const SPOOL: usize = 1024 * 1024;
 
 /// Writes the state of a generation.
@@ -34,13 +37,12 @@ pub(super) struct StateWriter<W> {
 }
 
 impl<W: Write> StateWriter<W> {
-    /// Another file is made in this directory if many records are missing.
-    pub(super) fn new(file: W, directory: &Path) -> Self {
+    pub(super) fn new(file: W) -> Self {
         StateWriter {
             file,
             listed: 0,
             missing: 0,
-            absences: tempfile::spooled_tempfile_in(SPOOL, directory),
+            absences: tempfile::spooled_tempfile(SPOOL),
             strays: Vec::new(),
         }
     }
@@ -88,11 +90,6 @@ impl<W: Write> StateWriter<W> {
     }
 }
 
-/// What a state is read from.
-pub(super) trait Source: Read + Seek + Send {}
-
-impl<S: Read + Seek + Send> Source for S {}
-
 /// Reads the state of a generation.
 pub(super) struct State {
     file: Box<dyn Source>,
@@ -104,36 +101,6 @@ pub(super) struct State {
     other: Block<BYTES>,
     absences: Block<BESIDE>,
     index: Option<Index>,
-}
-
-/// Rows of so many bytes that were read, from this one on.
-#[derive(Default)]
-struct Block<const SIZE: usize> {
-    from: u64,
-    bytes: Vec<u8>,
-}
-
-impl<const SIZE: usize> Block<SIZE> {
-    fn get(&self, row: u64) -> Option<&[u8; SIZE]> {
-        let at = usize::try_from(row.checked_sub(self.from)?).ok()?;
-        self.bytes.get(at.checked_mul(SIZE)?..)?.first_chunk()
-    }
-
-    fn end(&self) -> u64 {
-        self.from + (self.bytes.len() / SIZE) as u64
-    }
-
-    /// Reads so many rows of those that begin at `start`.
-    fn read(&mut self, file: &mut dyn Source, start: u64, from: u64, rows: u64) -> io::Result<()> {
-        self.from = from;
-        self.bytes.resize(rows as usize * SIZE, 0);
-        file.seek(SeekFrom::Start(start + from * SIZE as u64))?;
-        let read = file.read_exact(&mut self.bytes);
-        if read.is_err() {
-            self.bytes.clear();
-        }
-        read
-    }
 }
 
 impl State {

@@ -2,11 +2,11 @@
 
 use super::change::Operation;
 use super::files::{Finished, NewFile};
+use super::parquet_file::{MOST_BYTES, ParquetFile, refused};
 use super::together::Together;
 use super::{CHANGE_COLUMNS, RECORD};
 use crate::arrow::{BatchBuilder, Held, TableSchema};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::parquet_properties;
+use crate::error::Result;
 use crate::record::RawRecord;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{
@@ -14,60 +14,10 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use arrow_select::filter::filter_record_batch;
-use parquet::arrow::ArrowWriter;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use std::sync::Arc;
 
-/// Records of a row group, as exports have them.
-pub(super) const GROUP: usize = 8192;
-/// A group with so many bytes of text ends however few its records are: readers have it in memory as a whole.
-pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Records encoded at once.
 const ROWS: usize = 1024;
-
-/// A Parquet file that is being written, in row groups of bounded size.
-pub(super) struct ParquetFile {
-    writer: ArrowWriter<NewFile>,
-    held: usize,
-    bytes: usize,
-}
-
-impl ParquetFile {
-    pub(super) fn new(file: NewFile, schema: SchemaRef) -> Result<Self> {
-        let writer = ArrowWriter::try_new(file, schema, Some(properties()));
-        Ok(ParquetFile {
-            writer: writer.map_err(refused)?,
-            held: 0,
-            bytes: 0,
-        })
-    }
-
-    /// Adds a batch, which holds about so many bytes of text.
-    pub(super) fn write(&mut self, batch: &RecordBatch, bytes: usize) -> Result<()> {
-        self.writer.write(batch).map_err(refused)?;
-        self.held += batch.num_rows();
-        self.bytes += bytes;
-        if self.held >= GROUP || self.bytes >= MOST_BYTES {
-            (self.held, self.bytes) = (0, 0);
-            self.writer.flush().map_err(refused)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish(self) -> Result<Finished> {
-        self.writer.into_inner().map_err(refused)?.finish()
-    }
-}
-
-/// As exports have them; whole records are neither told apart nor put in order.
-pub(super) fn properties() -> WriterProperties {
-    let record = || ColumnPath::from(RECORD);
-    (parquet_properties().into_builder())
-        .set_column_dictionary_enabled(record(), false)
-        .set_column_statistics_enabled(record(), EnabledStatistics::None)
-        .build()
-}
 
 /// The texts of records, in a file of their own.
 pub(super) struct TextFile {
@@ -303,9 +253,4 @@ fn changed_columns(columns: &Fields) -> SchemaRef {
 
 fn text(name: &str) -> Field {
     Field::new(name, DataType::Utf8, false)
-}
-
-pub(super) fn refused(error: impl std::fmt::Display) -> Error {
-    let message = format!("the mirror could not be written: {error}");
-    Error::new(ErrorKind::Io, message)
 }

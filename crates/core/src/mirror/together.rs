@@ -1,7 +1,7 @@
 //! Both files of a first sync, in which all that is current is new: the columns that they share are encoded once.
 
 use super::files::{Finished, NewFile};
-use super::table::{GROUP, MOST_BYTES, properties, refused};
+use super::parquet_file::{GROUP, MOST_BYTES, properties, refused};
 use crate::error::Result;
 use crate::format::parquet_closed;
 use arrow_array::RecordBatch;

@@ -52,7 +52,7 @@ impl Trial {
         };
         let before = self.started.replace(scan.started);
         let mut difference = Difference::new(state);
-        let mut next = StateWriter::new(Vec::new(), &std::env::temp_dir());
+        let mut next = StateWriter::new(Vec::new());
         let mut told = Vec::new();
         for (record, version) in &scan.delivered {
             // Every third version is written otherwise and says the same.

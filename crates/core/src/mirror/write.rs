@@ -85,7 +85,7 @@ impl Writing {
             difference: Difference::new(state),
             evolution,
             order,
-            state: StateWriter::new(state_file, &claim.work),
+            state: StateWriter::new(state_file),
             tables,
             changes_file,
             rewritten: None,
