@@ -20,8 +20,11 @@ const PARTS: [Part; 8] = [
     ("python", test_python::run),
 ];
 
-/// Parts that run only by their name, since they take long.
-const EXTRA: [Part; 1] = [("c-sanitized", test_c::run_sanitized)];
+/// Parts that run only by their name, since they take long or need Java.
+const EXTRA: [Part; 2] = [
+    ("c-sanitized", test_c::run_sanitized),
+    ("spark", test_python::run_spark),
+];
 
 /// Runs all parts, or the one named.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {

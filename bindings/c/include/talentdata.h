@@ -689,6 +689,11 @@ typedef struct talentdata_pagination talentdata_pagination;
 typedef struct talentdata_parameters talentdata_parameters;
 
 /**
+ * The parts of a list, as texts. Freed with talentdata_parts_free.
+ */
+typedef struct talentdata_parts talentdata_parts;
+
+/**
  * An estimate of a scan or an export of a whole list. Freed with talentdata_plan_free.
  */
 typedef struct talentdata_plan talentdata_plan;
@@ -1609,6 +1614,101 @@ talentdata_error *talentdata_parameters_add_n(talentdata_parameters *parameters,
  * Threads: one at a time per handle.
  */
 void talentdata_parameters_free(talentdata_parameters *parameters);
+
+/**
+ * Divides a list into at most so many parts of about the same size, instead of reading it. talentdata_client_scan_part
+ * reads each of them in any process, in any order. Every record that is in the list from now until the last part
+ * is read comes in exactly one of them; talentdata_receipt_of_parts says whether that is proven.
+ *
+ * One page is fetched, and one for each part. A list of few pages has fewer parts.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param count how many parts at most, 1 to 10,000
+ * @param options how the parts are read, or NULL for the defaults; without a limit, and not a snapshot
+ * @param parts_out the parts
+ * Ownership: the caller frees `*parts_out` with talentdata_parts_free.
+ * Threads: any; no other may change `options` meanwhile; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, another count, or options that no part has; those of a call.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_parts(const talentdata_client *client,
+                                          uint32_t resource,
+                                          uint64_t count,
+                                          const talentdata_scan_options *options,
+                                          talentdata_parts **parts_out);
+
+/**
+ * The number of parts.
+ *
+ * @param parts the parts
+ * @param count_out how many there are
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_parts_count(const talentdata_parts *parts,
+                                         size_t *count_out);
+
+/**
+ * A part, as JSON text of one line without a secret, a token or a client id.
+ *
+ * @param parts the parts
+ * @param index its number, from 0
+ * @param json_out the text
+ * Ownership: `*json_out` is lent until the parts are freed.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, or where there are no so many parts.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_parts_json(const talentdata_parts *parts,
+                                        size_t index,
+                                        talentdata_text *json_out);
+
+/**
+ * Frees the parts of a list; does nothing when they are NULL.
+ *
+ * Ownership: `parts` and what was read from it must not be used any more.
+ * Threads: one at a time per handle.
+ */
+void talentdata_parts_free(talentdata_parts *parts);
+
+/**
+ * Creates a scan of a part that was planned here or elsewhere. Its Arrow stream has the same columns as those of all
+ * other parts.
+ *
+ * @param client the client
+ * @param resource the list that it is a part of, a talentdata_resource
+ * @param part the JSON text of the part, NUL-terminated
+ * @param scan_out the scan
+ * Ownership: the caller frees `*scan_out` with talentdata_scan_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, for what is not a part, was altered, or is of another version or list; CLOSED. Nothing is
+ * sent yet. The first wait fails with INVALID_ARGUMENT for a part of another base URL or client id.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_scan_part(const talentdata_client *client,
+                                              uint32_t resource,
+                                              const char *part,
+                                              talentdata_scan **scan_out);
+
+/**
+ * The receipt of a whole list, from the JSON texts of those of its parts in any order. Counts and times are sums.
+ * Completeness is proven if each part of the plan is there and proven, and each has as many records as planned where the
+ * total never changed; it is unfinished where a part is not there.
+ *
+ * @param receipts the texts, each NUL-terminated
+ * @param receipts_count how many these are
+ * @param receipt_out the receipt
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, where a text is no receipt of a part or is of another plan, and when a part is there
+ * twice: only the reading whose records were kept counts.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_receipt_of_parts(const char *const *receipts,
+                                              size_t receipts_count,
+                                              talentdata_receipt **receipt_out);
 
 /**
  * Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches

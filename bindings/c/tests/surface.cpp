@@ -214,6 +214,26 @@ static void exports(const talentdata::client &client) {
         TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
 }
 
+// A list in parts, each read by a client of its own; the other tests of parts are in C.
+static void parts(const talentdata::client &client) {
+  talentdata::scan_options options;
+  options.page_size = 20;
+  std::vector<std::string> receipts;
+  std::uint64_t records = 0;
+  for (const std::string &part : client.parts(talentdata::contacts, 3, options)) {
+    const talentdata::client other{talentdata::config()};
+    auto scan = other.scan_part(talentdata::contacts, part);
+    for (const auto &contact : scan) records += contact.id().empty() ? 0 : 1;
+    const auto receipt = scan.receipt();
+    receipts.emplace_back(receipt.json());
+    CHECK(other.try_scan_part(talentdata::pools, part).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+  }
+  const auto whole = talentdata::receipt::of_parts(receipts);
+  CHECK(whole.completeness() == TALENTDATA_COMPLETENESS_PROVEN && whole.records() == records && records > 0);
+  CHECK(!talentdata::receipt::try_of_parts({}).has_value());
+  CHECK(client.try_parts(talentdata::contacts, 0).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+}
+
 // A sync, what it has changed, and the statement that applies it; the other tests of mirrors are in C.
 static void mirrors(const talentdata::client &client) {
   const auto path = "surface-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
@@ -353,6 +373,7 @@ int main() {
   values(client);
   exports(client);
   mirrors(client);
+  parts(client);
   a_proxy_is_named();
   setters_on_temporaries();
   a_log_that_throws();

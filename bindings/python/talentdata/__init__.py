@@ -18,7 +18,9 @@ from ._merge_sql import merge_sql
 from ._mirror import Generation, Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
+from ._part import Part
 from ._plan import LastResponse, Plan
+from ._polars import scan_polars
 from ._receipt import Basis, Completeness, Receipt
 from ._resource import AsyncResource, Resource
 from ._sandbox import Sandbox
@@ -42,6 +44,7 @@ __all__ = [
     "Mirror",
     "OpenEnum",
     "Page",
+    "Part",
     "Plan",
     "Receipt",
     "Record",
@@ -53,6 +56,7 @@ __all__ = [
     "Verification",
     "__version__",
     "merge_sql",
+    "scan_polars",
     "verify",
 ]
 __all__ += _errors.__all__

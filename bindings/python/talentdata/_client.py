@@ -13,9 +13,12 @@ from ._errors import InvalidArgumentError
 from ._html import table
 from ._lists import NAMES, AsyncLists, Lists
 from ._mirror import SyncReceipt
+from ._part import Part
 from ._plan import LastResponse
 from ._progress import follow, told
-from ._talentdata import BaseClient, RawSync
+from ._resource import AsyncResource, Resource
+from ._scan import AsyncScan, Scan
+from ._talentdata import BaseClient, RawScan, Record, RawSync
 
 
 class Client(Lists, Calls):
@@ -46,6 +49,29 @@ class Client(Lists, Calls):
         """
         last = self._last_response()
         return None if last is None else LastResponse(last)
+
+    def scan(self, part: Part, *, progress: bool | None = None) -> Scan[Record]:
+        """The records of a part that `Scan.parts` has planned, here or elsewhere.
+
+        It delivers what the part still has, wherever that has moved in the list meanwhile, with the columns of the plan.
+
+        Args:
+            part: The part. It was planned with this client's base URL and client id.
+            progress: See `Resource.list`.
+
+        Raises:
+            talentdata.InvalidArgumentError: It is not a part, was altered, or is of another version, here; or of another
+                base URL or client id, when the scan begins. Nothing is sent then.
+
+        >>> import talentdata
+        >>> with talentdata.Sandbox(records={"contacts": 500}) as sandbox, sandbox.client() as client:
+        ...     parts = client.contacts.list().parts(2)
+        ...     [contact.first_name for contact in client.scan(parts[0])][:1], client.scan(parts[1]).to_arrow().num_rows
+        (['Ada'], 250)
+        """
+        scan = RawScan.of_part(self, part.json)
+        resource: Resource[Record] = getattr(self, part.resource)
+        return Scan(scan, part.resource, resource._model, progress)
 
     def sync(
         self,
@@ -133,6 +159,12 @@ class AsyncClient(AsyncLists, AsyncCalls):
         """Status, headers and request id of the response that came last; `None` before the first."""
         last = self._last_response()
         return None if last is None else LastResponse(last)
+
+    def scan(self, part: Part, *, progress: bool | None = None) -> AsyncScan[Record]:
+        """See `Client.scan`; there is nothing to await before the first record."""
+        scan = RawScan.of_part(self, part.json)
+        resource: AsyncResource[Record] = getattr(self, part.resource)
+        return AsyncScan(scan, part.resource, resource._model, progress)
 
     async def sync(
         self,

@@ -321,7 +321,7 @@ class PagingError(Error):
 class IncompleteError(Error):
     """Completeness is not proven.
 
-    The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.
+    The command line and engines end with it; elsewhere `Scan.receipt` says whether a list is complete.
     """
 
     kind = "Incomplete"

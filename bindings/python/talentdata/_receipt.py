@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
 
 from ._html import table
 from ._open_enum import OpenEnum
-from ._talentdata import Field, Record
+from ._talentdata import Field, Record, receipt_of_parts
 
 
 class Completeness(OpenEnum):
@@ -63,7 +65,9 @@ class Receipt(Record):
     __slots__ = ()
     _documented = (
         "resource",
-        "parameters",
+                "parameters",
+        "part",
+
         "completeness",
         "basis",
         "snapshot_at",
@@ -93,6 +97,9 @@ class Receipt(Record):
     """The list."""
     parameters: Field[dict[str, Any]] = Field("parameters", "object", required=True)
     """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
+    part: Field[dict[str, Any] | None] = Field("part", "object")
+    """Which part of a list was read: the id of its `plan`, its number `part`, `of` how many, the range of the totals that
+    were reported, and `planned_records`; `None` for a whole list."""
     completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
     """Whether every record present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field("basis", "text", of=Basis)
@@ -143,6 +150,19 @@ class Receipt(Record):
     written: Field[dict[str, Any] | None] = Field("written", "object")
     """What an export has written, for `verify`: name of the `file`, `format`, `bytes`, `blake3`, `records`, and
     `records_digest`, which is the same for the same records in any order and format; `None` for a scan."""
+
+    @staticmethod
+    def of_parts(receipts: Iterable[Receipt]) -> Receipt:
+        """The receipt of a whole list from those of its parts, in any order; see `Scan.parts`.
+
+        Counts and times are sums. Completeness is proven if each part of the plan is there and proven, and each has as many
+        records as planned where the total never changed; it is `unfinished` where a part is not there.
+
+        Raises:
+            talentdata.InvalidArgumentError: One is not of a part, or of another plan, or a part is there twice: only
+                the reading whose records were kept counts.
+        """
+        return Receipt(receipt_of_parts([receipt.json for receipt in receipts]))
 
     def _repr_html_(self) -> str:
         return table(f"Receipt of {self.resource}", self.to_dict())

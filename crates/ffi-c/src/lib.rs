@@ -28,6 +28,7 @@ mod model;
 mod options;
 mod page;
 mod parameters;
+mod parts;
 mod plan;
 mod receipt;
 mod record;

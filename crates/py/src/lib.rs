@@ -13,6 +13,8 @@ mod json;
 mod log;
 mod merge_sql;
 mod mirror;
+mod part;
+
 mod record;
 mod records;
 mod runtime;
@@ -54,6 +56,8 @@ mod _talentdata {
     use crate::merge_sql::merge_sql;
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows};
+    #[pymodule_export]
+    use crate::part::receipt_of_parts;
     #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]

@@ -4,6 +4,8 @@ use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, list_arguments};
 use crate::errors::raise;
+use crate::part;
+
 use crate::record::RawRecord;
 use crate::records::Records;
 use crate::runtime::block;
@@ -14,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use std::sync::Arc;
 use talentdata_core::scan::{Hints, Session, Use};
-use talentdata_core::{Client, ScanOptions};
+use talentdata_core::{Client, Part, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -37,7 +39,7 @@ pub(crate) struct RawScan {
 
 impl RawScan {
     /// What a verb of the scan works with.
-    fn parts(&self, py: Python<'_>) -> PyResult<(Client, Arc<Session>)> {
+    fn with(&self, py: Python<'_>) -> PyResult<(Client, Arc<Session>)> {
         Ok((self.client.core(py)?, Arc::clone(&self.session)))
     }
 }
@@ -68,6 +70,36 @@ impl RawScan {
         Ok(RawScan { client, session })
     }
 
+    /// A scan of the part that is given as JSON text.
+    #[staticmethod]
+    fn of_part(client: &Bound<'_, BaseClient>, part: &str, py: Python<'_>) -> PyResult<Self> {
+        let client = client.get().shared();
+        client.core(py)?;
+        let part = Part::from_json(part).map_err(|error| raise(py, &error))?;
+        let session = Arc::new(Session::new(part.resource(), part.options(), ROWS, HINTS));
+        Ok(RawScan { client, session })
+    }
+
+    /// Divides the list into at most so many parts, instead of reading it here.
+    fn parts(
+        &self,
+        py: Python<'_>,
+        awaited: bool,
+        parts: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let count = count("parts", parts)?;
+        let (client, session) = self.with(py)?;
+        let (resource, options) = session.asked();
+        let options = options.clone();
+        run(py, awaited, async move {
+            let parts = client.parts(resource, count, options).await?;
+            parts
+                .iter()
+                .map(part::record)
+                .collect::<talentdata_core::Result<Vec<_>>>()
+        })
+    }
+
     /// An iterator over the records, each as a `model`; the first one that is used is the only one.
     fn records(&self, model: Py<PyType>, waits: bool, progress: Option<Py<PyAny>>) -> Records {
         Records {
@@ -82,7 +114,7 @@ impl RawScan {
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
     fn collect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let (client, session) = self.parts(py)?;
+        let (client, session) = self.with(py)?;
         run(py, awaited, async move {
             session.fill(&client, Use::Table).await
         })
@@ -107,7 +139,7 @@ impl RawScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let (client, session) = self.parts(py)?;
+        let (client, session) = self.with(py)?;
         let usage = session.stream();
         let schema = block(py, session.schema(&client, usage))?;
         stream(py, client, session, usage, schema)

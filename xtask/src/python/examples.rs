@@ -166,7 +166,7 @@ pub(super) fn example(kind: ErrorKind) -> Option<Example> {
             "0",
         ),
         ErrorKind::Incomplete => Example::Never(
-            "The command line ends with it. Here nothing raises it: `Scan.receipt` says whether a list is complete.",
+            "The command line and engines end with it; elsewhere `Scan.receipt` says whether a list is complete.",
         ),
         ErrorKind::Io => call(
             "client.LIST.export(\"/no/such/directory/LIST.parquet\")",

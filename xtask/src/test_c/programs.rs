@@ -87,6 +87,11 @@ pub(super) const TESTS: &[Test] = &[
         flags: &["-D_XOPEN_SOURCE=700"],
     },
     Test {
+        sources: &["parts.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &[],
+    },
+    Test {
         sources: &["values.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &[],

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <iterator>
+#include <string>
+#include <vector>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
@@ -16,6 +18,17 @@ class receipt {
  public:
   /// Takes ownership of the receipt.
   explicit receipt(talentdata_receipt *owned) noexcept : handle_(owned) {}
+  /// The receipt of a whole list from the JSON texts of those of its parts; see talentdata_receipt_of_parts.
+  static result<receipt> try_of_parts(const std::vector<std::string> &receipts) {
+    std::vector<const char *> texts;
+    for (const std::string &text : receipts) texts.push_back(text.c_str());
+    talentdata_receipt *raw = nullptr;
+    if (talentdata_error *cause = talentdata_receipt_of_parts(texts.data(), texts.size(), &raw)) return error(cause);
+    return receipt(raw);
+  }
+#if defined(__cpp_exceptions)
+  static receipt of_parts(const std::vector<std::string> &receipts) { return detail::take(try_of_parts(receipts)); }
+#endif
   talentdata_completeness completeness() const { return get<talentdata_completeness>(talentdata_receipt_completeness); }
   talentdata_basis basis() const { return get<talentdata_basis>(talentdata_receipt_basis); }
   /// When the list was as delivered, in RFC 3339; none unless the basis is TALENTDATA_BASIS_TWICE.

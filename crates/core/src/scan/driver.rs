@@ -57,6 +57,12 @@ impl Driver {
                 identity_key = position.key;
             }
         }
+        if let Some(part) = &options.part {
+            let contents = part.contents();
+            identity_key = contents.identities;
+            let page_size = options.page_size.or(resource.shape().max_limit);
+            joiner.read_part(&contents.piece, page_size.unwrap_or(1));
+        }
         Driver {
             sequence: Sequence::new(joiner, ahead(&client)),
             lost_before: client.budget().seconds_lost,
@@ -96,6 +102,9 @@ impl Driver {
             let message =
                 "resume: a scan with consistency snapshot cannot be resumed; leave it out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        if let Some(part) = &self.options.part {
+            part.check(self.resource, &self.options, self.client.config())?;
         }
         Ok(())
     }
@@ -188,7 +197,7 @@ impl Driver {
             (
                 request,
                 page.map(|page| {
-                    let slice = slice(&page, offset, &identity_key);
+                    let slice = Slice::of(&page, offset, &identity_key);
                     (page, slice)
                 }),
             )
@@ -203,6 +212,7 @@ impl Driver {
         let joiner = &self.sequence.joiner;
         let mut receipt = self.receipt();
         receipt.pages += 1;
+        receipt.note_total(u64::try_from(pagination.total).unwrap_or(0));
         receipt.duplicates_dropped = joiner.duplicates;
         receipt.seams_repaired = joiner.repairs;
         receipt.total_first.get_or_insert(pagination.total);
@@ -257,7 +267,11 @@ impl Driver {
             (_, true) => Completeness::Proven,
             (_, false) => Completeness::NotProven,
         };
-        receipt.basis = match (receipt.completeness, instant, evidence.is_counted()) {
+        receipt.basis = match (
+            receipt.completeness,
+            instant,
+            self.sequence.joiner.is_counted(),
+        ) {
             (Completeness::Proven, Some(_), _) => Some(Basis::Twice),
             (Completeness::Proven, None, true) => Some(Basis::Counted),
             (Completeness::Proven, None, false) => Some(Basis::Joined),
@@ -272,18 +286,6 @@ fn ahead(client: &Client) -> usize {
     match client.config().paced {
         true => AHEAD,
         false => AHEAD_UNPACED,
-    }
-}
-
-fn slice(page: &Page, offset: u64, key: &IdentityKey) -> Slice {
-    let identities = page.records.iter().map(|record| record.identity(key));
-    Slice {
-        offset,
-        ids: identities.collect(),
-        has_more: page.pagination.has_more,
-        total: u64::try_from(page.pagination.total).unwrap_or(0),
-        sent: 0,
-        arrived: 0,
     }
 }
 

@@ -25,6 +25,12 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
+    /// Begins behind so many records of a list that had this total.
+    pub(super) fn begin_with(&mut self, total: u64, before: u64) {
+        (self.total, self.frontier_total) = (Some(total), Some(total));
+        self.delivered = before;
+    }
+
     /// Notes the total of a page as it arrives; `granted` is the most records that a page has held.
     pub(super) fn note_arrival(&mut self, total: u64, granted: u64) {
         let before = self.arrived_total.replace(total).unwrap_or(total);

@@ -15,7 +15,9 @@
 
 mod deliver;
 mod fit;
+mod part;
 mod seam;
+mod slice;
 
 use super::evidence::Evidence;
 use super::memory::{Memory, Place};
@@ -24,31 +26,14 @@ use super::progress::Progress;
 use super::sight::Sight;
 use super::{Consistency, Doubt};
 use crate::error::Result;
-use crate::record::Identity;
 use fit::Fit;
+use part::{Bounds, Cut};
 use seam::Seam;
+pub(crate) use slice::Slice;
 use std::ops::RangeInclusive;
 
 /// Pages of fewer records show too little of what stands around a record to tell whether it has moved.
 const SMALL_PAGE: u64 = 4;
-
-/// A page, as far as joining it is concerned.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub(crate) offset: u64,
-    pub(crate) ids: Vec<Identity>,
-    pub(crate) has_more: bool,
-    pub(crate) total: u64,
-    /// When it was asked for and when it arrived, by the count of the sequence.
-    pub(crate) sent: u64,
-    pub(crate) arrived: u64,
-}
-
-impl Slice {
-    fn end(&self) -> u64 {
-        self.offset.saturating_add(self.ids.len() as u64)
-    }
-}
 
 /// What to do with a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,6 +83,10 @@ pub(crate) struct Joiner {
     unsettled: Option<u64>,
     /// How often the scan has gone back to the beginning of the list and found nothing known there.
     restarts: u32,
+    /// Where the part begins and ends, if only a part of the list is read.
+    bounds: Option<Bounds>,
+    /// Whether the page that is judged was cut off where the part ends.
+    ending: bool,
     pub(crate) duplicates: u64,
     pub(crate) repairs: u64,
 }
@@ -128,6 +117,8 @@ impl Joiner {
             latest: 0,
             unsettled: None,
             restarts: 0,
+            bounds: None,
+            ending: false,
             duplicates: 0,
             repairs: 0,
         }
@@ -152,6 +143,11 @@ impl Joiner {
         self.rank = self.memory.frontier();
         // The list may have changed a lot in the meantime.
         self.overlap = (page_size / 2).min(self.memory.len() as u64).max(1);
+    }
+
+    /// Whether as many records came as a list holds that never changed its size.
+    pub(crate) fn is_counted(&self) -> bool {
+        !self.is_piece() && self.evidence.is_counted()
     }
 
     /// Whether a page was joined, in this run or the one before.
@@ -184,6 +180,9 @@ impl Joiner {
 
     /// Where to go on after everything joined so far.
     pub(crate) fn next_offset(&self) -> u64 {
+        if let Some(offset) = self.first_offset() {
+            return offset;
+        }
         let Some(cursor) = self.cursor else { return 0 };
         cursor
             .saturating_add(1)
@@ -215,6 +214,21 @@ impl Joiner {
         let small = self.granted < SMALL_PAGE;
         self.small_pages = small && (self.small_pages || !page.ids.is_empty() && page.has_more);
         self.memory.note_page(page.ids.len());
+        if let Some(verdict) = self.seek(page) {
+            return Ok(verdict);
+        }
+        let cut = self.cut(page);
+        if cut == Cut::Missed {
+            self.evidence.doubt(Doubt::MovedTooFar);
+            return Ok(self.end_here());
+        }
+        let page = page.up_to(cut);
+        self.ending = matches!(cut, Cut::At(_));
+        self.judge_own(&page, again)
+    }
+
+    /// Judges a page that has nothing of the next part.
+    fn judge_own(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
         let Some(cursor) = self.cursor else {
             if page.offset > 0 {
                 return Ok(Verdict::Before(0));
@@ -274,8 +288,9 @@ impl Joiner {
         if let (Some(_), Some(last)) = (fresh.last(), page.end().checked_sub(1)) {
             self.cursor = Some(last);
         }
-        let end =
-            page.ids.is_empty() || !page.has_more && (fresh.is_empty() || page.end() >= page.total);
+        let end = self.ending
+            || page.ids.is_empty()
+            || !page.has_more && (fresh.is_empty() || page.end() >= page.total);
         Ok(Verdict::Deliver {
             fresh,
             behind: 0,

@@ -19,6 +19,8 @@ pub struct ScanOptions {
     pub limit: Option<u64>,
     /// Values of the list's parameters, such as filters; they are sent with every page.
     pub arguments: Arguments,
+    /// Which part of the list to read; [`Part::options`](super::Part::options) makes all options of one.
+    pub part: Option<super::Part>,
     /// How records become columns.
     pub table: TableOptions,
 }
@@ -28,6 +30,7 @@ impl ScanOptions {
     pub(crate) fn receipt(&self, resource: Resource) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
+            part: self.part_read(),
             parameters: self.arguments.recorded(resource.shape().operation),
             ..Receipt::default()
         }

@@ -1,6 +1,7 @@
 //! The receipt of a scan: what was done, and whether completeness is proven.
 
 use super::budget_use::BudgetUse;
+use super::part::PartRead;
 use super::written::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub struct Receipt {
     /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
+    /// Which part of the list was read; null for a whole list.
+    #[serde(default)]
+    pub part: Option<PartRead>,
     /// Whether every record present throughout the scan was delivered exactly once.
     pub completeness: Completeness,
     /// What the proof rests on; null where completeness is not proven.
@@ -253,5 +257,6 @@ fn add(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
     }
 }
 
+mod parts;
 #[cfg(test)]
 mod tests;

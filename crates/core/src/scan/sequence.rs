@@ -86,7 +86,7 @@ impl<P> Sequence<P> {
         // Only the first page says how many records there are, so it is read alone.
         if self.queue.len() < self.ahead
             && let Some(next) = self.next
-            && next.saturating_add(1) < self.total
+            && next.saturating_add(1) < self.joiner.read_ahead_to(self.total)
         {
             let entry = self.entry(next, true);
             self.queue.push_back(entry);

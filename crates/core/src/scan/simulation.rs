@@ -3,11 +3,13 @@
 
 mod extremes;
 mod lists;
+mod parts;
 mod resumed;
 mod services;
 mod syncs;
 
 use super::join::{Joiner, Slice};
+use super::part::Piece;
 use super::position::{Position, Recent};
 use super::sequence::Sequence;
 use super::{Consistency, Doubt};
@@ -41,6 +43,8 @@ struct Run {
     /// Whether pages under way are answered in any order.
     reorder: bool,
     resume: Option<Position>,
+    /// The part to read, and how identities are hashed.
+    part: Option<(Piece, IdentityKey)>,
     /// After how many requests the scan is stopped.
     stop: Option<u64>,
 }
@@ -52,6 +56,7 @@ impl Run {
             ahead,
             reorder,
             resume: None,
+            part: None,
             stop: None,
         }
     }
@@ -64,6 +69,8 @@ struct Outcome {
     strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     doubts: Vec<Doubt>,
     counted: bool,
+    /// The lowest and the highest total that came with a page that joined.
+    totals: (u64, u64),
     requests: u64,
     /// Where it stands, if it was stopped.
     position: Option<Position>,
@@ -96,13 +103,18 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
     if run.resume.is_some() {
         joiner.resume(&position, run.page_size);
     }
-    let mut sequence: Sequence<Vec<u64>> = Sequence::new(joiner, run.ahead);
+    if let Some((piece, key)) = &run.part {
+        position.key = *key;
+        joiner.read_part(piece, run.page_size);
+    }
+    let mut sequence: Sequence<Page> = Sequence::new(joiner, run.ahead);
     let mut underway = VecDeque::new();
     let mut outcome = Outcome {
         delivered: Vec::new(),
         strays: HashMap::new(),
         doubts: Vec::new(),
         counted: false,
+        totals: (u64::MAX, 0),
         requests: 0,
         position: None,
     };
@@ -111,7 +123,7 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
             let records: Vec<u64> = joined
                 .fresh
                 .iter()
-                .map(|index| joined.page[*index])
+                .map(|index| joined.page.records[*index])
                 .collect();
             let identify = |(index, record): (usize, &u64)| {
                 let (bytes, by_id) = service.identity(*record);
@@ -124,10 +136,10 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
             for stray in strays {
                 let others = |index: &usize| !strays.contains(index);
                 let before = (0..*stray).rev().find(others);
-                let behind = (*stray + 1..joined.page.len()).find(others);
-                let record = |index: Option<usize>| index.map(|index| joined.page[index]);
+                let behind = (*stray + 1..joined.page.records.len()).find(others);
+                let record = |index: Option<usize>| index.map(|index| joined.page.records[index]);
                 let around = (record(before), record(behind));
-                outcome.strays.insert(joined.page[*stray], around);
+                outcome.strays.insert(joined.page.records[*stray], around);
             }
             let recent: Vec<Recent> = records.iter().enumerate().map(identify).collect();
             outcome.delivered.extend(records);
@@ -135,7 +147,10 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
             position.note(joiner.offset(), &joiner.evidence, recent.into_iter());
             let evidence = &joiner.evidence;
             outcome.doubts = evidence.doubts().to_vec();
-            outcome.counted = evidence.is_counted();
+            outcome.counted = joiner.is_counted();
+            let (low, high) = outcome.totals;
+            let total = joined.page.total;
+            outcome.totals = (low.min(total), high.max(total));
             if joined.end {
                 return Ok(outcome);
             }
@@ -166,7 +181,7 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
             sent: 0,
             arrived: 0,
         };
-        sequence.arrive(request, Ok((page.records, slice)));
+        sequence.arrive(request, Ok((page, slice)));
         outcome.requests += 1;
         assert!(outcome.requests < MOST_REQUESTS, "the scan does not end");
     }

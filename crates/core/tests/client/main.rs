@@ -11,6 +11,7 @@ mod cuts;
 mod fault;
 mod lists;
 mod network;
+mod parts;
 mod proxies;
 mod secrets;
 mod session;

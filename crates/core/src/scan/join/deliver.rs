@@ -16,7 +16,8 @@ const MOST_LOOKS: u32 = 5;
 impl Joiner {
     pub(super) fn deliver(&mut self, page: &Slice, sight: Sight, fit: Fit) -> Verdict {
         // A single response that holds the whole list needs no other to confirm it, and no total.
-        let whole = self.cursor.is_none() && !page.has_more && page.end() >= page.total;
+        let whole =
+            !self.ending && self.cursor.is_none() && !page.has_more && page.end() >= page.total;
         let shift = self
             .cursor
             .map_or(0, |cursor| self.shift(page, &sight, cursor));
@@ -28,8 +29,9 @@ impl Joiner {
         });
         self.duplicates += (sight.count as u64).saturating_sub(expected);
         let needed = self.needed(page, &sight, shift);
-        let mut fresh = sight.fresh();
-        let behind = sight.behind();
+        let mut fresh = self.own(page, &sight, sight.fresh());
+        let before = |index: &&usize| sight.last.is_some_and(|last| **index < last);
+        let behind = fresh.iter().filter(before).count();
         let few = needed.max(SLACK + 1).min(self.stride());
         let (rank, frontier) = (sight.rank, self.memory.frontier());
         if self.unsettled.is_some_and(|unsettled| rank > unsettled) {
@@ -95,7 +97,11 @@ impl Joiner {
         if reached {
             self.seam = Seam::default();
         }
-        let end = whole || self.ends(page, &fresh);
+        self.note_passed(page, &fresh);
+        if self.ending {
+            self.settle(page);
+        }
+        let end = whole || self.ending || self.ends(page, &fresh);
         Verdict::Deliver { fresh, behind, end }
     }
 
@@ -157,6 +163,17 @@ impl Joiner {
         {
             self.evidence.doubt(Doubt::ShortOfTotal);
         }
+        self.settle(page);
+        if self.has_successor() {
+            // The next part has not begun.
+            self.evidence.doubt(Doubt::MovedTooFar);
+        }
+        self.conclude();
+        true
+    }
+
+    /// What was missing should have turned up by now.
+    fn settle(&mut self, page: &Slice) {
         let shrunk = self
             .evidence
             .shrunk_to(page.total)
@@ -165,12 +182,17 @@ impl Joiner {
         if self.unsettled.is_some_and(|rank| missing(rank) > shrunk) {
             self.evidence.doubt(Doubt::MovedTooFar);
         }
-        self.evidence.conclude();
-        true
+    }
+
+    /// Weighs what a scan of the whole list has seen; a part alone cannot be held against the total.
+    fn conclude(&mut self) {
+        if !self.is_piece() {
+            self.evidence.conclude();
+        }
     }
 
     pub(super) fn end_here(&mut self) -> Verdict {
-        self.evidence.conclude();
+        self.conclude();
         Verdict::Deliver {
             fresh: Vec::new(),
             behind: 0,

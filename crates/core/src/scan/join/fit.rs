@@ -75,7 +75,7 @@ impl Joiner {
         }
         let Some(last) = sight.last else {
             // From the very beginning nothing can be missing. What was delivered is gone, or it follows.
-            if page.offset == 0 {
+            if page.offset == 0 && !self.has_predecessor() {
                 self.restarts += 1;
                 if self.restarts <= MOST_RESTARTS {
                     return Ok(Fit::Unsettled);

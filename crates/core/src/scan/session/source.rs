@@ -1,10 +1,12 @@
 //! Where a session has its records from: a scan that begins with the first wait, and gives records or record batches.
 
+use super::Session;
 use crate::arrow::BatchScan;
 use crate::process::Owned;
 use crate::record::RawRecord;
-use crate::scan::Scan;
+use crate::scan::{Scan, ScanOptions};
 use std::collections::VecDeque;
+use talentdata_types::Resource;
 
 pub(super) enum Source {
     /// Nothing was asked for yet.
@@ -57,5 +59,12 @@ impl Source {
         scan.take_back(not_taken());
         *self = Source::New;
         self.batches(|| scan.into_batches(rows))
+    }
+}
+
+impl Session {
+    /// The list, and how it is read.
+    pub fn asked(&self) -> (Resource, &ScanOptions) {
+        (self.resource, &self.options)
     }
 }

@@ -18,9 +18,9 @@ struct UnknownFields {
 }
 
 /// Seeds for each shape; more by TALENTDATA_ROUNDS.
-fn rounds() -> u64 {
+pub(super) fn rounds(few: u64) -> u64 {
     let rounds = std::env::var("TALENTDATA_ROUNDS").ok();
-    rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(60)
+    rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(few)
 }
 
 /// Sizes of list and page, and pages read ahead.
@@ -46,7 +46,7 @@ fn unknown_fields(
         .iter()
         .filter(|(_, page_size, _)| *page_size >= smallest_page);
     for &(size, page_size, ahead) in shapes {
-        for seed in 0..rounds() {
+        for seed in 0..rounds(60) {
             let mut random = Rng::with_seed(seed);
             let mut list = List::new(size, change, seed ^ 0x5eed);
             (list.order, list.copies) = (order, copies);

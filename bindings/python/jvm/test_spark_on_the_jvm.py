@@ -1,0 +1,81 @@
+"""Lists read by Apache Spark itself, with Java, while they change and a worker dies. `cargo xtask test spark` runs it."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import talentdata
+import talentdata.spark
+
+# Py4J leaves sockets to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+#: Fifty seconds of a real budget; the sandbox of this test has no limit.
+RECORDS = 200_000
+
+
+class Dying(talentdata.spark.DataSource):
+    """The data source, in which the process of the first worker that has read rows of the third part is gone."""
+
+    @classmethod
+    def name(cls):
+        return "dying"
+
+    def reader(self, schema):
+        reader = super().reader(schema)
+        return DyingReader(reader, os.environ["DYING_MARK"])
+
+
+class DyingReader(talentdata.spark.DataSourceReader):
+    def __init__(self, reader, mark):
+        self.reader, self.mark = reader, mark
+
+    def partitions(self):
+        return self.reader.partitions()
+
+    def read(self, partition):
+        for batch in self.reader.read(partition):
+            yield batch
+            if talentdata.Part(partition.part).number == 3 and not Path(self.mark).exists():
+                Path(self.mark).write_text("died")
+                os._exit(9)
+
+
+@pytest.fixture(scope="module")
+def mark(tmp_path_factory):
+    """The file that says that a worker has died; known before the JVM starts, whose environment the workers have."""
+    path = tmp_path_factory.mktemp("mark") / "died"
+    os.environ["DYING_MARK"] = str(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def spark(mark):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Four threads; a task may fail three times.
+    builder = SparkSession.builder.master("local[4,4]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    yield session
+    session.stop()
+
+
+def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
+    kept = tmp_path / "receipts"
+    drift = {"every": 3, "inserts": 3, "deletes": 2}
+    with talentdata.Sandbox(records={"contacts": RECORDS}, policy="unlimited", drift=drift) as sandbox:
+        spark.dataSource.register(Dying)
+        reader = spark.read.format("dying").option("resource", "contacts").option("parts", 8)
+        reader = reader.option("receipts", str(kept)).option("base_url", sandbox.base_url)
+        reader = reader.option("client_id", sandbox.client_id).option("client_secret", sandbox.client_secret)
+        delivered = [row.id for row in reader.load().select("id").collect()]
+        changes = sandbox.changes("contacts")
+    assert mark.read_text() == "died"
+    inserted = {change["key"] for change in changes if change["op"] == "insert"}
+    deleted = {change["key"] for change in changes if change["op"] == "delete"}
+    assert len(deleted) > 200 and len(set(delivered)) == len(delivered)
+    assert len(set(delivered) - inserted - deleted) == RECORDS - len(deleted - inserted)
+    [receipt] = talentdata.spark.receipts(kept)
+    assert receipt.completeness == "proven" and receipt.records == len(delivered)

@@ -1,0 +1,91 @@
+"""Lists as lazy frames of polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._client import Client
+from ._engines import Unproven, arrow_schema, batches
+from ._errors import InvalidArgumentError
+from ._lists import NAMES
+from ._needs import need
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+
+def scan_polars(
+    resource: str,
+    *,
+    client: Client | None = None,
+    page_size: int | None = None,
+    consistency: Literal["complete", "fast", "snapshot"] = "complete",
+    columns: Literal["typed", "json"] = "typed",
+    schema: pyarrow.Schema | None = None,
+    unproven: Unproven = "fail",
+) -> polars.LazyFrame:
+    """A list as a lazy frame of polars, read each time when it is collected; needs the packages polars and pyarrow.
+
+    Only the columns that a query uses are kept, and `head(n)` reads no more pages than it needs. Filters are applied as the
+    rows come, since the service has none.
+
+    Args:
+        resource: The list, such as `"contacts"`.
+        client: The client that reads it; by default one with the settings of the environment.
+        page_size: See `Resource.list`.
+        consistency: See `Resource.list`.
+        columns: See `Resource.list`.
+        schema: The columns; by default they are decided from the first 1,000 records when this is called.
+        unproven: What happens when the whole list was read and it is not proven that every record was: `"fail"` raises
+            an `IncompleteError`, `"accept"` goes on.
+
+    >>> import polars, talentdata
+    >>> with talentdata.Sandbox(records={"contacts": 1000}) as sandbox, sandbox.client() as client:
+    ...     contacts = talentdata.scan_polars("contacts", client=client)
+    ...     contacts.select("id", "firstName").head(3).collect().shape
+    ...     contacts.filter(polars.col("id").is_not_null()).select(polars.len()).collect().item()
+    (3, 2)
+    1000
+    """
+    polars, pyarrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
+    plugins = need("polars.io.plugins", "scan_polars()")
+    if resource not in NAMES:
+        raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
+
+    def connected() -> Any:
+        return nullcontext(client) if client is not None else Client()
+
+    if schema is None:
+        with connected() as connection:
+            schema = arrow_schema(getattr(connection, resource), columns)
+    given = pyarrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
+
+    def read(
+        with_columns: list[str] | None,
+        predicate: polars.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[polars.DataFrame]:
+        # The service decides how many rows come at a time.
+        del batch_size
+        if n_rows == 0:
+            return
+        with connected() as connection:
+            scan = getattr(connection, resource).list(
+                page_size=page_size, consistency=consistency, schema=given, on_new="freeze", limit=n_rows, progress=False
+            )
+            # A scan that was told to stop early proves nothing, and need not.
+            for batch in batches(scan, "accept" if n_rows is not None else unproven):
+                rows = polars.DataFrame(batch if with_columns is None else batch.select(with_columns))
+                yield rows if predicate is None else rows.filter(predicate)
+
+    empty = pyarrow.table({field.name: pyarrow.array([], field.type) for field in [*given, extra(pyarrow, schema)]})
+    return plugins.register_io_source(read, schema=polars.DataFrame(empty).schema)
+
+
+def extra(pyarrow: Any, schema: pyarrow.Schema) -> pyarrow.Field:
+    """The column of what fits no other."""
+    return schema.field("_extra") if "_extra" in schema.names else pyarrow.field("_extra", pyarrow.string())

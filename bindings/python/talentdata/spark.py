@@ -1,0 +1,190 @@
+"""Lists as data frames of Apache Spark, and of engines that speak its protocol, such as Sail.
+
+    spark.dataSource.register(talentdata.spark.DataSource)
+    contacts = spark.read.format("talentdata").option("resource", "contacts").option("parts", 8).load()
+
+Needs `pyspark` 4 and `pyarrow`, on the workers as well. The driver plans the parts, and each task reads one of them; see
+docs/engines.md for what that proves.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyspark.sql.datasource import DataSource as _DataSource
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from ._client import Client
+from ._engines import arrow_schema, check
+from ._errors import InvalidArgumentError
+from ._lists import NAMES
+from ._part import Part
+from ._receipt import Receipt
+
+__all__ = ["DataSource", "receipts"]
+
+#: Options that are settings of the client. What is not given comes from the environment or the profile of each host.
+_SETTINGS = ("base_url", "client_id", "client_secret", "profile")
+_OPTIONS = ("resource", "parts", "page_size", "consistency", "columns", "unproven", "receipts", *_SETTINGS)
+#: How many parts a list has where nothing else is asked for.
+_PARTS = 8
+
+
+class DataSource(_DataSource):
+    """The data source `talentdata`. Its options:
+
+    - `resource`: the list, such as `contacts`.
+    - `parts`: how many tasks read it, 8 by default; a list of few pages has fewer.
+    - `page_size`, `consistency` (`complete` or `fast`), `columns` (`typed` or `json`): see `Resource.list`.
+    - `unproven`: `fail` (the default) fails a task whose part is not proven to be complete, `accept` does not.
+    - `receipts`: a directory that driver and workers share, for the receipt of each part; see `receipts`.
+    - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query's plan,
+      so that secrets are better left to the environment or the profile file of each worker.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "talentdata"
+
+    def schema(self) -> StructType:
+        options = _Options(self.options)
+        with options.client() as client:
+            found = arrow_schema(getattr(client, options.resource), options.columns)
+        return from_arrow_schema(_for_spark(found))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(_Options(self.options), schema)
+
+
+class _Options:
+    """The options, checked."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        options = {name.lower(): value for name, value in given.items()}
+        unknown = [name for name in options if name not in _OPTIONS and name != "path"]
+        if unknown:
+            raise InvalidArgumentError(f"{unknown[0]}: there is no such option; the options are {', '.join(_OPTIONS)}")
+        resource = options.get("resource") or options.get("path")
+        if resource not in NAMES:
+            raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
+        self.resource: str = resource
+        self.parts = _number("parts", options.get("parts", str(_PARTS)))
+        self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
+        self.consistency: Any = options.get("consistency", "complete")
+        self.columns: Any = options.get("columns", "typed")
+        self.unproven: Any = options.get("unproven", "fail")
+        if self.unproven not in ("fail", "accept"):
+            raise InvalidArgumentError(f"unproven: {self.unproven!r} is not one of fail, accept")
+        self.receipts = options.get("receipts")
+        self.settings = {name: options[name] for name in _SETTINGS if name in options}
+
+    def client(self) -> Client:
+        return Client(**self.settings)
+
+
+class _Partition(InputPartition):
+    """One part, as text: the engine pickles it."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, options: _Options, schema: StructType | pyarrow.Schema) -> None:
+        self._options = options
+        # Sail gives the schema in the types of Arrow.
+        self._columns: pyarrow.Schema = schema if isinstance(schema, pyarrow.Schema) else to_arrow_schema(schema)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        options = self._options
+        given = _for_core(self._columns)
+        with options.client() as client:
+            scan = getattr(client, options.resource).list(
+                page_size=options.page_size, consistency=options.consistency, schema=given, on_new="freeze"
+            )
+            return [_Partition(part.json) for part in scan.parts(options.parts)]
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        assert isinstance(partition, _Partition)
+        options = self._options
+        columns = self._columns
+        with options.client() as client, client.scan(Part(partition.part), progress=False) as scan:
+            for batch in pyarrow.RecordBatchReader.from_stream(scan):
+                rows = [batch.column(field.name).cast(field.type) for field in columns]
+                yield pyarrow.RecordBatch.from_arrays(rows, schema=columns)
+            receipt = scan.receipt
+        check(receipt, options.unproven)
+        if options.receipts is not None:
+            _keep(receipt, Path(options.receipts))
+
+
+def receipts(directory: str | os.PathLike[str]) -> list[Receipt]:
+    """The receipts of the lists whose parts have left theirs in a directory, the option `receipts`: one for each plan.
+
+    A query that is run twice has two plans. `completeness` is `unfinished` where a task has not ended.
+    """
+    plans: dict[str, list[Receipt]] = {}
+    for path in sorted(Path(directory).glob("*.json"), key=lambda path: path.stat().st_mtime_ns):
+        receipt = Receipt(path.read_text(encoding="utf-8"))
+        if receipt.part is not None:
+            plans.setdefault(receipt.part["plan"], []).append(receipt)
+    return [Receipt.of_parts(parts) for parts in plans.values()]
+
+
+def _keep(receipt: Receipt, directory: Path) -> None:
+    """Writes the receipt of a part; that of a task that was run again replaces the one before."""
+    directory.mkdir(parents=True, exist_ok=True)
+    part = receipt.part or {}
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
+        file.write(receipt.json)
+    os.replace(file.name, directory / f"{part['plan']}-{part['part']}.json")
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgumentError(f"{name}: {text!r} is not a whole number") from None
+
+
+#: What Spark has for numbers that only 64 bits without a sign hold.
+_UNSIGNED = pyarrow.decimal128(20, 0)
+
+
+def _for_spark(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema in types that Spark has."""
+    return pyarrow.schema([field.with_type(_changed(field.type, _spark_type)) for field in schema])
+
+
+def _for_core(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema in the types of a list, without the column that every list has."""
+    fields = [field for field in schema if field.name != "_extra"]
+    return pyarrow.schema([field.with_type(_changed(field.type, _core_type)) for field in fields])
+
+
+def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    if pyarrow.types.is_uint64(kind):
+        return _UNSIGNED
+    return pyarrow.timestamp("us", "UTC") if pyarrow.types.is_timestamp(kind) else kind
+
+
+def _core_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    if pyarrow.types.is_decimal(kind):
+        return pyarrow.uint64()
+    return pyarrow.timestamp("us", "UTC") if pyarrow.types.is_timestamp(kind) else kind
+
+
+def _changed(kind: pyarrow.DataType, change: Any) -> pyarrow.DataType:
+    """A type with its innermost types changed."""
+    if pyarrow.types.is_list(kind):
+        return pyarrow.list_(kind.value_field.with_type(_changed(kind.value_type, change)))
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_changed(field.type, change)) for field in kind])
+    return change(kind)

@@ -1,0 +1,111 @@
+"""Lists as data frames of Spark: read by Sail, which speaks Spark's protocol without a JVM, while they change."""
+
+import os
+
+import pysail.spark
+import pytest
+from pyspark.sql import SparkSession
+
+import talentdata
+import talentdata.spark
+
+
+@pytest.fixture(scope="module")
+def spark():
+    server = pysail.spark.SparkConnectServer(ip="127.0.0.1", port=0)
+    server.start(background=True)
+    host, port = server.listening_address
+    session = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+    session.dataSource.register(talentdata.spark.DataSource)
+    yield session
+    session.stop()
+    server.stop()
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Gives the workers the credentials of a sandbox by their environment."""
+
+    def give(sandbox):
+        monkeypatch.setenv("TALENTDATA_BASE_URL", sandbox.base_url)
+        monkeypatch.setenv("TALENTDATA_CLIENT_ID", sandbox.client_id)
+        monkeypatch.setenv("TALENTDATA_CLIENT_SECRET", sandbox.client_secret)
+
+    return give
+
+
+def load(spark, **options):
+    reader = spark.read.format("talentdata")
+    for name, value in options.items():
+        reader = reader.option(name, value)
+    return reader.load()
+
+
+def test_a_list_that_changes_is_read_in_parts(spark, environment, tmp_path):
+    drift = {"every": 3, "inserts": 3, "deletes": 2}
+    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", drift=drift) as sandbox:
+        environment(sandbox)
+        contacts = load(spark, resource="contacts", parts=8, receipts=str(tmp_path))
+        delivered = contacts.select("id").toArrow()["id"].to_pylist()
+        changes = sandbox.changes("contacts")
+    inserted = {change["key"] for change in changes if change["op"] == "insert"}
+    deleted = {change["key"] for change in changes if change["op"] == "delete"}
+    assert len(deleted) > 50 and len(set(delivered)) == len(delivered)
+    assert len(set(delivered) - inserted - deleted) == 20_000 - len(deleted - inserted)
+    [receipt] = talentdata.spark.receipts(tmp_path)
+    assert receipt.completeness == "proven" and receipt.records == len(delivered)
+    assert len(list(tmp_path.glob("*.json"))) == 8
+
+
+def test_columns_are_those_of_the_list(spark, environment):
+    with talentdata.Sandbox(records={"ja_tasks": 300}, policy="unlimited") as sandbox:
+        environment(sandbox)
+        with sandbox.client() as client:
+            table = client.ja_tasks.list().to_arrow()
+        tasks = load(spark, resource="ja_tasks", parts=2)
+        rows = tasks.toArrow()
+        assert tasks.columns == table.column_names
+        assert rows["id"].to_pylist() == table["id"].to_pylist()
+        for name in table.column_names:
+            assert [str(one) for one in rows[name].to_pylist()] == [str(one) for one in table[name].to_pylist()], name
+        assert tasks.where(tasks.id == table["id"][7].as_py()).count() == 1
+
+
+def test_a_part_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, environment):
+    with talentdata.Sandbox(records={"pools": 400}, policy="unlimited", order="random") as sandbox:
+        environment(sandbox)
+        with pytest.raises(Exception, match="not proven"):
+            load(spark, resource="pools", parts=2).toArrow()
+        assert load(spark, resource="pools", parts=2, unproven="accept").toArrow().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [({"resource": "people"}, "no list is named"), ({"resource": "pools", "part": 8}, "no such option")],
+)
+def test_wrong_options_are_refused(spark, options, reason):
+    with pytest.raises(Exception, match=reason):
+        load(spark, **options).toArrow()
+
+
+def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
+    """What an engine does with a task: the reader is pickled, dies in the middle, and reads the part again."""
+    from cloudpickle import dumps, loads
+
+    with talentdata.Sandbox(records={"contacts": 2000}, policy="unlimited") as sandbox:
+        environment(sandbox)
+        options = {"resource": "contacts", "parts": "4", "receipts": str(tmp_path)}
+        source = talentdata.spark.DataSource(options)
+        reader = source.reader(source.schema())
+        partitions = reader.partitions()
+        assert sandbox.client_secret.encode() not in dumps(reader) + dumps(partitions)
+        ids = []
+        for partition in partitions:
+            worker, part = loads(dumps(reader)), loads(dumps(partition))
+            dying = worker.read(part)
+            next(dying)
+            dying.close()
+            ids += [one for batch in worker.read(part) for one in batch["id"].to_pylist()]
+    assert len(set(ids)) == len(ids) == 2000
+    [receipt] = talentdata.spark.receipts(tmp_path)
+    assert receipt.basis == "counted" and os.listdir(tmp_path) != []
