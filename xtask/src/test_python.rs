@@ -36,8 +36,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
 
 /// Runs the tests of Apache Spark itself, which need Java; without it they fail, because nothing was tested.
 pub(crate) fn run_spark(root: &Path) -> Outcome {
-    succeed(std::process::Command::new("java").arg("-version"))
-        .map_err(|error| format!("Spark needs Java 17 or later, and nothing was tested: {error}"))?;
+    succeed(std::process::Command::new("java").arg("-version")).map_err(|error| {
+        format!("Spark needs Java 17 or later, and nothing was tested: {error}")
+    })?;
     let directory = crate::cargo::target(root)?.join("python");
     let tools = Environment::with_requirements(root, REQUIREMENTS, &directory.join("tests"))?;
     let wheel = wheel::build(root, &tools, &directory.join("wheel"), "dev")?;

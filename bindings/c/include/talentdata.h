@@ -1768,7 +1768,20 @@ talentdata_error *talentdata_plan_pages(const talentdata_plan *plan,
                                         uint64_t *pages_out);
 
 /**
- * The time that these requests take at the client's share of the request budget, in seconds.
+ * The number of clients that share the request budget now, this one included.
+ *
+ * @param plan the plan
+ * @param members_out the number
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_plan_members(const talentdata_plan *plan,
+                                          uint64_t *members_out);
+
+/**
+ * The time that these requests take at the client's share of the request budget while as many clients share it, in
+ * seconds.
  *
  * @param plan the plan
  * @param seconds_out the time

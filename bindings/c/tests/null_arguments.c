@@ -224,6 +224,10 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_plan_pages(all->plan, NULL), "talentdata_plan_pages", "pages_out");
   fixture_poison();
+  fixture_is_null(talentdata_plan_members(NULL, fixture_slot(1)), "talentdata_plan_members", "plan");
+  fixture_poison();
+  fixture_is_null(talentdata_plan_members(all->plan, NULL), "talentdata_plan_members", "members_out");
+  fixture_poison();
   fixture_is_null(talentdata_plan_seconds(NULL, fixture_slot(1)), "talentdata_plan_seconds", "plan");
   fixture_poison();
   fixture_is_null(talentdata_plan_seconds(all->plan, NULL), "talentdata_plan_seconds", "seconds_out");
