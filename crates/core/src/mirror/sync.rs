@@ -73,8 +73,9 @@ impl Sync {
                 "consistency: a sync has to know whether its scan is complete; use complete or snapshot",
             );
         }
-        if self.scan.limit.is_some() || self.scan.resume.is_some() {
-            return refuse("limit, resume: a sync reads the whole list; leave them out");
+        let scan = &self.scan;
+        if scan.limit.is_some() || scan.resume.is_some() || scan.part.is_some() {
+            return refuse("limit, resume, part: a sync reads the whole list; leave them out");
         }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)

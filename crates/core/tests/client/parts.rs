@@ -3,6 +3,7 @@
 use crate::start;
 use std::collections::HashSet;
 use talentdata_core::blocking;
+use talentdata_core::mirror::Sync;
 use talentdata_core::scan::{Basis, Completeness, Consistency, Doubt, Receipt, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind, Part, Result};
@@ -198,6 +199,12 @@ async fn a_part_is_of_one_service_and_one_version_and_as_it_was_planned() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("base_url or client_id"), "{error}");
     assert_eq!(foreign.stats().token_posts, 0);
+    let sync = Sync {
+        scan: parts[1].options(),
+        ..Sync::new(CONTACTS, std::path::Path::new("nowhere"))
+    };
+    let error = sync.check().unwrap_err();
+    assert!(error.message().contains("reads the whole list"), "{error}");
     let mut pools = other.pools().scan(parts[1].options());
     let error = pools.next().await.unwrap().unwrap_err();
     assert!(error.message().contains("a part of contacts"), "{error}");
