@@ -291,12 +291,10 @@ fn first(place: &Place, value: Option<&str>) -> Difference {
         Some([b'{', ..]) => "object",
         Some(_) => "number",
     };
-    Difference {
-        count: 1,
-        example: Example {
-            offset: place.offset,
-            pointer: place.pointer.clone(),
-            found: found.to_owned(),
-        },
-    }
+    let example = Example {
+        offset: place.offset,
+        pointer: place.pointer.clone(),
+        found: found.to_owned(),
+    };
+    Difference { count: 1, example }
 }

@@ -5,5 +5,6 @@ mod access;
 mod failures;
 mod members;
 mod proxy;
+#[allow(dead_code, reason = "the tests of the script need one of each kind")]
 mod server;
 mod share;
