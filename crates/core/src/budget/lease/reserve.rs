@@ -12,6 +12,8 @@ const HANDOVER: Micros = 150_000.0;
 const HANDOVER_POLL: Micros = 50_000.0;
 /// A slot so near is given to whoever asks, for it may be lost otherwise.
 const URGENT: Micros = 60_000.0;
+/// In the background, while other scans wait, only a slot that is as near as this.
+const SPARE: Micros = 10_000.0;
 /// Whoever asks so much sooner than told gets a slot all the same: the way to the server takes more or less time.
 const EARLY: Micros = 8000.0;
 /// Nobody is told to wait longer before asking again.
@@ -103,7 +105,12 @@ impl State {
     fn grant(&mut self, now: Micros, ask: &Ask, blocked: Micros, reply: &mut Reply) {
         let gap = reply.gap;
         let soonest = now + ask.lead;
-        let urgent = soonest + URGENT;
+        let scans_wait = self
+            .members
+            .values()
+            .any(|one| one.waits(now) && !one.background);
+        let left_over = ask.lane == Lane::Background && scans_wait;
+        let urgent = soonest + if left_over { SPARE } else { URGENT };
         let (reach, mut ahead) = match ask.lane {
             Lane::Single => (now + 2.0 * HORIZON, 0.0),
             Lane::Scan => (now + HORIZON, self.ahead(now, ask)),
@@ -111,8 +118,9 @@ impl State {
         };
         let reach = reach.max(urgent);
         let mut start = self.next.max(soonest).max(self.pause);
-        let in_turn = start <= urgent || start + ahead * gap <= reach + EARLY;
-        if blocked <= now && start <= reach + EARLY && in_turn {
+        let early = if left_over { 0.0 } else { EARLY };
+        let in_turn = start <= urgent || start + ahead * gap <= reach + early;
+        if blocked <= now && start <= reach + early && in_turn {
             reply.slots = ask.slots.min(MOST_SLOTS as u32);
             reply.first = start;
             for _ in 0..reply.slots {

@@ -12,7 +12,7 @@ local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local SECOND, HORIZON, MOST_SLOTS = 1000000, 100000, 4
 local REMEMBERED, SILENT, GRACE, QUIET = 2500000, 10000000, 100000, 1000000
 local SOLO_LASTS, HANDOVER, HANDOVER_POLL = 600000, 150000, 50000
-local URGENT, EARLY, LONGEST_WAIT, SHORTEST_WAIT = 60000, 8000, 1000000, 2000
+local URGENT, SPARE, EARLY, LONGEST_WAIT, SHORTEST_WAIT = 60000, 10000, 8000, 1000000, 2000
 local LEFT_ALONE, CAUTION, MUCH_LEFT, MUCH_SPENT, BELIEVED, SLOWEST = 1, 1, 0.5, 0.7, 60000000, 1
 local STEP, MOST_DOUBLINGS, SUCCESSION, FIRST_HOLD, HOLD = 0.5, 4, 10000000, 10000000, 60000000
 local RAISE, ROOM, PART_OF_ROOM, MOST_RAISE, TELLING, WEIGHT, NOTICED = 0.1, 4, 0.2, 3, 0.5, 0.3, 3
@@ -246,15 +246,21 @@ end
 
 local function grant(blocked, reply)
   local soonest = now + ask.lead
-  local urgent = soonest + URGENT
+  local scans_wait = false
+  for _, one in pairs(members) do
+    if waits(one) and not one.background then scans_wait = true end
+  end
+  local left_over = ask.lane == 3 and scans_wait
+  local urgent = soonest + (left_over and SPARE or URGENT)
   local reach, before = now + 2 * HORIZON, 0
   if ask.lane == 2 then reach = now + HORIZON elseif ask.lane == 3 then reach = urgent end
   if ask.lane ~= 1 then before = ahead() end
   reach = math.max(reach, urgent)
   local start = math.max(s.next, soonest, s.pause)
-  local in_turn = start <= urgent or start + before * reply.gap <= reach + EARLY
+  local early = left_over and 0 or EARLY
+  local in_turn = start <= urgent or start + before * reply.gap <= reach + early
   local me = members[ask.member]
-  if blocked <= now and start <= reach + EARLY and in_turn then
+  if blocked <= now and start <= reach + early and in_turn then
     reply.slots = math.min(ask.slots, MOST_SLOTS)
     reply.first = start
     for _ = 1, reply.slots do

@@ -16,6 +16,8 @@ const IDLE: Duration = Duration::from_secs(3);
 const EAGER: Duration = Duration::from_millis(300);
 /// Slots of this member ahead of time, at most.
 const MOST_AHEAD: usize = 16;
+/// Whoever has waited in the background for so long asks as other scans do, so that nobody waits for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The most slots of one lease.
 const MOST_SLOTS: u32 = 4;
 /// The round trip that is believed to be the longest shrinks by this factor with each reply.
@@ -32,8 +34,9 @@ const LONGEST_RETRY: Duration = Duration::from_secs(2);
 pub(super) struct Asking {
     last_take: Time,
     lane: Lane,
-    /// Somebody waits to send.
+    /// Somebody waits to send, since this time.
     waiting: bool,
+    since: Time,
     /// The question under way, and when it was sent.
     question: Option<(Time, Solo)>,
     asked: Time,
@@ -55,6 +58,7 @@ impl Default for Asking {
             last_take: Time::ZERO,
             lane: Lane::Background,
             waiting: false,
+            since: Time::ZERO,
             question: None,
             asked: Time::ZERO,
             again: (Time::ZERO, Lane::Background),
@@ -73,7 +77,18 @@ impl Asking {
     pub(super) fn wanted(&mut self, now: Time, lane: Lane) {
         self.last_take = now;
         self.lane = lane;
+        if !self.waiting {
+            self.since = now;
+        }
         self.waiting = true;
+    }
+
+    /// In which lane to ask.
+    fn lane(&self, now: Time) -> Lane {
+        match self.lane {
+            Lane::Background if self.waiting && now >= self.since + PATIENCE => Lane::Scan,
+            lane => lane,
+        }
     }
 
     pub(super) fn served(&mut self) {
@@ -135,7 +150,7 @@ impl Member {
             return None;
         }
         let (again, lane) = asking.again;
-        let again = if asking.lane < lane { now } else { again };
+        let again = if asking.lane(now) < lane { now } else { again };
         // The budget that the settings leave comes later.
         let own = self
             .own_share_from()
@@ -156,19 +171,20 @@ impl Member {
         let asking = &mut self.asking;
         asking.question = Some((now, solo));
         asking.asked = now;
-        asking.again.1 = asking.lane;
+        let lane = asking.lane(now);
+        asking.again.1 = lane;
         let round_trip = asking.round_trip;
         let members = f64::from(asking.members.unwrap_or(1));
         // As many as this member is given in a round trip, and one.
         let per_trip = (round_trip.as_secs_f64() * asking.rate / members) as u32;
-        let slots = match asking.lane {
+        let slots = match lane {
             Lane::Single => 1,
             Lane::Scan | Lane::Background => (1 + per_trip).min(MOST_SLOTS),
         };
         let ask = Ask {
             member: self.id,
             limit: f64::from(self.settings.limit) / self.settings.window.as_secs_f64(),
-            lane: asking.lane,
+            lane,
             slots: if wants && !leaving { slots } else { 0 },
             lead: (round_trip / 2 + TIMERS).as_micros() as f64,
             solo,

@@ -175,6 +175,19 @@ fn goals_of_single_calls() {
     }
 }
 
+/// A scan in the background takes what others leave: little while they want all, and all when they are gone.
+#[test]
+fn goals_of_the_background() {
+    let mut scenario = Scenario::new(Policy::TokenBucket, 4, 1);
+    scenario.background = 1;
+    scenario.apart = Duration::ZERO;
+    let run = scenario.run();
+    let (least, _) = run.fair(4, 10, SECONDS);
+    println!("in the background: {least:.3} of an equal part");
+    assert!((0.005..0.3).contains(&least), "{least} of an equal part");
+    reach("3 scans, and 1 in the background", &[run], 0.95, 0.0);
+}
+
 #[test]
 fn goals_beside_a_neighbour() {
     for (policy, _) in POLICIES {

@@ -17,6 +17,8 @@ pub(super) struct Scenario {
     pub(super) scans: usize,
     /// They begin so far apart.
     pub(super) apart: Duration,
+    /// So many of them are in the background.
+    pub(super) background: usize,
     /// Members that make single calls, each so often a second.
     pub(super) callers: usize,
     pub(super) calls: f64,
@@ -48,6 +50,7 @@ impl Scenario {
             policy,
             scans,
             apart: Duration::from_millis(300),
+            background: 0,
             callers: 0,
             calls: 0.0,
             service: Duration::from_millis(20),

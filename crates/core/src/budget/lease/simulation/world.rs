@@ -103,10 +103,10 @@ impl World {
 
     pub(super) fn run(mut self) -> Outcome {
         for index in 0..self.lives.len() {
-            let lane = if index < self.scenario.scans {
-                Lane::Scan
-            } else {
-                Lane::Single
+            let lane = match index {
+                _ if index >= self.scenario.scans => Lane::Single,
+                _ if index < self.scenario.background => Lane::Background,
+                _ => Lane::Scan,
             };
             self.clients.push(Client {
                 member: None,
