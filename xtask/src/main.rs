@@ -53,7 +53,7 @@ Usage: cargo xtask VERB
   test c-sanitized   the C tests with an instrumented library, which takes long to build
   dist python        wheel and source package, into target/dist/python
   bench              measure this client beside others, and write tests/bench/RESULTS.md
-  bench python       one section of it (sections: budget throughput syncs python)
+  bench python       one section of it (sections: budget shared throughput syncs python)
   bench --quick      measure less, and write nothing; bench python --quick does that for one section
 ";
 

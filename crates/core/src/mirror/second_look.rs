@@ -123,7 +123,8 @@ impl Looks {
         // Those behind it may be on the page too.
         let last = places.clone().map(|located| located.place).max();
         for (gap, outcome) in self.gaps.iter().zip(&mut self.outcomes).skip(self.at) {
-            if gap.place > last.unwrap_or(u64::MAX) {
+            // What stood before it may be gone, too; behind the end of the list there is nothing.
+            if gap.place > last.unwrap_or(u64::MAX) && !page.is_end {
                 break;
             }
             if *outcome == Outcome::Open && page.holds(gap) {

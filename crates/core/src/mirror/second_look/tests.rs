@@ -83,6 +83,14 @@ fn a_record_is_gone_where_its_neighbours_stand_without_it() {
 }
 
 #[test]
+fn the_end_of_the_list_is_found_where_what_stood_before_the_gap_is_gone_too() {
+    let list: Vec<u128> = (1..=1000).collect();
+    let now: Vec<u128> = (1..=960).collect();
+    let (gone, requests) = look(&list, &[999, 1000], &now, 100);
+    assert!(gone == [true; 2] && requests <= 4, "{gone:?}, {requests}");
+}
+
+#[test]
 fn a_record_that_is_there_again_is_not_gone() {
     let list: Vec<u128> = (1..=1000).collect();
     assert_eq!(look(&list, &[300], &list, 100), (vec![false], 1));
