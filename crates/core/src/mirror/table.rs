@@ -98,11 +98,14 @@ pub(super) struct Tables {
 enum Files {
     /// All records are current, and told of.
     Together(Box<Together>, SchemaRef),
-    Apart {
-        current: ParquetFile,
-        changes: ParquetFile,
-        changed: SchemaRef,
-    },
+    Apart(Box<Apart>),
+}
+
+/// Files of a later sync.
+struct Apart {
+    current: ParquetFile,
+    changes: ParquetFile,
+    changed: SchemaRef,
 }
 
 impl Tables {
@@ -120,11 +123,11 @@ impl Tables {
             let files = Together::new(current, changes, columns, Arc::clone(&own), changed)?;
             Files::Together(Box::new(files), own)
         } else {
-            Files::Apart {
+            Files::Apart(Box::new(Apart {
                 current: ParquetFile::new(current, columns)?,
                 changes: ParquetFile::new(changes, Arc::clone(&changed))?,
                 changed,
-            }
+            }))
         };
         Ok(Tables {
             generation,
@@ -177,23 +180,21 @@ impl Tables {
                 let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
                 files.write(&batch, &of(&none, own)?, 2 * bytes)
             }
-            Files::Apart {
-                current: file,
-                changes,
-                changed,
-            } => {
+            Files::Apart(files) => {
                 match current.false_count() {
-                    0 => file.write(&batch, bytes)?,
+                    0 => files.current.write(&batch, bytes)?,
                     _ => {
                         let kept = filter_record_batch(&batch, &current).map_err(refused)?;
-                        file.write(&kept, bytes)?;
+                        files.current.write(&kept, bytes)?;
                     }
                 }
                 if marks.is_empty() {
                     return Ok(());
                 }
                 let batch = filter_record_batch(&batch, &marked).map_err(refused)?;
-                changes.write(&of(&batch, changed)?, 2 * text_bytes)
+                files
+                    .changes
+                    .write(&of(&batch, &files.changed)?, 2 * text_bytes)
             }
         }
     }
@@ -203,9 +204,7 @@ impl Tables {
         self.flush()?;
         match self.files {
             Files::Together(files, _) => files.finish(),
-            Files::Apart {
-                current, changes, ..
-            } => Ok((current.finish()?, changes.finish()?)),
+            Files::Apart(files) => Ok((files.current.finish()?, files.changes.finish()?)),
         }
     }
 }
