@@ -66,8 +66,8 @@ class Client(Lists, Calls):
         >>> import talentdata
         >>> with talentdata.Sandbox(records={"contacts": 500}) as sandbox, sandbox.client() as client:
         ...     parts = client.contacts.list().parts(2)
-        ...     [contact.first_name for contact in client.scan(parts[0])][:1], client.scan(parts[1]).to_arrow().num_rows
-        (['Ada'], 250)
+        ...     len([contact.email for contact in client.scan(parts[0])]), client.scan(parts[1]).to_arrow().num_rows
+        (250, 250)
         """
         scan = RawScan.of_part(self, part.json)
         resource: Resource[Record] = getattr(self, part.resource)

@@ -14,8 +14,6 @@ from ._scan import Scan
 if TYPE_CHECKING:
     import pyarrow
 
-Unproven = Literal["fail", "accept"]
-
 
 def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
     """The columns of a list, `_extra` included, from its first 1,000 records."""
@@ -24,7 +22,7 @@ def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> 
         return pyarrow.RecordBatchReader.from_stream(scan).schema
 
 
-def batches(scan: Scan[Any], unproven: Unproven) -> Iterator[pyarrow.RecordBatch]:
+def batches(scan: Scan[Any], unproven: Literal["fail", "accept"]) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a scan as they come; at its end an `IncompleteError` where it is not proven that these are all."""
     pyarrow = need("pyarrow", "reading a list")
     with scan:
@@ -32,7 +30,7 @@ def batches(scan: Scan[Any], unproven: Unproven) -> Iterator[pyarrow.RecordBatch
         check(scan.receipt, unproven)
 
 
-def check(receipt: Receipt, unproven: Unproven) -> None:
+def check(receipt: Receipt, unproven: Literal["fail", "accept"]) -> None:
     """Raises an `IncompleteError` where a scan is not proven, unless that is accepted or nothing was checked."""
     if receipt.completeness in ("not_proven", "unfinished") and unproven != "accept":
         doubts = ", ".join(receipt.doubts) or receipt.completeness

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._client import Client
-from ._engines import Unproven, arrow_schema, batches
+from ._engines import arrow_schema, batches
 from ._errors import InvalidArgumentError
 from ._lists import NAMES
 from ._needs import need
@@ -25,7 +25,7 @@ def scan_polars(
     consistency: Literal["complete", "fast", "snapshot"] = "complete",
     columns: Literal["typed", "json"] = "typed",
     schema: pyarrow.Schema | None = None,
-    unproven: Unproven = "fail",
+    unproven: Literal["fail", "accept"] = "fail",
 ) -> polars.LazyFrame:
     """A list as a lazy frame of polars, read each time when it is collected; needs the packages polars and pyarrow.
 
@@ -50,7 +50,7 @@ def scan_polars(
     (3, 2)
     1000
     """
-    polars, pyarrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
+    pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
     if resource not in NAMES:
         raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
@@ -61,7 +61,7 @@ def scan_polars(
     if schema is None:
         with connected() as connection:
             schema = arrow_schema(getattr(connection, resource), columns)
-    given = pyarrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
+    given = arrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
 
     def read(
         with_columns: list[str] | None,
@@ -79,13 +79,15 @@ def scan_polars(
             )
             # A scan that was told to stop early proves nothing, and need not.
             for batch in batches(scan, "accept" if n_rows is not None else unproven):
-                rows = polars.DataFrame(batch if with_columns is None else batch.select(with_columns))
+                rows = pl.DataFrame(batch if with_columns is None else batch.select(with_columns))
                 yield rows if predicate is None else rows.filter(predicate)
 
-    empty = pyarrow.table({field.name: pyarrow.array([], field.type) for field in [*given, extra(pyarrow, schema)]})
-    return plugins.register_io_source(read, schema=polars.DataFrame(empty).schema)
+    fields = [*given, extra(arrow, schema)]
+    empty = arrow.table({field.name: arrow.array([], field.type) for field in fields})
+    frame: polars.LazyFrame = plugins.register_io_source(read, schema=pl.DataFrame(empty).schema)
+    return frame
 
 
-def extra(pyarrow: Any, schema: pyarrow.Schema) -> pyarrow.Field:
+def extra(arrow: Any, schema: pyarrow.Schema) -> pyarrow.Field[Any]:
     """The column of what fits no other."""
-    return schema.field("_extra") if "_extra" in schema.names else pyarrow.field("_extra", pyarrow.string())
+    return schema.field("_extra") if "_extra" in schema.names else arrow.field("_extra", arrow.string())

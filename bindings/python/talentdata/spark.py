@@ -83,7 +83,7 @@ class _Options:
         if self.unproven not in ("fail", "accept"):
             raise InvalidArgumentError(f"unproven: {self.unproven!r} is not one of fail, accept")
         self.receipts = options.get("receipts")
-        self.settings = {name: options[name] for name in _SETTINGS if name in options}
+        self.settings: dict[str, Any] = {name: options[name] for name in _SETTINGS if name in options}
 
     def client(self) -> Client:
         return Client(**self.settings)
