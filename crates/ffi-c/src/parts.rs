@@ -104,7 +104,6 @@ pub extern "C" fn talentdata_parts_free(parts: Option<Box<Parts>>) {
 /// @param client the client
 /// @param resource the list that it is a part of, a talentdata_resource
 /// @param part the JSON text of the part, NUL-terminated
-
 /// @param scan_out the scan
 /// Ownership: the caller frees `*scan_out` with talentdata_scan_free.
 /// Threads: any.

@@ -7,6 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use talentdata_sandbox::limit::Policy;
 
+/// What is done to the file at a path, by name.
+type Ruin = (&'static str, fn(&PathBuf));
+
 impl Company {
     /// The file of the budget, which the client that ran before has left.
     fn file(&self) -> PathBuf {
@@ -33,7 +36,7 @@ fn company() -> Company {
 
 #[test]
 fn what_is_not_its_file_is_replaced() {
-    let ruins: [(&str, fn(&PathBuf)); 5] = [
+    let ruins: [Ruin; 5] = [
         ("nothing", |file| fs::remove_file(file).unwrap()),
         ("a part", |file| {
             let file = File::options().write(true).open(file).unwrap();
@@ -61,7 +64,7 @@ fn what_is_not_its_file_is_replaced() {
 
 #[test]
 fn where_no_file_can_be_a_client_goes_on_alone_and_says_so() {
-    let ruins: [(&str, fn(&PathBuf)); 3] = [
+    let ruins: [Ruin; 3] = [
         ("a directory in its place", |file| {
             fs::remove_file(file).unwrap();
             fs::create_dir(file).unwrap();
