@@ -7,7 +7,7 @@ use super::image::{self, Image};
 use crate::gate::{Asker, GateSettings, LONGEST_GAP, Lane, SharedGate, Turn};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A directory for a state, and the path in it.
@@ -18,8 +18,8 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-fn member(path: &PathBuf) -> StateFile {
-    StateFile::new(path.clone(), GateSettings::default())
+fn member(path: &Path) -> StateFile {
+    StateFile::new(path.to_owned(), GateSettings::default())
 }
 
 /// Asks until the lock is free; how many members there are then, and whether the request may be sent.
@@ -43,7 +43,7 @@ fn ask(file: &mut StateFile, id: u64) -> (usize, Turn) {
     panic!("the lock is never free");
 }
 
-fn open(path: &PathBuf) -> File {
+fn open(path: &Path) -> File {
     OpenOptions::new()
         .read(true)
         .write(true)
