@@ -32,7 +32,7 @@ def run(heading):
 
 def test_parts(sandbox):
     names = run(None)
-    assert names["receipt"].basis == "counted" and sum(table.num_rows for table in names["tables"]) == 1200
+    assert names["receipt"].basis == "joined" and sum(table.num_rows for table in names["tables"]) == 1200
 
 
 def test_polars(sandbox):
@@ -43,6 +43,6 @@ def test_polars(sandbox):
 @pytest.mark.filterwarnings("ignore")
 def test_dask(sandbox):
     names = run("Dask")
-    assert names["receipt"].basis == "counted"
+    assert names["receipt"].basis == "joined"
     contacts = names["contacts"]
     assert contacts.npartitions == 8 and contacts["id"].nunique().compute() == 1200

@@ -61,7 +61,7 @@ def test_a_part_is_the_same_after_a_journey_and_may_be_read_twice():
             assert all(type(contact) is talentdata.Contact for contact in scan)
         receipts = [scan.receipt for scan in scans]
         assert receipts[0].part["planned_records"] == first.planned_records == 300
-        assert talentdata.Receipt.of_parts(receipts[:2]).basis == "counted"
+        assert talentdata.Receipt.of_parts(receipts[:2]).basis == "joined"
         assert talentdata.Receipt.of_parts(receipts[:1]).completeness == "unfinished"
         with pytest.raises(talentdata.InvalidArgumentError, match="part 2 is there twice"):
             talentdata.Receipt.of_parts(receipts)

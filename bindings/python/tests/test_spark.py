@@ -108,4 +108,4 @@ def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
             ids += [one for batch in worker.read(part) for one in batch["id"].to_pylist()]
     assert len(set(ids)) == len(ids) == 2000
     [receipt] = talentdata.spark.receipts(tmp_path)
-    assert receipt.basis == "counted" and os.listdir(tmp_path) != []
+    assert receipt.basis == "joined" and os.listdir(tmp_path) != []

@@ -7,7 +7,8 @@ impl Receipt {
     /// The receipt of a whole list, from those of its parts in any order.
     ///
     /// Counts and times are sums. Completeness is proven if each part of the plan is there and proven, and each has as many
-    /// records as planned where the total never changed; it is `unfinished` where a part is not there.
+    /// records as planned where the total never changed; it is `unfinished` where a part is not there. Its basis is `joined` where
+    /// there are several parts: records of two parts that change places leave all counts as they were.
     ///
     /// # Errors
     /// `InvalidArgument` when there are none, or one is not of a part, or of another plan, or when a part is there
@@ -66,10 +67,9 @@ impl Receipt {
             self.doubts.push(Doubt::CountDiffers);
             self.completeness = Completeness::NotProven;
         }
-        let basis = self.basis.filter(|_| of == 1);
-        self.basis = match (self.completeness, counted) {
-            (Completeness::Proven, Some(true)) => Some(Basis::Counted),
-            (Completeness::Proven, _) => basis.or(Some(Basis::Joined)),
+        let alone = self.basis.filter(|_| of == 1);
+        self.basis = match self.completeness {
+            Completeness::Proven => alone.or(Some(Basis::Joined)),
             _ => None,
         };
     }
@@ -120,7 +120,7 @@ mod tests {
         let whole = Receipt::of_parts([receipt(2, 2, 4), receipt(1, 2, 6)]).unwrap();
         assert_eq!((whole.records, whole.part, whole.resumed), (10, None, 0));
         assert_eq!(whole.completeness, Completeness::Proven);
-        assert_eq!(whole.basis, Some(Basis::Counted));
+        assert_eq!(whole.basis, Some(Basis::Joined));
     }
 
     #[test]
