@@ -57,12 +57,13 @@ impl State {
         let mut least = f64::INFINITY;
         let mut blocked = 0.0_f64;
         let mut others = false;
+        let background = ask.lane == Lane::Background;
         for (id, other) in &self.members {
             if *id == ask.member {
                 continue;
             }
             others = true;
-            if other.waits(now) {
+            if other.waits(now) && other.background == background {
                 least = least.min(other.turn);
             }
             if other.solo {
@@ -70,8 +71,8 @@ impl State {
             }
         }
         let me = self.members.entry(ask.member).or_default();
-        if !me.waits(now) && least < f64::INFINITY {
-            // Whoever comes back gets nothing for the time it was away.
+        if (!me.waits(now) || me.background != background) && least < f64::INFINITY {
+            // Whoever comes back gets nothing for the time it was away, or in the background.
             me.turn = me.turn.max(least);
         }
         me.seen = now;

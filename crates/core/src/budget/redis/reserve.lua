@@ -209,17 +209,17 @@ end
 -- reserve.rs
 
 local function note()
-  local least, blocked, others = math.huge, 0, false
+  local least, blocked, others, background = math.huge, 0, false, ask.lane == 3
   for id, other in pairs(members) do
     if id ~= ask.member then
       others = true
-      if waits(other) then least = math.min(least, other.turn) end
+      if waits(other) and other.background == background then least = math.min(least, other.turn) end
       if other.solo then blocked = math.max(blocked, other.seen + SOLO_LASTS) end
     end
   end
   local me = members[ask.member] or { seen = 0, due = 0, turn = 0, background = false, solo = false }
   members[ask.member] = me
-  if not waits(me) and least < math.huge then me.turn = math.max(me.turn, least) end
+  if (not waits(me) or me.background ~= background) and least < math.huge then me.turn = math.max(me.turn, least) end
   me.seen = now
   me.solo = ask.solo ~= 0 and not others
   if ask.solo == 2 and others then

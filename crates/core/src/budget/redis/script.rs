@@ -11,6 +11,9 @@ pub(super) const SOURCE: &str = include_str!("reserve.lua");
 /// Members whose script writes another state have another key.
 const PREFIX: &str = "talentdata:budget-1:";
 
+/// No reply of the script has more slots.
+const MOST_SLOTS: f64 = 16.0;
+
 /// The script, sent by its digest; a server that does not have it is given the text.
 pub(super) struct Script(redis::Script);
 
@@ -83,19 +86,22 @@ pub(super) fn arguments(ask: &Ask) -> [String; 12] {
 
 /// Reads what the script replies.
 pub(super) fn reply(texts: &[String]) -> Result<Reply, String> {
-    let numbers: Option<Vec<f64>> = texts.iter().map(|text| text.parse().ok()).collect();
+    let number = |text: &String| text.parse().ok().filter(|number: &f64| number.is_finite());
+    let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
     match numbers.as_deref() {
-        Some(&[now, slots, first, gap, again, pause, members, rate]) => Ok(Reply {
-            now,
-            // Casts from floats saturate.
-            slots: slots as u32,
-            first,
-            gap,
-            again,
-            pause,
-            members: members as u32,
-            rate,
-        }),
+        Some(&[now, slots, first, gap, again, pause, members, rate]) if slots <= MOST_SLOTS => {
+            Ok(Reply {
+                now,
+                // Casts from floats saturate.
+                slots: slots as u32,
+                first,
+                gap,
+                again,
+                pause,
+                members: members as u32,
+                rate,
+            })
+        }
         _ => Err("the reply is not that of the script".into()),
     }
 }
