@@ -33,8 +33,8 @@ const TABLE: (&str, &str) = (
 /// The place that uses it: without one, the compiler warns.
 const USE: (&str, &str, &str) = (
     "crates/core/src/client.rs",
-    "AdmissionQueue::new(gate, config.max_wait)",
-    "AdmissionQueue::new(gate, config.max_wait.max(config.trial_timeout))",
+    "AdmissionQueue::new(budget, changed, config.max_wait)",
+    "AdmissionQueue::new(budget, changed, config.max_wait.max(config.trial_timeout))",
 );
 
 /// Makes both edits; the trial calls the setting by its generated names in C, C++ and Python.
