@@ -54,7 +54,7 @@ NAMES = list(TYPES)
 # No boolean is wrong.
 @pytest.mark.parametrize("name", [name for name in NAMES if "bool" not in TYPES[name]])
 def test_a_wrong_setting_is_told_in_the_same_words_from_everywhere(name, tmp_path, monkeypatch):
-    wrong = " CANARY-1" if "str" in TYPES[name] else -1
+    wrong = " CANARY-1" if "str" in TYPES[name] or "Literal" in TYPES[name] else -1
     monkeypatch.setenv("TALENTDATA_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     told = refused(**{name: wrong})
