@@ -3,14 +3,11 @@
 #include <talentdata.h>
 
 int main(void) {
-  talentdata_config *config = NULL;
   talentdata_client *client = NULL;
   talentdata_scan *scan = NULL;
   talentdata_record *record = NULL;
   unsigned long records = 0;
-  talentdata_error *error = talentdata_config_new(&config);
-  if (!error) error = talentdata_config_set_paced(config, false);
-  if (!error) error = talentdata_client_new(config, &client);
+  talentdata_error *error = talentdata_client_from_environment(&client);
   if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
   while (!error && !(error = talentdata_scan_next(scan, &record)) && record) {
     records++;
@@ -19,7 +16,6 @@ int main(void) {
   printf("%lu\n", records);
   talentdata_scan_free(scan);
   talentdata_client_free(client);
-  talentdata_config_free(config);
   if (error) fprintf(stderr, "%.*s\n", (int)talentdata_error_message(error).length, talentdata_error_message(error).data);
   talentdata_error_free(error);
   return error != NULL;

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::list::{List, check_limit};
 use crate::page::Page;
+use crate::plan::total;
 use crate::record::{Identity, IdentityKey, RawRecord};
 use crate::scan::{Consistency, Contents, Division, Part, Scan, ScanOptions, service};
 use talentdata_types::{Location, Resource};
@@ -197,8 +198,4 @@ async fn page(
 ) -> Result<Page> {
     let list = client.resource(resource).with(arguments.clone());
     list.page(limit, offset).await
-}
-
-fn total(page: &Page) -> u64 {
-    u64::try_from(page.pagination.total).unwrap_or(0)
 }

@@ -65,7 +65,8 @@ impl Client {
     }
 }
 
-fn total(page: &Page) -> u64 {
+/// The length of the list as this page says it.
+pub(crate) fn total(page: &Page) -> u64 {
     u64::try_from(page.pagination.total).unwrap_or(0)
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::Command;
 
 /// The documented limit, in requests per second (section 8).
-const LIMIT: f64 = 40.0;
+pub(super) const LIMIT: f64 = 40.0;
 /// What the neighbour takes of it.
 const NEIGHBOUR: f64 = 10.0;
 /// The policies to meet, each with resets in whole seconds, rounded up.
-const POLICIES: [&str; 5] = [
+pub(super) const POLICIES: [&str; 5] = [
     "clock-window",
     "first-request-window",
     "sliding-log",

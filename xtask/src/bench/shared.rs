@@ -1,28 +1,20 @@
 //! The budget shared by ten processes that begin together: how much of it they use, and how evenly.
 
 use super::Size;
+use super::budget::{LIMIT, POLICIES};
 use super::child::{self, Usage};
 use super::figures::{median, percent};
 use super::table::Table;
 use super::tools::Tools;
 use super::trial::arrivals;
 use crate::sandbox::Sandbox;
+use crate::servers::Valkey;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The documented limit, in requests per second (section 8).
-const LIMIT: f64 = 40.0;
 /// Processes, and their part of the limit where they do not share it.
 const PROCESSES: usize = 10;
 const PART: &str = "4";
-/// The policies to meet, each with resets in whole seconds, rounded up.
-const POLICIES: [&str; 5] = [
-    "clock-window",
-    "first-request-window",
-    "sliding-log",
-    "sliding-counter",
-    "token-bucket",
-];
 /// The round trip in milliseconds.
 const LATENCY: u64 = 20;
 /// Longer than the slowest process needs.
@@ -31,26 +23,30 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// One way for ten processes to read.
 struct Way {
     name: &'static str,
-    /// The program of the process with this number.
-    program: fn(&Tools, usize) -> Command,
+    /// The program of the process with this number; a Valkey server of this URL is there.
+    program: fn(&Tools, usize, &str) -> Command,
 }
 
-const WAYS: [Way; 4] = [
+const WAYS: [Way; 5] = [
     Way {
         name: "talentdata, budget = host",
-        program: |tools, number| ours(tools, number, "host"),
+        program: |tools, number, _| ours(tools, number, "host"),
+    },
+    Way {
+        name: "talentdata, budget on Valkey",
+        program: ours,
     },
     Way {
         name: "talentdata, budget = process",
-        program: |tools, number| ours(tools, number, "process"),
+        program: |tools, number, _| ours(tools, number, "process"),
     },
     Way {
         name: "serial by the documented rule, httpx",
-        program: |tools, _| tools.peer("serial.py"),
+        program: |tools, _, _| tools.peer("serial.py"),
     },
     Way {
         name: "asyncio, each with a limiter of 4/s, aiohttp",
-        program: |tools, _| {
+        program: |tools, _, _| {
             let mut command = tools.peer("limited.py");
             command.env("REQUESTS_PER_SECOND", PART);
             command
@@ -70,13 +66,14 @@ struct Trial {
 /// Measures, and tells it as Markdown.
 pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     let pages = size.pages / 8;
+    let server = Valkey::start(&tools.valkey)?;
     let mut shares = table("Way");
     let mut paces = table("Way");
     let mut cpu = Table::new(["Way", "CPU seconds per process, median"]);
     for way in &WAYS {
         let mut trials = Vec::new();
         for policy in POLICIES {
-            let trial = trial(tools, way, policy, pages)?;
+            let trial = trial(tools, way, &server.url(), policy, pages)?;
             let (least, most) = trial.paces;
             eprintln!(
                 "{policy}, {}: {} of the limit, {} times 429, paces from {least:.2} to {most:.2}, {:.2} s CPU",
@@ -99,7 +96,7 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
         cpu.row([way.name.to_owned(), format!("{used:.2}")]);
     }
     Ok(format!(
-        "{PROCESSES} processes that begin together, each of which reads {pages} full pages of contacts (ours: command line, Rust and Python in turn); round trip \
+        "{PROCESSES} processes that begin together, each of which reads {pages} full pages of contacts (ours: command line, C and Python in turn); round trip \
          {LATENCY} ms, resets are rounded up.\n\
          \n### Share of the limit, all together\n\n{}\
          \n### The pace of the slowest and of the fastest, in parts of the mean\n\n{}\
@@ -114,7 +111,13 @@ fn table(first: &str) -> Table {
     Table::new(std::iter::once(first).chain(POLICIES))
 }
 
-fn trial(tools: &Tools, way: &Way, policy: &str, pages: u64) -> Result<Trial, String> {
+fn trial(
+    tools: &Tools,
+    way: &Way,
+    server: &str,
+    policy: &str,
+    pages: u64,
+) -> Result<Trial, String> {
     let arguments = [
         "--faults".to_owned(),
         format!("--records=contacts={}", 100 * pages),
@@ -125,7 +128,7 @@ fn trial(tools: &Tools, way: &Way, policy: &str, pages: u64) -> Result<Trial, St
     let sandbox = Sandbox::start(&tools.talentdata, &arguments)?;
     let done: Vec<Result<Usage, String>> = std::thread::scope(|scope| {
         let start = |number| {
-            let mut command = (way.program)(tools, number);
+            let mut command = (way.program)(tools, number, server);
             sandbox.invite(&mut command).stdout(Stdio::null());
             scope.spawn(move || child::run(&mut command, LONGEST))
         };
@@ -154,7 +157,7 @@ fn trial(tools: &Tools, way: &Way, policy: &str, pages: u64) -> Result<Trial, St
     })
 }
 
-/// The command line, Rust and Python in turn.
+/// The command line, C and Python in turn.
 fn ours(tools: &Tools, number: usize, budget: &str) -> Command {
     let mut command = match number % 3 {
         0 => {
@@ -162,11 +165,7 @@ fn ours(tools: &Tools, number: usize, budget: &str) -> Command {
             command.args(["export", "contacts", "--out", "-"]);
             command
         }
-        1 => {
-            let mut command = Command::new(&tools.scan);
-            command.arg("lines");
-            command
-        }
+        1 => Command::new(&tools.c_scan),
         _ => tools.python("python/shared.py"),
     };
     command.env("TALENTDATA_BUDGET", budget);

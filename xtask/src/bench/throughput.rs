@@ -34,7 +34,11 @@ const WAYS: [Way; 10] = [
     },
     Way {
         name: "scan from C, raw records",
-        program: |tools, _, _| program(&tools.c_scan, &[]),
+        program: |tools, _, _| {
+            let mut scan = program(&tools.c_scan, &[]);
+            scan.env("TALENTDATA_PACED", "false");
+            scan
+        },
         says: Says::Records,
     },
     Way {

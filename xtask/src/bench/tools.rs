@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::test::succeed;
-use crate::wheel;
+use crate::{servers, wheel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,6 +33,8 @@ pub(super) struct Tools {
     pub(super) floor: PathBuf,
     /// The C program that reads through the library.
     pub(super) c_scan: PathBuf,
+    /// The server on which hosts share a budget.
+    pub(super) valkey: PathBuf,
     /// Where all packages are.
     environment: Environment,
     /// The programs in Python.
@@ -58,6 +60,7 @@ impl Tools {
             scan: made.file("bench_scan")?.to_owned(),
             floor: made.file("bench_floor")?.to_owned(),
             c_scan: target.join("bench-prefix/scan"),
+            valkey: servers::valkey(root)?,
             environment,
             programs: root.join("tests/bench"),
             generated: target.join("bench-client"),

@@ -22,10 +22,7 @@ pub(crate) fn readme(spec: &Spec) -> Result<String, String> {
 }
 
 fn row(setting: &Setting) -> String {
-    let values = match setting.bounds() {
-        Some(_) => setting.values(),
-        None => String::new(),
-    };
+    let values = setting.values();
     let default = match setting.name {
         PROFILE => Some("`default`".to_owned()),
         _ => setting.default(),

@@ -19,8 +19,9 @@ pub struct BudgetStats {
 }
 
 /// The contact of one client with the budget that it shares.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Contact {
+    home: String,
     members: usize,
     most_members: usize,
     lost_since: Option<Instant>,
@@ -29,10 +30,22 @@ pub(crate) struct Contact {
 }
 
 impl Contact {
+    /// None yet with the budget that is kept at `home`.
+    pub(crate) fn with(home: &str) -> Self {
+        Self {
+            home: home.to_owned(),
+            members: 0,
+            most_members: 0,
+            lost_since: None,
+            lost: Duration::ZERO,
+            reason: None,
+        }
+    }
+
     /// The budget was reached, and is shared by so many clients.
     pub(crate) fn hold(&mut self, members: usize) {
         if self.members == 0 {
-            tracing::debug!(members, "joined the shared budget");
+            tracing::debug!(home = self.home, members, "joined the shared budget");
         }
         if let Some(since) = self.lost_since.take() {
             self.lost += since.elapsed();
@@ -61,12 +74,12 @@ impl Contact {
         self.reason.clone().unwrap_or_default()
     }
 
-    pub(crate) fn stats(&self, home: String) -> BudgetStats {
+    pub(crate) fn stats(&self) -> BudgetStats {
         let lost = self
             .lost_since
             .map_or(Duration::ZERO, |since| since.elapsed());
         BudgetStats {
-            home,
+            home: self.home.clone(),
             members: self.members.max(1),
             most_members: self.most_members.max(1),
             seconds_lost: (self.lost + lost).as_secs_f64(),

@@ -44,7 +44,7 @@ impl HostBudget {
     /// The budget of the client of these settings.
     pub(crate) fn new(config: &Config, settings: GateSettings) -> Self {
         let path = place::path(config);
-        let mut contact = Contact::default();
+        let mut contact = Contact::with("host");
         let file = match path {
             Ok(path) => Some(StateFile::new(path, settings)),
             Err(error) => {
@@ -106,7 +106,7 @@ impl Budget for HostBudget {
     }
 
     fn stats(&self) -> BudgetStats {
-        self.0.state().contact.stats("host".into())
+        self.0.state().contact.stats()
     }
 }
 

@@ -45,6 +45,6 @@ impl Budget for ProcessBudget {
     }
 
     fn stats(&self) -> BudgetStats {
-        Contact::default().stats("process".into())
+        Contact::with("process").stats()
     }
 }

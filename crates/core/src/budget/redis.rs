@@ -48,11 +48,11 @@ struct State {
 }
 
 impl State {
-    fn new(settings: GateSettings, on_lost: OnLost) -> Self {
+    fn new(home: &str, settings: GateSettings, on_lost: OnLost) -> Self {
         State {
             process: std::process::id(),
             member: Member::new(new_id(), settings, on_lost),
-            contact: Contact::default(),
+            contact: Contact::with(home),
             wake: Arc::new(Notify::new()),
             served: false,
             closed: false,
@@ -69,12 +69,14 @@ impl RedisBudget {
         changed: &Arc<Notify>,
     ) -> Self {
         let on_lost = config.on_lost;
+        let place = Place::new(url, config);
+        let state = State::new(place.shown(), settings, on_lost);
         RedisBudget(Arc::new(Shared {
-            place: Arc::new(Place::new(url, config)),
+            place: Arc::new(place),
             settings,
             on_lost,
             changed: Arc::clone(changed),
-            state: Mutex::new(State::new(settings, on_lost)),
+            state: Mutex::new(state),
         }))
     }
 
@@ -104,7 +106,7 @@ impl Shared {
         // The member's methods leave it whole even when a caller panics between them.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.process != std::process::id() {
-            let new = State::new(self.settings, self.on_lost);
+            let new = State::new(self.place.shown(), self.settings, self.on_lost);
             // What wakes tasks that are not there is forgotten, not dropped.
             std::mem::forget(std::mem::replace(&mut *state, new));
         }
@@ -140,10 +142,7 @@ impl Budget for RedisBudget {
     }
 
     fn stats(&self) -> BudgetStats {
-        self.0
-            .state()
-            .contact
-            .stats(self.0.place.shown().to_owned())
+        self.0.state().contact.stats()
     }
 }
 

@@ -223,6 +223,19 @@ int rename(const char *from, const char *to) {
     return REAL(rename)(from, to);
 }
 
+int mkdir(const char *path, mode_t mode) {
+    int result = REAL(mkdir)(path, mode);
+    struct stat status;
+    const char *disk = getenv("TALENTDATA_TEST_DISK");
+    if (disk != NULL && result == 0 && lstat(path, &status) == 0) {
+        /* A directory that was removed had the same inode. */
+        char note[PATH_MAX];
+        snprintf(note, sizeof note, "%s/names-%llu", disk, (unsigned long long)status.st_ino);
+        REAL(unlink)(note);
+    }
+    return result;
+}
+
 int unlink(const char *path) {
     if (event("unlink", path) != 0) {
         return -1;

@@ -87,10 +87,7 @@ impl History {
             name.to_str().unwrap().starts_with(".sync-")
         });
         assert_eq!(hidden.count(), 0, "{place}");
-    }
-
-    /// Nothing is there that the manifest does not name.
-    pub(crate) fn leaves_nothing_over(path: &Path, place: &str) {
+        // Nothing is there that the manifest does not name.
         let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
         for name in files(path).into_keys().filter(|name| name.contains('/')) {
             assert!(manifest.contains(&format!("\"{name}\"")), "{place}: {name}");
