@@ -3408,6 +3408,39 @@ talentdata_error *talentdata_config_set_priority_n(talentdata_config *config,
                                                    size_t length);
 
 /**
+ * Sets where the access token is kept, and so who shares it: process, where each client has its own,
+ * or host; process by default. With host, all processes of this user on this host that use the same
+ * credentials share one token, for services that accept only the newest token of a client. If it is
+ * not called, TALENTDATA_TOKEN_CACHE applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param token_cache NUL-terminated UTF-8 text
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_token_cache(talentdata_config *config,
+                                                    const char *token_cache);
+
+/**
+ * Like talentdata_config_set_token_cache, for text of `length` bytes that need not end with a NUL.
+ *
+ * @param config the settings to change
+ * @param token_cache UTF-8 text
+ * @param length its length in bytes
+ * Ownership: the text is copied.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+ * checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_token_cache_n(talentdata_config *config,
+                                                      const char *token_cache,
+                                                      size_t length);
+
+/**
  * Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
  * set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy. If
  * it is not called, TALENTDATA_PROXY applies, then the profile file.

@@ -698,6 +698,14 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_config_set_priority_n(all->config, NULL, 1), "talentdata_config_set_priority_n", "priority");
   fixture_poison();
+  fixture_is_null(talentdata_config_set_token_cache(NULL, "1"), "talentdata_config_set_token_cache", "config");
+  fixture_poison();
+  fixture_is_null(talentdata_config_set_token_cache(all->config, NULL), "talentdata_config_set_token_cache", "token_cache");
+  fixture_poison();
+  fixture_is_null(talentdata_config_set_token_cache_n(NULL, "1", 1), "talentdata_config_set_token_cache_n", "config");
+  fixture_poison();
+  fixture_is_null(talentdata_config_set_token_cache_n(all->config, NULL, 1), "talentdata_config_set_token_cache_n", "token_cache");
+  fixture_poison();
   fixture_is_null(talentdata_config_set_proxy(NULL, "1"), "talentdata_config_set_proxy", "config");
   fixture_poison();
   fixture_is_null(talentdata_config_set_proxy(all->config, NULL), "talentdata_config_set_proxy", "proxy");

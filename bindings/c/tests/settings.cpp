@@ -63,6 +63,8 @@ int main() {
   check([](talentdata_config *config) { return talentdata_config_set_on_lost(config, ""); }, "on_lost must not be empty");
   check(talentdata::config().priority(""), "priority must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_priority(config, ""); }, "priority must not be empty");
+  check(talentdata::config().token_cache(""), "token_cache must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_token_cache(config, ""); }, "token_cache must not be empty");
   check(talentdata::config().proxy(""), "proxy must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_proxy(config, ""); }, "proxy must not be empty");
   std::printf("%d checks, %d failed\n", checks, failures);

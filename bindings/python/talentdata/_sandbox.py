@@ -40,6 +40,7 @@ class Sandbox(BaseSandbox):
             the last `lag_percent` of each list. They take turns; with `"random": 1`, they are chosen at random.
         warnings: Whether an array `warnings` accompanies an empty array of records, where the interface does not name
             the latter.
+        tokens: Which tokens are valid: `"all"` until they expire, or only the `"newest"`.
 
     Raises:
         talentdata.InvalidArgumentError: An argument is wrong; it is named.

@@ -33,6 +33,7 @@ class ConfiguredClient(BaseClient):
         budget: str | None = None,
         on_lost: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
+        token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
         _origin: BaseClient | None = None,
     ) -> None:
@@ -67,6 +68,9 @@ class ConfiguredClient(BaseClient):
                 share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
                 before scans; a scan in the foreground goes with them, and one in the background after all others.
+            token_cache: Where the access token is kept, and so who shares it: process, where each client has its
+                own, or host; process by default. With host, all processes of this user on this host that use the same
+                credentials share one token, for services that accept only the newest token of a client.
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
 
@@ -88,6 +92,7 @@ class ConfiguredClient(BaseClient):
         budget: str | None = None,
         on_lost: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
+        token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
     ) -> _C:
         """A client with some settings changed; `__init__` describes them.
@@ -106,6 +111,7 @@ class ConfiguredClient(BaseClient):
             budget=budget,
             on_lost=on_lost,
             priority=priority,
+            token_cache=token_cache,
             proxy=proxy,
             _origin=self,
         )

@@ -252,6 +252,7 @@ class BaseSandbox:
         ignore_offset: bool = False,
         replicas: Mapping[str, int] | None = None,
         warnings: bool = False,
+        tokens: str = "all",
     ) -> Self: ...
     @property
     def base_url(self) -> str: ...

@@ -11,7 +11,7 @@ use std::time::Duration;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Ids, Options, Order, Replicas, Total};
+use talentdata_sandbox::{Drift, Ids, Options, Order, Replicas, Tokens, Total};
 
 /// Shown below the verb's help.
 pub(crate) const EXAMPLES: &str = "\
@@ -45,6 +45,9 @@ pub(crate) struct Verb {
     /// Seconds that a token lives
     #[arg(long, value_name = "S", default_value_t = Options::default().token_lifetime.as_secs())]
     token_lifetime: u64,
+    /// Which tokens are valid: all until they expire, or only the one issued last
+    #[arg(long, default_value_t = Options::default().tokens, value_parser = names::one_of(Tokens::ALL))]
+    tokens: Tokens,
     /// The most records on a page, whatever is asked for
     #[arg(long, value_name = "N", default_value_t = Options::default().max_limit)]
     max_limit: u64,
@@ -116,6 +119,7 @@ impl Verb {
             rounding: self.rounding,
             latency: Duration::from_millis(self.latency_ms),
             token_lifetime: Duration::from_secs(self.token_lifetime),
+            tokens: self.tokens,
             max_limit: self.max_limit,
             later_max_limit: self.later_max_limit,
             gzip: self.gzip,

@@ -3,6 +3,7 @@
 //! The queue of a client asks for the right to send one request, and tells what became of it. Where the budget is kept
 //! decides who shares it: in this process, in a file of this host, or on a server.
 
+pub(crate) mod company;
 mod contact;
 #[cfg(unix)]
 mod host;

@@ -83,7 +83,7 @@ impl Client {
         Ok(Client(Arc::new(Shared {
             transport: Transport::new(&config)?,
             queue,
-            auth: Auth::default(),
+            auth: Auth::new(&config),
             retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
             memory: Memory::new(PAGES),
             config,

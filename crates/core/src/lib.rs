@@ -35,6 +35,8 @@ mod client;
 mod digest;
 mod error;
 mod fields;
+#[cfg(unix)]
+mod host;
 mod list;
 mod merge_sql;
 mod nested;

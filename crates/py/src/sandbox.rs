@@ -41,7 +41,7 @@ impl BaseSandbox {
     #[classmethod]
     #[pyo3(
         signature = (*positional, **named),
-        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, later_max_limit=None, gzip=False, drift=None, order=\"stable\", ids=\"unique\", total=\"exact\", ignore_offset=False, replicas=None, warnings=False)"
+        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, later_max_limit=None, gzip=False, drift=None, order=\"stable\", ids=\"unique\", total=\"exact\", ignore_offset=False, replicas=None, warnings=False, tokens=\"all\")"
     )]
     fn new<'py>(
         class: &Bound<'py, PyType>,
@@ -203,6 +203,9 @@ fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
     }
     if let Some(warnings) = given.take("warnings", "True or False")? {
         options.warnings = warnings;
+    }
+    if let Some(tokens) = choice(py, given, "tokens", "which tokens are valid as a string")? {
+        options.tokens = tokens;
     }
     Ok(options)
 }

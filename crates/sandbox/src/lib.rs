@@ -48,3 +48,4 @@ pub use order::Order;
 pub use page::Total;
 pub use records::Ids;
 pub use stats::Stats;
+pub use token::Tokens;

@@ -10,6 +10,7 @@ use crate::order::Order;
 use crate::page::Total;
 use crate::records::Ids;
 use crate::spec::spec;
+use crate::token::Tokens;
 
 /// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Options {
     pub jitter: Duration,
     /// How long a token lives, and what `expires_in` says (section 2).
     pub token_lifetime: Duration,
+    /// Which tokens are valid (the document does not show it).
+    pub tokens: Tokens,
     /// The most records a page holds, whatever `limit` asks for. The default, which is the most that any list allows
     /// (section 8: 100), leaves each list what it allows itself.
     pub max_limit: u64,
@@ -76,6 +79,7 @@ impl Default for Options {
             latency: Duration::ZERO,
             jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
+            tokens: Tokens::All,
             max_limit: max_limits.max().unwrap_or(USUAL_MAX_LIMIT),
             later_max_limit: None,
             drift: None,

@@ -23,7 +23,7 @@ use crate::respond;
 use crate::spec::{Bearer, Found, Operation, find, spec};
 use crate::stats::{Counter, Stats};
 use crate::sync::lock;
-use crate::token::{CREATE_TOKEN, Tokens, issue, permissions, unauthorized};
+use crate::token::{CREATE_TOKEN, Issued, issue, permissions, unauthorized};
 use crate::version;
 
 /// Everything that one sandbox knows.
@@ -40,7 +40,7 @@ pub(crate) struct Service {
 struct State {
     limiter: Limiter,
     counter: Counter,
-    tokens: Tokens,
+    tokens: Issued,
     jitter: Rng,
 }
 
@@ -54,6 +54,7 @@ impl Service {
             window,
             rounding,
             seed,
+            tokens,
             ..
         } = options;
         Ok(Self {
@@ -64,7 +65,7 @@ impl Service {
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
-                tokens: Tokens::default(),
+                tokens: Issued::new(tokens),
                 jitter: Rng::new(seed),
             }),
             options,

@@ -7,20 +7,43 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::credentials::{Credentials, random_hex};
+use crate::name::named;
 
 /// The operation that issues tokens.
 pub(crate) const CREATE_TOKEN: &str = "createToken";
 
-/// The tokens that were given out and have not expired; any number of them are valid at once.
-#[derive(Default)]
-pub(crate) struct Tokens {
+/// Which tokens are valid (section 5: not shown).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// All of them, until they expire.
+    #[default]
+    All,
+    /// Only the one that was issued last: each new one ends the one before.
+    Newest,
+}
+
+named!(Tokens { All = "all", Newest = "newest" });
+
+/// The tokens that are valid, unless they have expired.
+pub(crate) struct Issued {
+    valid: Tokens,
     expiry: HashMap<String, Instant>,
 }
 
-impl Tokens {
-    /// Remembers a new token, and forgets the expired ones so that memory stays bounded by those alive.
+impl Issued {
+    pub(crate) fn new(valid: Tokens) -> Self {
+        Self {
+            valid,
+            expiry: HashMap::new(),
+        }
+    }
+
+    /// Remembers a new token, and forgets those that are valid no more, so that memory stays bounded by those alive.
     pub(crate) fn add(&mut self, token: String, now: Instant, lifetime: Duration) {
-        self.expiry.retain(|_, expiry| *expiry > now);
+        match self.valid {
+            Tokens::All => self.expiry.retain(|_, expiry| *expiry > now),
+            Tokens::Newest => self.expiry.clear(),
+        }
         // A lifetime beyond what the clock can hold is taken as a day.
         let expiry = now.checked_add(lifetime);
         let expiry = expiry.unwrap_or(now + Duration::from_secs(86_400));

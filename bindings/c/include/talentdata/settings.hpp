@@ -95,6 +95,13 @@ class config_setters {
     return self().keep(talentdata_config_set_priority_n(self().handle_.get(), data(text), text.size()));
   }
   Config priority(std::string_view text) && { return std::move(priority(text)); }
+  /// Where the access token is kept, and so who shares it: process, where each client has its own, or host; process
+  /// by default. With host, all processes of this user on this host that use the same credentials share one token,
+  /// for services that accept only the newest token of a client.
+  Config &token_cache(std::string_view text) & {
+    return self().keep(talentdata_config_set_token_cache_n(self().handle_.get(), data(text), text.size()));
+  }
+  Config token_cache(std::string_view text) && { return std::move(token_cache(text)); }
   /// The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY
   /// and NO_PROXY apply. A service on this machine is never reached through a proxy.
   Config &proxy(std::string_view text) & {

@@ -2,22 +2,20 @@
 //!
 //! Where the file cannot be used, the client goes on with what it knows, and with no more than its part of the budget.
 
-mod clock;
 mod file;
 mod image;
-mod place;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use super::{Budget, BudgetStats, Contact, Take};
+use super::{Budget, BudgetStats, Contact, Take, company};
 use crate::clock::Time;
 use crate::gate::{Asker, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
+use crate::host::{clock, directory};
 use crate::settings::{Config, OnLost};
 use file::StateFile;
 use state::{Changed, Event, State, What};
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +23,8 @@ use std::time::Duration;
 const MOMENT: Duration = Duration::from_millis(1);
 /// What became of a request is told so often at most; after that, together with the next request.
 const FLUSHES: u32 = 300;
+/// Of the name of the file. Processes of a version that writes another state have another file.
+const PREFIX: &str = "budget-1-";
 /// Longer names are cut off.
 const LONGEST_NAME: usize = 40;
 
@@ -43,7 +43,7 @@ struct Shared {
 impl HostBudget {
     /// The budget of the client of these settings.
     pub(crate) fn new(config: &Config, settings: GateSettings) -> Self {
-        let path = place::path(config);
+        let path = path(config);
         let mut contact = Contact::with("host");
         let file = match path {
             Ok(path) => Some(StateFile::new(path, settings)),
@@ -53,7 +53,7 @@ impl HostBudget {
             }
         };
         HostBudget(Arc::new(Shared {
-            id: new_id(),
+            id: company::new_id(),
             process: std::process::id(),
             name: name_of_process(),
             settings,
@@ -194,20 +194,14 @@ impl Shared {
 
 /// The state as it is now, and the time by its clock; none where nobody has used it.
 pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, Duration)>> {
-    let file = StateFile::new(place::path(config)?, GateSettings::default());
+    let file = StateFile::new(path(config)?, GateSettings::default());
     Ok(file.look()?.map(|gate| (gate, clock::now())))
 }
 
-/// An identifier that no other client has: not one of this process, and not one of a process forked from it.
-fn new_id() -> u64 {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    let made = MADE.fetch_add(1, Ordering::Relaxed);
-    let parts = [
-        u64::from(std::process::id()),
-        clock::now().as_nanos() as u64,
-        made,
-    ];
-    xxhash_rust::xxh3::xxh3_64(&parts.map(u64::to_le_bytes).concat())
+/// The path of the state for the client of these settings.
+fn path(config: &Config) -> std::io::Result<PathBuf> {
+    let name = company::name(config, Some(&clock::run_of_host()));
+    directory::path(&format!("{PREFIX}{name}"))
 }
 
 /// What people know this process by: the name of its program, without arguments, which may hold secrets.

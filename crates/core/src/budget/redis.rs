@@ -12,13 +12,12 @@ mod script;
 mod test_server;
 
 use super::lease::Member;
-use super::{Budget, BudgetStats, Contact, Take};
+use super::{Budget, BudgetStats, Contact, Take, company};
 use crate::clock::{self, Time};
 use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
 use crate::settings::{Config, OnLost};
 use connection::{Connection, Place};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::SystemTime;
 use tokio::sync::Notify;
 use url::Url;
 
@@ -51,7 +50,7 @@ impl State {
     fn new(home: &str, settings: GateSettings, on_lost: OnLost) -> Self {
         State {
             process: std::process::id(),
-            member: Member::new(new_id(), settings, on_lost),
+            member: Member::new(company::new_id(), settings, on_lost),
             contact: Contact::with(home),
             wake: Arc::new(Notify::new()),
             served: false,
@@ -153,18 +152,6 @@ impl Drop for RedisBudget {
         state.closed = true;
         state.wake.notify_one();
     }
-}
-
-/// A number that no other member has on any host. Processes forked from one draw the same random numbers, so their own
-/// number and the time are mixed in.
-fn new_id() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let parts = [
-        fastrand::u64(..),
-        u64::from(std::process::id()),
-        since.unwrap_or_default().as_nanos() as u64,
-    ];
-    xxhash_rust::xxh3::xxh3_64(&parts.map(u64::to_le_bytes).concat())
 }
 
 /// Asks the server for the member of a budget, as long as there is one.

@@ -38,7 +38,10 @@ impl Refusals {
     pub(super) fn is_worth_another(&mut self, token: &Arc<Token>, begun: Time) -> bool {
         self.latest = Some(Arc::clone(token));
         self.count += 1;
-        self.new += u32::from(!token.is_accepted() || token.is_issued_since(begun));
+        // One that another client obtained may have been refused long ago.
+        let is_old = token.is_from_another() && self.count == 1;
+        let is_new = token.is_issued_since(begun) || !token.is_accepted() && !is_old;
+        self.new += u32::from(is_new);
         self.new < MOST_NEW_REFUSED
     }
 }

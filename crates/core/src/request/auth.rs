@@ -1,17 +1,21 @@
 //! The token: one POST however many callers wait, kept until shortly before it expires (section 5).
 
 mod response;
+#[cfg(unix)]
+mod shared;
+mod token;
 
 pub(crate) use response::read_token;
+pub(crate) use token::Token;
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use http::HeaderValue;
+use crate::settings::{Config, TokenCache};
+#[cfg(unix)]
+use shared::SharedToken;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use talentdata_types::Secret;
 
 /// Refused credentials are not tried again for so long; repeating them could lock the account.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
@@ -19,48 +23,21 @@ const REFUSED_FOR: Duration = Duration::from_secs(10);
 /// used without another attempt to renew it: each attempt holds up all calls.
 const FAILED_FOR: Duration = Duration::from_secs(1);
 
-/// A token in use.
-#[derive(Debug)]
-pub(crate) struct Token {
-    pub(crate) secret: Secret,
-    pub(crate) header: HeaderValue,
-    issued_at: Time,
-    renew_at: Time,
-    expires_at: Time,
-    accepted: AtomicBool,
-}
-
-impl Token {
-    /// Whether a request may still be sent with it.
-    pub(crate) fn is_valid(&self, now: Time) -> bool {
-        now < self.expires_at
-    }
-
-    fn is_fresh(&self, now: Time) -> bool {
-        now < self.renew_at
-    }
-
-    /// Whether it was issued at this time or later.
-    pub(crate) fn is_issued_since(&self, time: Time) -> bool {
-        self.issued_at >= time
-    }
-
-    /// The service has taken it.
-    pub(crate) fn accept(&self) {
-        self.accepted.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the service has ever taken it.
-    pub(crate) fn is_accepted(&self) -> bool {
-        self.accepted.load(Ordering::Relaxed)
-    }
-}
+/// What is said of a token that was refused as soon as it was issued.
+const REFUSED: &str = "the service refused the token right after it was issued; ";
+/// Where each client has a token of its own.
+const TRY_HOST: &str = "another process may have renewed it with the same client_id. If the service accepts only the newest token, set token_cache to host (it is process), and the processes of this user on this host share one";
+/// Where the processes of a user on a host share one.
+const OTHERS: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
 
 /// The token cache of one client.
 #[derive(Default)]
 pub(crate) struct Auth {
     /// Locked while a token is fetched, so that everyone else waits for that one.
     state: tokio::sync::Mutex<State>,
+    /// The token that other processes use as well, where the settings ask for it.
+    #[cfg(unix)]
+    shared: Option<SharedToken>,
 }
 
 #[derive(Default)]
@@ -85,6 +62,15 @@ enum Known {
 }
 
 impl Auth {
+    /// The cache that the settings ask for.
+    pub(crate) fn new(config: &Config) -> Self {
+        Auth {
+            #[cfg(unix)]
+            shared: SharedToken::of(config),
+            ..Auth::default()
+        }
+    }
+
     /// The present token, or the one that `fetch` obtains.
     ///
     /// `asked` is when the caller began to wait; `rejected` a token that the service no longer takes.
@@ -102,10 +88,33 @@ impl Auth {
             Some(Known::Token(token)) => Ok(token),
             Some(Known::Failure(error)) => Err(error),
             None => {
+                #[cfg(unix)]
+                let outcome = match &self.shared {
+                    Some(shared) => shared.token(rejected.map(AsRef::as_ref), fetch).await,
+                    None => fetch().await,
+                };
+                #[cfg(not(unix))]
                 let outcome = fetch().await;
                 state.note(clock::now(), outcome)
             }
         }
+    }
+
+    /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
+    pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
+        let mut advice = REFUSED.to_owned();
+        match token_cache {
+            TokenCache::Process => advice += TRY_HOST,
+            TokenCache::Host => advice += OTHERS,
+        }
+        #[cfg(unix)]
+        if let Some(shared) = &self.shared {
+            shared.forget(token);
+            if let Some(reason) = shared.trouble() {
+                advice += &format!("; the shared token could not be used: {reason}");
+            }
+        }
+        advice
     }
 }
 
@@ -142,7 +151,7 @@ impl State {
     fn note(&mut self, now: Time, outcome: Result<Token>) -> Result<Arc<Token>> {
         match outcome {
             Ok(token) => {
-                let valid = token.expires_at.saturating_sub(now);
+                let valid = token.lasts(now);
                 tracing::debug!(valid_s = valid.as_secs_f64(), "received an access token");
                 let token = Arc::new(token);
                 self.token = Some(Arc::clone(&token));

@@ -167,7 +167,7 @@ impl Client {
                 // What the library says of a connection may quote the other end.
                 Err(error) => Err(error.fit(&scrubber())),
             };
-            let error = match outcome {
+            let mut error = match outcome {
                 Ok(value) => {
                     self.retry().succeeded(progress.attempts);
                     return Ok(value);
@@ -177,15 +177,17 @@ impl Client {
             if let (Some(metrics), Some(429)) = (&call.metrics, error.status()) {
                 metrics.refused();
             }
-            if let (Some(401), Some(token)) = (error.status(), &token)
-                && refusals.is_worth_another(token, begun)
-            {
-                tracing::debug!(
-                    operation = call.operation.id,
-                    "the token was refused; retrying with a newer one"
-                );
-                priority = Priority::Retry;
-                continue;
+            if let (Some(401), Some(token)) = (error.status(), &token) {
+                if refusals.is_worth_another(token, begun) {
+                    tracing::debug!(
+                        operation = call.operation.id,
+                        "the token was refused; retrying with a newer one"
+                    );
+                    priority = Priority::Retry;
+                    continue;
+                }
+                let token_cache = self.0.config.token_cache;
+                error = error.with_message(self.0.auth.refused(token, token_cache));
             }
             if error
                 .retry_after()

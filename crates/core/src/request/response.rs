@@ -28,10 +28,7 @@ impl Response {
                     self.target()
                 ),
             ),
-            401 => Error::new(
-                ErrorKind::Auth,
-                "the service refused the token right after it was issued",
-            ),
+            401 => Error::new(ErrorKind::Auth, "the service requires a valid access token"),
             403 => Error::new(
                 ErrorKind::Forbidden,
                 "the token may not do this; `talentdata permissions` shows what it may",

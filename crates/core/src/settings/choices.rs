@@ -25,3 +25,14 @@ pub enum Priority {
 }
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
+
+/// Where the access token of a client is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenCache {
+    /// Each client has a token of its own.
+    Process,
+    /// The processes of this user on this host share one, in a file.
+    Host,
+}
+
+choice!(TokenCache, "token_cache", { Process => "process", Host => "host" });

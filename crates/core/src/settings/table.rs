@@ -188,6 +188,13 @@ pub const SETTINGS: &[Setting] = &[
         note: "Single calls go before scans; a scan in the foreground goes with them, and one in the background after all others.",
     },
     Setting {
+        name: "token_cache",
+        kind: Choice(&["process", "host"]),
+        scope: Scope::Calls,
+        what: "where the access token is kept, and so who shares it: process, where each client has its own, or host",
+        note: "With host, all processes of this user on this host that use the same credentials share one token, for services that accept only the newest token of a client.",
+    },
+    Setting {
         name: "proxy",
         kind: Proxy,
         scope: Scope::Calls,

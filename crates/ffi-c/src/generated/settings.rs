@@ -378,6 +378,43 @@ pub extern "C" fn talentdata_config_set_priority_n(
 ) -> Option<Box<Error>> {
     guard(|| set(config, "priority", text(&priority, length, "priority")?))
 }
+/// Sets where the access token is kept, and so who shares it: process, where each client has its own,
+/// or host; process by default. With host, all processes of this user on this host that use the same
+/// credentials share one token, for services that accept only the newest token of a client. If it is
+/// not called, TALENTDATA_TOKEN_CACHE applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param token_cache NUL-terminated UTF-8 text
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_token_cache(
+    config: Option<&mut Config>,
+    token_cache: *const c_char,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "token_cache", terminated(&token_cache, "token_cache")?))
+}
+/// Like talentdata_config_set_token_cache, for text of `length` bytes that need not end with a NUL.
+///
+/// @param config the settings to change
+/// @param token_cache UTF-8 text
+/// @param length its length in bytes
+/// Ownership: the text is copied.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
+/// checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_token_cache_n(
+    config: Option<&mut Config>,
+    token_cache: *const c_char,
+    length: usize,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "token_cache", text(&token_cache, length, "token_cache")?))
+}
 /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
 /// set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy. If
 /// it is not called, TALENTDATA_PROXY applies, then the profile file.

@@ -28,6 +28,27 @@ fn valid_credentials_get_a_new_token_each_time_and_all_stay_valid() {
 }
 
 #[test]
+fn a_service_may_accept_the_newest_token_only() {
+    let sandbox = unlimited(Options {
+        tokens: "newest".parse().unwrap(),
+        ..Options::default()
+    });
+    let path = "/v1/oauth/token/permissions";
+    let first = token(&sandbox);
+    assert_eq!(get(&sandbox, path, &first).status, 200);
+    let second = token(&sandbox);
+    assert_eq!(get(&sandbox, path, &first).status, 401);
+    assert_eq!(get(&sandbox, path, &second).status, 200);
+    let wrong = json!({"clientId": sandbox.client_id(), "clientSecret": "wrong"});
+    assert_eq!(post(&sandbox, "/v1/oauth/token", &wrong).status, 401);
+    assert_eq!(
+        get(&sandbox, path, &second).status,
+        200,
+        "nothing was issued"
+    );
+}
+
+#[test]
 fn wrong_credentials_and_wrong_bodies_are_refused() {
     let sandbox = unlimited(Options::default());
     let (id, secret) = (sandbox.client_id(), sandbox.client_secret());

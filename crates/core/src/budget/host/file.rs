@@ -5,13 +5,11 @@
 //! stopped one then writes goes nowhere.
 
 use super::image::{self, Image};
-use super::{clock, place};
 use crate::gate::{GateSettings, SharedGate};
-use rustix::fs::OFlags;
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use crate::host::{Identity, SharedFile, clock, directory};
+use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Result};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often the lock is tried at once, with a pause in between: together longer than an operation takes.
@@ -29,7 +27,7 @@ const AHEAD: Duration = Duration::from_secs(1);
 
 /// The file, and what this process saw in it last.
 pub(super) struct StateFile {
-    path: PathBuf,
+    file: SharedFile,
     settings: GateSettings,
     seen: Option<Seen>,
     blocked: Option<Blocked>,
@@ -51,9 +49,6 @@ struct Blocked {
     times: u32,
 }
 
-/// Device and inode.
-type Identity = (u64, u64);
-
 /// What became of an operation.
 pub(super) enum Access<T> {
     Done(T),
@@ -65,7 +60,7 @@ impl StateFile {
     /// The file at this path, which is made when it is needed.
     pub(super) fn new(path: PathBuf, settings: GateSettings) -> Self {
         StateFile {
-            path,
+            file: SharedFile::new(path),
             settings,
             seen: None,
             blocked: None,
@@ -79,7 +74,7 @@ impl StateFile {
         mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
     ) -> Result<Access<T>> {
         for _ in 0..MOVES {
-            let Some((file, identity)) = self.open()? else {
+            let Some((file, identity)) = self.file.open()? else {
                 self.replace(None)?;
                 continue;
             };
@@ -111,7 +106,7 @@ impl StateFile {
 
     /// The state as it is now, for somebody who only looks; none where there is none.
     pub(super) fn look(&self) -> Result<Option<Box<SharedGate>>> {
-        let file = match self.open_existing() {
+        let file = match self.file.open_existing() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -134,7 +129,7 @@ impl StateFile {
         identity: Identity,
         operation: &mut impl FnMut(&mut SharedGate, Duration) -> T,
     ) -> Result<Option<T>> {
-        if !self.leads_to(identity) {
+        if !self.file.leads_to(identity) {
             return Ok(None);
         }
         let now = clock::now();
@@ -153,7 +148,7 @@ impl StateFile {
             }
             None => image::begin(file, now, &state)?,
         };
-        if !self.leads_to(identity) {
+        if !self.file.leads_to(identity) {
             return Ok(None);
         }
         self.seen = Some(Seen {
@@ -179,7 +174,7 @@ impl StateFile {
                 Image::State(number, state) => (Some(number), state),
                 Image::Damaged => return Ok(None),
                 Image::Empty => {
-                    place::sweep(self.directory());
+                    directory::sweep(self.file.directory());
                     let state = self.seen(now);
                     let new = || Box::new(SharedGate::new(self.settings, now));
                     (None, state.unwrap_or_else(new))
@@ -201,41 +196,6 @@ impl StateFile {
         seen.filter(|state| state.used() <= now && state.used() + FRESH >= now)
     }
 
-    /// Opens the file, which is made where there is none. None where the path leads to what cannot be the file: a link, a
-    /// file with other names, or one of somebody else.
-    fn open(&self) -> Result<Option<(File, Identity)>> {
-        let opened = match self.open_existing() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                place::prepare(self.directory())?;
-                self.options().create(true).open(&self.path)
-            }
-            opened => opened,
-        };
-        let file = match opened {
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                return Ok(None);
-            }
-            opened => opened?,
-        };
-        let facts = file.metadata()?;
-        let user = rustix::process::geteuid().as_raw();
-        let ours = facts.is_file() && facts.nlink() <= 1 && facts.uid() == user;
-        Ok(ours.then(|| (file, identity(&facts))))
-    }
-
-    fn open_existing(&self) -> Result<File> {
-        self.options().open(&self.path)
-    }
-
-    fn options(&self) -> OpenOptions {
-        let mut options = OpenOptions::new();
-        // A pipe in its place must not hold us up.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        options.read(true).write(true).mode(0o600);
-        options.custom_flags(flags.bits() as i32);
-        options
-    }
-
     /// Whether the file is locked now.
     fn lock(&self, file: &File, identity: Identity) -> Result<bool> {
         // Who was in the way before is not waited for again.
@@ -251,16 +211,10 @@ impl StateFile {
         Ok(false)
     }
 
-    /// Whether the path still leads to this file.
-    fn leads_to(&self, file: Identity) -> bool {
-        let facts = std::fs::symlink_metadata(&self.path);
-        facts.is_ok_and(|facts| identity(&facts) == file)
-    }
-
     /// Leaves a file that somebody holds the lock of without end, and takes its state along.
     fn move_on(&mut self, file: &File, identity: Identity) -> Result<()> {
         self.blocked = None;
-        if !self.leads_to(identity) {
+        if !self.file.leads_to(identity) {
             return Ok(());
         }
         tracing::debug!(
@@ -277,22 +231,11 @@ impl StateFile {
 
     /// Puts another file in the place of whatever is there, which stays as it is.
     fn replace(&self, state: Option<&SharedGate>) -> Result<()> {
-        let mut builder = tempfile::Builder::new();
-        let new = builder
-            .prefix("budget-new-")
-            .tempfile_in(self.directory())?;
-        if let Some(state) = state {
-            image::begin(new.as_file(), clock::now(), state)?;
+        let begin = |state| move |new: &File| image::begin(new, clock::now(), state).map(drop);
+        match state {
+            Some(state) => self.file.replace(begin(state)),
+            None => self.file.replace(|_| Ok(())),
         }
-        new.persist(&self.path).map_err(|error| error.error)?;
-        Ok(())
+        .map(drop)
     }
-
-    fn directory(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
-    }
-}
-
-fn identity(facts: &Metadata) -> Identity {
-    (facts.dev(), facts.ino())
 }

@@ -1,10 +1,10 @@
 //! What a client knows of the budget of its host: the file, what is still to be told, and how it goes on without.
 
 use super::Shared;
-use super::clock;
 use super::file::{Access, StateFile};
 use crate::budget::contact::Contact;
 use crate::gate::{RateHeaders, SharedGate, Ticket};
+use crate::host::clock;
 use std::time::Duration;
 
 /// While the file cannot be used, it is tried again after this long.

@@ -201,7 +201,7 @@ fn a_state_from_the_future_is_forgotten() {
     let (_directory, path) = place();
     let mut one = member(&path);
     ask(&mut one, 1);
-    let future = super::clock::now() + Duration::from_secs(1000);
+    let future = crate::host::clock::now() + Duration::from_secs(1000);
     let mut state = SharedGate::new(GateSettings::default(), future);
     let asker = Asker {
         id: 9,

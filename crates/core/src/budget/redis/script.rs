@@ -1,5 +1,6 @@
 //! The script that gives out slots, and how its arguments and replies are written.
 
+use crate::budget::company;
 use crate::budget::lease::{Ask, Reply, Solo};
 use crate::gate::Lane;
 use crate::settings::Config;
@@ -41,17 +42,7 @@ impl Script {
 /// The key of a company's budget. Neither the address of the service nor the client ID can be read from it; the braces
 /// keep all keys of a company on one node of a cluster.
 pub(super) fn key(config: &Config) -> String {
-    let mut hash = blake3::Hasher::new();
-    let base_url = config.base_url.to_string();
-    for part in [
-        base_url.as_str(),
-        config.client_id.as_deref().unwrap_or_default(),
-    ] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
-    }
-    let name = hash.finalize().to_hex();
-    format!("{PREFIX}{{{}}}", name.get(..32).unwrap_or_default())
+    format!("{PREFIX}{{{}}}", company::name(config, None))
 }
 
 /// A question as the script reads it.

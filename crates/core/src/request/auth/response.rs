@@ -1,14 +1,12 @@
 //! The response of the token endpoint (section 4): read leniently where services are known to differ.
 
-use super::Token;
+use super::token::{Life, Token};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result, Retryability, SHORTEST_SECRET};
 use crate::request::response::json_error;
 use crate::request::transport::Response;
-use http::HeaderValue;
 use serde::Deserialize;
 use serde_json::Value;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use talentdata_types::Secret;
 
@@ -95,19 +93,14 @@ impl Fields {
                 "access_token is shorter than 8 characters, too short to be kept out of messages",
             ));
         }
-        let mut header = HeaderValue::from_str(&format!("Bearer {}", secret.expose()))
-            .map_err(|_| wrong("access_token cannot be sent in a header"))?;
-        header.set_sensitive(true);
         let lifetime = Duration::from_secs_f64(lifetime(self.expires_in.as_ref()));
         let margin = MARGIN.min(lifetime / 10);
-        Ok(Token {
-            secret,
-            header,
+        let life = Life {
             issued_at: now,
             renew_at: now + (lifetime - margin),
             expires_at: now + lifetime,
-            accepted: AtomicBool::new(false),
-        })
+        };
+        Token::new(secret, life).ok_or_else(|| wrong("access_token cannot be sent in a header"))
     }
 }
 

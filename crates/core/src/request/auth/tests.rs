@@ -1,8 +1,10 @@
 //! Tokens: how answers are read, and what a failed renewal means.
 
+use super::token::Life;
 use super::*;
 use crate::request::transport::Response;
 use http::StatusCode;
+use talentdata_types::Secret;
 
 fn read(status: u16, body: &str) -> Result<Token> {
     let mut response = Response::of_json(body.to_owned());
@@ -12,14 +14,12 @@ fn read(status: u16, body: &str) -> Result<Token> {
 
 /// A token in the last part of its life, which is renewed.
 fn old_token() -> Token {
-    Token {
-        secret: Secret::new("old"),
-        header: HeaderValue::from_static("Bearer old"),
+    let life = Life {
         issued_at: Time::ZERO,
         renew_at: Time::ZERO,
         expires_at: clock::now() + Duration::from_secs(60),
-        accepted: AtomicBool::default(),
-    }
+    };
+    Token::new(Secret::new("old"), life).unwrap()
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -100,8 +100,8 @@ fn lifetimes_are_read_leniently_and_bounded() {
             ),
         )
         .unwrap();
-        assert_eq!(token.expires_at.as_secs_f64(), seconds, "{expires}");
-        assert!(token.renew_at < token.expires_at, "{expires}");
+        assert_eq!(token.life.expires_at.as_secs_f64(), seconds, "{expires}");
+        assert!(token.life.renew_at < token.life.expires_at, "{expires}");
     }
 }
 

@@ -10,7 +10,7 @@ const CLOCK: ClockId = ClockId::Boottime;
 const CLOCK: ClockId = ClockId::Monotonic;
 
 /// The present moment.
-pub(super) fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     let time = clock_gettime(CLOCK);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Duration::from_secs(seconds)
@@ -18,6 +18,6 @@ pub(super) fn now() -> Duration {
 }
 
 /// Which run of the host this is, where it tells: a home directory may be that of several hosts, and outlives a restart.
-pub(super) fn run_of_host() -> String {
+pub(crate) fn run_of_host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

@@ -1,7 +1,5 @@
-//! Where the file is that the processes of a host share: a directory that only this user may enter.
+//! The directory of the files that the processes of a host share, which only this user may write to.
 
-use super::clock;
-use crate::settings::Config;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io::{Error, Result};
@@ -9,25 +7,14 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Of the names of files. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-1-";
+/// What the names of our files begin with.
+const OURS: [&str; 2] = ["budget-", "token-"];
 /// A file that was not written for this long is of no use to anybody.
 const STALE: Duration = Duration::from_secs(86_400);
 
-/// The path of the state for the client of these settings.
-pub(super) fn path(config: &Config) -> Result<PathBuf> {
-    let client_id = config.client_id.as_deref().unwrap_or_default();
-    // Neither the address nor the client ID can be read from it.
-    let mut hash = blake3::Hasher::new();
-    let base_url = config.base_url.to_string();
-    for part in [&clock::run_of_host(), base_url.as_str(), client_id] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
-    }
-    let name = hash.finalize().to_hex();
-    let name = name.get(..32).unwrap_or_default();
-    let directory = directory(|name| std::env::var_os(name))?;
-    Ok(directory.join(format!("{PREFIX}{name}")))
+/// The path of a file of this name.
+pub(crate) fn path(name: &str) -> Result<PathBuf> {
+    Ok(directory(|name| std::env::var_os(name))?.join(name))
 }
 
 /// The runtime directory of the user, which the environment names or systemd makes; else the one for state.
@@ -53,7 +40,7 @@ fn directory(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> 
 }
 
 /// Makes the directory where it is missing, and refuses one that others may write to.
-pub(super) fn prepare(directory: &Path) -> Result<()> {
+pub(crate) fn prepare(directory: &Path) -> Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -76,12 +63,14 @@ pub(super) fn prepare(directory: &Path) -> Result<()> {
 }
 
 /// Removes what ended long ago: each service on a port of its own leaves a file.
-pub(super) fn sweep(directory: &Path) {
+pub(crate) fn sweep(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
     for entry in entries.flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with("budget-");
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
         let written = entry.metadata().and_then(|facts| facts.modified());
         let age = written.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
         if ours && age.is_ok_and(|age| age > STALE) {

@@ -1,0 +1,127 @@
+//! A file that the processes of this host share: opened anew for each use, never through a link, and only if it is this
+//! user's alone.
+
+use super::directory;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{ErrorKind, Result};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Device and inode.
+pub(crate) type Identity = (u64, u64);
+
+/// Where the file is; it need not be there.
+pub(crate) struct SharedFile {
+    path: PathBuf,
+}
+
+impl SharedFile {
+    /// The file at this path.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        SharedFile { path }
+    }
+
+    /// Opens the file, which is made where there is none. None where the path leads to what cannot be the file: a link, a
+    /// file with other names, or one of somebody else.
+    pub(crate) fn open(&self) -> Result<Option<(File, Identity)>> {
+        let opened = match self.open_existing() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                directory::prepare(self.directory())?;
+                options().create(true).open(&self.path)
+            }
+            opened => opened,
+        };
+        let file = match opened {
+            Err(error) if is_link(&error) => return Ok(None),
+            opened => opened?,
+        };
+        let facts = file.metadata()?;
+        Ok(is_ours(&facts).then(|| (file, identity(&facts))))
+    }
+
+    /// Opens the file if it is there. None where the path leads to what cannot be the file.
+    pub(crate) fn open_ours(&self) -> Result<Option<File>> {
+        let file = match self.open_existing() {
+            Err(error) if is_link(&error) => return Ok(None),
+            opened => opened?,
+        };
+        let facts = file.metadata()?;
+        Ok(is_ours(&facts).then_some(file))
+    }
+
+    /// Opens whatever file is there.
+    pub(crate) fn open_existing(&self) -> Result<File> {
+        options().open(&self.path)
+    }
+
+    /// Whether the path still leads to this file.
+    pub(crate) fn leads_to(&self, file: Identity) -> bool {
+        let facts = std::fs::symlink_metadata(&self.path);
+        facts.is_ok_and(|facts| identity(&facts) == file)
+    }
+
+    /// Puts another file, with what `fill` writes, in the place of whatever is there, which stays as it is.
+    pub(crate) fn replace(
+        &self,
+        fill: impl FnOnce(&File) -> Result<()>,
+    ) -> Result<(File, Identity)> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let mut builder = tempfile::Builder::new();
+        let new = builder
+            .prefix(&format!("{name}.new-"))
+            .tempfile_in(self.directory())?;
+        fill(new.as_file())?;
+        let file = new.persist(&self.path).map_err(|error| error.error)?;
+        let identity = identity(&file.metadata()?);
+        Ok((file, identity))
+    }
+
+    /// Removes what is there.
+    pub(crate) fn remove(&self) -> Result<()> {
+        std::fs::remove_file(&self.path)
+    }
+
+    /// The directory in which it is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    // A pipe in its place must not hold us up.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.read(true).write(true).mode(0o600);
+    options.custom_flags(flags.bits() as i32);
+    options
+}
+
+fn is_link(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+fn is_ours(facts: &Metadata) -> bool {
+    is_of(facts, rustix::process::geteuid().as_raw())
+}
+
+fn is_of(facts: &Metadata, user: u32) -> bool {
+    facts.is_file() && facts.nlink() <= 1 && facts.uid() == user
+}
+
+fn identity(facts: &Metadata) -> Identity {
+    (facts.dev(), facts.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_another_user_is_not_ours() {
+        let file = tempfile::tempfile().unwrap();
+        let facts = file.metadata().unwrap();
+        assert!(is_of(&facts, facts.uid()));
+        assert!(!is_of(&facts, facts.uid() + 1));
+    }
+}

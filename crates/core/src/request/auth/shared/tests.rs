@@ -1,0 +1,251 @@
+//! The shared token: who takes it, who does not, and what becomes of it when its file or its lock is not what it should be.
+
+#![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
+
+use super::*;
+use crate::error::{Error, ErrorKind};
+use crate::request::auth::token::Life;
+use std::cell::Cell;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use talentdata_types::Secret;
+
+const SECRET: &str = "CANARY-secret";
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A directory for a token, and the path in it.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o700)).unwrap();
+    let path = directory.path().join("token-1-test");
+    (directory, path)
+}
+
+/// A client with this secret.
+fn client(path: &Path, secret: &str) -> SharedToken {
+    let key = file::key(["run", "https://talent.example", "me", secret]);
+    SharedToken::at(path.to_owned(), key, HOUR)
+}
+
+/// A token that was issued now.
+fn issued(text: &str, lifetime: Duration) -> Token {
+    let now = clock::now();
+    let life = Life {
+        issued_at: now,
+        renew_at: now + lifetime * 9 / 10,
+        expires_at: now + lifetime,
+    };
+    Token::new(Secret::new(text), life).unwrap()
+}
+
+/// The token that a client gets, which is this one where it has to fetch it.
+async fn get(client: &SharedToken, rejected: Option<&Token>, text: &str) -> Token {
+    let fetched = client.token(rejected, async || Ok(issued(text, HOUR)));
+    fetched.await.unwrap()
+}
+
+fn text(token: &Token) -> &str {
+    token.secret.expose()
+}
+
+#[tokio::test]
+async fn what_one_obtains_the_others_use() {
+    let (_directory, path) = place();
+    let (one, other) = (client(&path, SECRET), client(&path, SECRET));
+    let first = get(&one, None, "first").await;
+    let second = get(&other, None, "second").await;
+    assert_eq!((text(&first), text(&second)), ("first", "first"));
+    assert_eq!((first.from_another, second.from_another), (false, true));
+    assert_eq!(first.shared_at, second.shared_at);
+    assert_eq!(second.header.to_str().unwrap(), "Bearer first");
+    assert!(second.header.is_sensitive());
+    let apart = second.life.expires_at.abs_diff(first.life.expires_at);
+    assert!(apart < Duration::from_secs(1), "{apart:?}");
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "nobody else may read it");
+}
+
+/// Whatever lies at the path is left as it is, and the next token is shared again.
+#[tokio::test]
+async fn what_is_not_the_file_is_like_an_empty_cache() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 8] = [
+        ("removed", |path| fs::remove_file(path).unwrap()),
+        ("emptied", |path| fs::write(path, "").unwrap()),
+        ("overwritten", |path| fs::write(path, [7; 60_000]).unwrap()),
+        ("readable by others", |path| {
+            fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+        }),
+        ("cut off", |path| {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_len(fs::metadata(path).unwrap().len() - 1).unwrap();
+        }),
+        ("a link", |path| {
+            fs::rename(path, path.with_extension("target")).unwrap();
+            symlink(path.with_extension("target"), path).unwrap();
+        }),
+        ("a file with two names", |path| {
+            fs::hard_link(path, path.with_extension("target")).unwrap();
+        }),
+        ("a pipe", |path| {
+            fs::remove_file(path).unwrap();
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }),
+    ];
+    for (harm, do_harm) in harms {
+        let (_directory, path) = place();
+        get(&client(&path, SECRET), None, "first").await;
+        let before = fs::read(&path).unwrap();
+        do_harm(&path);
+        let second = get(&client(&path, SECRET), None, "second").await;
+        assert_eq!(text(&second), "second", "{harm}");
+        let third = get(&client(&path, SECRET), None, "third").await;
+        assert_eq!(text(&third), "second", "{harm}");
+        let target = path.with_extension("target");
+        if target.exists() {
+            assert!(fs::read(target).unwrap() == before, "{harm}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_which_any_byte_was_changed_holds_no_token() {
+    let (_directory, path) = place();
+    let one = client(&path, SECRET);
+    get(&one, None, "first").await;
+    let whole = fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        assert!(one.find(None).is_none(), "byte {at}");
+    }
+    fs::write(&path, whole).unwrap();
+    assert!(one.find(None).is_some());
+}
+
+#[tokio::test]
+async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
+    let harms: [(&str, fn(&Path)); 2] = [
+        ("directory", |path| fs::create_dir(path).unwrap()),
+        ("other users may write", |path| {
+            let all = Permissions::from_mode(0o777);
+            fs::set_permissions(path.parent().unwrap(), all).unwrap();
+        }),
+    ];
+    for (says, harm) in harms {
+        let (_directory, path) = place();
+        harm(&path);
+        for own in ["first", "second"] {
+            let client = client(&path, SECRET);
+            assert_eq!(text(&get(&client, None, own).await), own);
+            let trouble = client.trouble().unwrap();
+            assert!(trouble.contains(says), "{trouble}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_who_knows_the_secret_gets_the_token() {
+    let (_directory, path) = place();
+    let right = client(&path, SECRET);
+    get(&right, None, "first").await;
+    let wrong = client(&path, "another secret");
+    let refused = async || Err(Error::new(ErrorKind::Auth, "refused"));
+    assert!(wrong.token(None, refused).await.is_err());
+    // What it has tried takes the token from nobody.
+    assert_eq!(text(&get(&right, None, "second").await), "first");
+    // A new secret replaces what the one before has left.
+    assert_eq!(text(&get(&wrong, None, "third").await), "third");
+    let kept = fs::read(&path).unwrap();
+    assert!(!kept.windows(5).any(|bytes| bytes == b"first"));
+    assert!(right.find(None).is_none());
+    for secret in [SECRET, "another secret"] {
+        let bytes = secret.as_bytes();
+        assert!(!kept.windows(bytes.len()).any(|found| found == bytes));
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
+    let (_directory, path) = place();
+    let one = client(&path, SECRET);
+    let now = host::clock::now();
+    let second = Duration::from_secs(1);
+    for (issued_at, renew_at, expires_at, is_taken) in [
+        (now - second, now + HOUR, now + HOUR, true),
+        (now - 2 * second, now - second, now + HOUR, false),
+        (now - 2 * second, now - second, now - second, false),
+        // Another run of the host has stored it, where that cannot be told.
+        (now + HOUR, now + 2 * HOUR, now + 2 * HOUR, false),
+    ] {
+        let life = Life {
+            issued_at,
+            renew_at,
+            expires_at,
+        };
+        one.file.store(&Secret::new("stored"), life).unwrap();
+        assert_eq!(one.find(None).is_some(), is_taken, "{life:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
+    let (_directory, path) = place();
+    let (one, other) = (client(&path, SECRET), client(&path, SECRET));
+    let first = get(&one, None, "first").await;
+    let down = async || Err(Error::new(ErrorKind::Server, "down"));
+    assert!(one.token(Some(&first), down).await.is_err());
+    assert!(!path.exists(), "nobody else is to find it");
+    let second = get(&other, Some(&first), "second").await;
+    assert_eq!(text(&second), "second");
+    // Whoever still has the first one takes the second, and does not put an older one above it.
+    assert_eq!(text(&get(&one, Some(&first), "third").await), "second");
+    other.forget(&first);
+    assert!(path.exists(), "that is not the one in the file");
+    other.forget(&second);
+    assert!(!path.exists());
+    one.file.store(&first.secret, first.life).unwrap();
+    assert!(one.find(Some(&second)).is_none(), "an older one");
+}
+
+#[tokio::test]
+async fn one_renews_and_those_who_wait_use_what_it_obtains() {
+    let (_directory, path) = place();
+    let clients = [(); 5].map(|()| client(&path, SECRET));
+    let fetched = Cell::new(0);
+    let fetch = async || {
+        fetched.set(fetched.get() + 1);
+        // Longer than any of them looks at the file only once.
+        tokio::time::sleep(10 * POLL).await;
+        Ok(issued("first", HOUR))
+    };
+    let [a, b, c, d, e] = clients.each_ref().map(|client| client.token(None, fetch));
+    let (a, b, c, d, e) = tokio::join!(a, b, c, d, e);
+    for token in [a, b, c, d, e] {
+        assert_eq!(text(&token.unwrap()), "first");
+    }
+    assert_eq!(fetched.get(), 1);
+}
+
+/// As a process does that is stopped after it has taken the lock.
+#[tokio::test]
+async fn a_process_that_was_stopped_puts_no_older_token_above_a_newer_one() {
+    let (_directory, path) = place();
+    let (stopped, other) = (client(&path, SECRET), client(&path, SECRET));
+    let fetch = async || {
+        let old = issued("old", HOUR);
+        // Others take its silence for what it is, and go on.
+        let holder = other.lock.take(&mut Watch::default()).unwrap();
+        assert!(holder.is_none());
+        fs::rename(path.with_extension("lock"), path.with_extension("orphan")).unwrap();
+        let newer = get(&other, None, "newer").await;
+        assert_eq!(text(&newer), "newer");
+        Ok(old)
+    };
+    let token = stopped.token(None, fetch).await.unwrap();
+    assert_eq!(text(&token), "newer");
+    assert_eq!(text(&other.find(None).unwrap()), "newer");
+}

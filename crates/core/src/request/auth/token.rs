@@ -1,0 +1,93 @@
+//! A token in use: how it is sent, how long it lasts, and what the service has made of it.
+
+use crate::clock::Time;
+use http::HeaderValue;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use talentdata_types::Secret;
+
+/// A token in use.
+#[derive(Debug)]
+pub(crate) struct Token {
+    pub(crate) secret: Secret,
+    pub(crate) header: HeaderValue,
+    pub(super) life: Life,
+    /// Where processes share their tokens: when it was issued, by the clock of the host.
+    pub(super) shared_at: Option<Duration>,
+    /// Whether another client obtained it.
+    pub(super) from_another: bool,
+    accepted: AtomicBool,
+}
+
+/// The times in the life of a token.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Life {
+    pub(super) issued_at: Time,
+    pub(super) renew_at: Time,
+    pub(super) expires_at: Time,
+}
+
+impl Life {
+    /// The same life by another clock, which shows `there` when this one shows `here`.
+    #[cfg(unix)]
+    pub(super) fn by_another_clock(self, here: Duration, there: Duration) -> Self {
+        let moved = |time: Duration| (there + time).saturating_sub(here);
+        Life {
+            issued_at: moved(self.issued_at),
+            renew_at: moved(self.renew_at),
+            expires_at: moved(self.expires_at),
+        }
+    }
+}
+
+impl Token {
+    /// A token that nobody has used yet; none where it cannot be sent in a header.
+    pub(super) fn new(secret: Secret, life: Life) -> Option<Self> {
+        let mut header = HeaderValue::from_str(&format!("Bearer {}", secret.expose())).ok()?;
+        header.set_sensitive(true);
+        Some(Token {
+            secret,
+            header,
+            life,
+            shared_at: None,
+            from_another: false,
+            accepted: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether a request may still be sent with it.
+    pub(crate) fn is_valid(&self, now: Time) -> bool {
+        now < self.life.expires_at
+    }
+
+    /// Whether it need not be renewed yet.
+    pub(super) fn is_fresh(&self, now: Time) -> bool {
+        now < self.life.renew_at
+    }
+
+    /// How long it is valid.
+    pub(super) fn lasts(&self, now: Time) -> Duration {
+        self.life.expires_at.saturating_sub(now)
+    }
+
+    /// Whether it was issued at this time or later.
+    pub(crate) fn is_issued_since(&self, time: Time) -> bool {
+        self.life.issued_at >= time
+    }
+
+    /// Whether another client obtained it, which may have used it for long.
+    pub(crate) fn is_from_another(&self) -> bool {
+        self.from_another
+    }
+
+    /// The service has taken it.
+    pub(crate) fn accept(&self) {
+        self.accepted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the service has ever taken it.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.accepted.load(Ordering::Relaxed)
+    }
+}
