@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@ struct service {
   char url[64];
   service_page page;
   void *context;
+  atomic_uint token_requests;
   pthread_t thread;
 };
 
@@ -55,6 +57,7 @@ static void *serve(void *argument) {
     if (!read_head(connection, request, sizeof request)) continue;
     const char *offset = strstr(request, "offset=");
     if (strncmp(request, "POST", 4) == 0) {
+      service->token_requests++;
       respond(connection, "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}");
     } else {
       respond(connection, service->page(offset ? strtoul(offset + 7, NULL, 10) : 0, service->context));
@@ -78,6 +81,8 @@ struct service *service_start(service_page page, void *context) {
 }
 
 const char *service_url(const struct service *service) { return service->url; }
+
+unsigned service_token_requests(const struct service *service) { return service->token_requests; }
 
 talentdata_client *service_client(const struct service *service) {
   talentdata_config *config;

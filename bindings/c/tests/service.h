@@ -12,6 +12,8 @@ typedef const char *(*service_page)(unsigned long offset, void *context);
 struct service *service_start(service_page page, void *context);
 /* Its address; valid until it is stopped. */
 const char *service_url(const struct service *service);
+/* How many tokens it has issued. */
+unsigned service_token_requests(const struct service *service);
 /* A client of it. */
 talentdata_client *service_client(const struct service *service);
 /* Stops it, after the client and its scans were freed. */

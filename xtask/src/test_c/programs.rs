@@ -92,6 +92,11 @@ pub(super) const TESTS: &[Test] = &[
         flags: &[],
     },
     Test {
+        sources: &["token_cache.c", "service.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &["-D_XOPEN_SOURCE=700"],
+    },
+    Test {
         sources: &["values.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &[],

@@ -26,4 +26,6 @@ mod signals;
 mod support;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod token_cache;
 mod verify;
