@@ -3408,10 +3408,11 @@ talentdata_error *talentdata_config_set_priority_n(talentdata_config *config,
                                                    size_t length);
 
 /**
- * Sets where the access token is kept, and so who shares it: process, where each client has its own,
- * or host; process by default. With host, all processes of this user on this host that use the same
- * credentials share one token, for services that accept only the newest token of a client. If it is
- * not called, TALENTDATA_TOKEN_CACHE applies, then the profile file.
+ * Sets who shares an access token: process, where each client has its own, or host, where the
+ * processes of this user on this host share one; process by default. The value host is for services
+ * that accept only the newest token of a client. The processes need the same credentials; the token is
+ * in a file that only this user can read. If it is not called, TALENTDATA_TOKEN_CACHE applies, then
+ * the profile file.
  *
  * @param config the settings to change
  * @param token_cache NUL-terminated UTF-8 text

@@ -68,9 +68,10 @@ class ConfiguredClient(BaseClient):
                 share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
                 before scans; a scan in the foreground goes with them, and one in the background after all others.
-            token_cache: Where the access token is kept, and so who shares it: process, where each client has its
-                own, or host; process by default. With host, all processes of this user on this host that use the same
-                credentials share one token, for services that accept only the newest token of a client.
+            token_cache: Who shares an access token: process, where each client has its own, or host, where the
+                processes of this user on this host share one; process by default. The value host is for services that
+                accept only the newest token of a client. The processes need the same credentials; the token is in a
+                file that only this user can read.
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
 

@@ -95,9 +95,9 @@ class config_setters {
     return self().keep(talentdata_config_set_priority_n(self().handle_.get(), data(text), text.size()));
   }
   Config priority(std::string_view text) && { return std::move(priority(text)); }
-  /// Where the access token is kept, and so who shares it: process, where each client has its own, or host; process
-  /// by default. With host, all processes of this user on this host that use the same credentials share one token,
-  /// for services that accept only the newest token of a client.
+  /// Who shares an access token: process, where each client has its own, or host, where the processes of this user
+  /// on this host share one; process by default. The value host is for services that accept only the newest token
+  /// of a client. The processes need the same credentials; the token is in a file that only this user can read.
   Config &token_cache(std::string_view text) & {
     return self().keep(talentdata_config_set_token_cache_n(self().handle_.get(), data(text), text.size()));
   }

@@ -255,6 +255,19 @@ fn a_fresh_token_that_is_refused_is_explained_and_not_kept() {
     assert_eq!(company.count(TOKEN), 4);
 }
 
+/// Somebody else has ended it long ago, and ends the next one as well.
+#[test]
+fn a_stored_token_that_is_refused_is_not_one_of_two_fresh_ones() {
+    let company = Company::new(Options::default());
+    let refused =
+        |nth| json!({"match": {"path": PERMISSIONS, "nth": nth}, "reply": {"status": 401}});
+    let script = json!({"rules": [refused(2), refused(3)]});
+    company.sandbox.misbehave(&script.to_string()).unwrap();
+    company.call_well();
+    company.call_well();
+    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (3, 4));
+}
+
 #[test]
 fn the_token_is_in_its_file_and_nowhere_else() {
     let company = Company::new(sizes(300));

@@ -4,6 +4,8 @@
 
 mod file;
 mod image;
+#[cfg(test)]
+mod shape;
 mod state;
 #[cfg(test)]
 mod tests;

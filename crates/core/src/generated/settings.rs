@@ -38,8 +38,8 @@ pub struct Config {
     pub(crate) on_lost: OnLost,
     /// The priority of scans, among all that share the budget.
     pub(crate) priority: Priority,
-    /// Where the access token is kept, and so who shares it: process, where each client has its own, or
-    /// host.
+    /// Who shares an access token: process, where each client has its own, or host, where the processes of
+    /// this user on this host share one.
     pub(crate) token_cache: TokenCache,
     /// The proxy to connect through: a URL such as `http://proxy.example:3128`, or none.
     pub(crate) proxy: Proxy,
@@ -139,9 +139,10 @@ impl Builder {
     pub fn priority(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("priority", value.into())
     }
-    /// Sets where the access token is kept, and so who shares it: process, where each client has its own,
-    /// or host; process by default. With host, all processes of this user on this host that use the same
-    /// credentials share one token, for services that accept only the newest token of a client.
+    /// Sets who shares an access token: process, where each client has its own, or host, where the
+    /// processes of this user on this host share one; process by default. The value host is for services
+    /// that accept only the newest token of a client. The processes need the same credentials; the token is
+    /// in a file that only this user can read.
     pub fn token_cache(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("token_cache", value.into())
     }

@@ -191,8 +191,8 @@ pub const SETTINGS: &[Setting] = &[
         name: "token_cache",
         kind: Choice(&["process", "host"]),
         scope: Scope::Calls,
-        what: "where the access token is kept, and so who shares it: process, where each client has its own, or host",
-        note: "With host, all processes of this user on this host that use the same credentials share one token, for services that accept only the newest token of a client.",
+        what: "who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one",
+        note: "The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.",
     },
     Setting {
         name: "proxy",

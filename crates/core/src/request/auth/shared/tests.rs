@@ -11,6 +11,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use talentdata_types::Secret;
 
+/// What is done to the file at a path.
+type Harm = fn(&Path);
+
 const SECRET: &str = "CANARY-secret";
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -69,7 +72,6 @@ async fn what_one_obtains_the_others_use() {
 /// Whatever lies at the path is left as it is, and the next token is shared again.
 #[tokio::test]
 async fn what_is_not_the_file_is_like_an_empty_cache() {
-    type Harm = fn(&Path);
     let harms: [(&str, Harm); 8] = [
         ("removed", |path| fs::remove_file(path).unwrap()),
         ("emptied", |path| fs::write(path, "").unwrap()),
@@ -128,7 +130,7 @@ async fn a_file_of_which_any_byte_was_changed_holds_no_token() {
 
 #[tokio::test]
 async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
-    let harms: [(&str, fn(&Path)); 2] = [
+    let harms: [(&str, Harm); 2] = [
         ("directory", |path| fs::create_dir(path).unwrap()),
         ("other users may write", |path| {
             let all = Permissions::from_mode(0o777);
