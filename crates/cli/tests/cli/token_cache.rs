@@ -1,11 +1,12 @@
 //! Real processes at a service that accepts only the newest token: each with its own they end each other's, and with
-//! `token_cache = host` they share one, whatever becomes of the process that renews it.
+//! `token_cache = host` they share one.
 
+mod renewal;
 mod ruins;
+mod secrecy;
 
-use crate::support::{Ended, against, fault, records, requests, run};
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use crate::support::{Ended, against, fault, records, run};
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -76,14 +77,6 @@ impl Company {
         }
     }
 
-    /// The first response that holds a token comes so late.
-    fn delay_first_token(&self, time: Duration) {
-        let matched = json!({"path": TOKEN, "nth": 1});
-        let reply = json!({"delay_ms": time.as_millis() as u64});
-        let script = json!({"rules": [{"match": matched, "reply": reply}]});
-        self.sandbox.misbehave(&script.to_string()).unwrap();
-    }
-
     /// The file of the shared token, where there is one.
     fn file(&self) -> Option<PathBuf> {
         let entries = fs::read_dir(self.directory.path().join("talentdata")).ok()?;
@@ -106,11 +99,6 @@ fn ends_well(child: Child) {
 fn end(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-fn send(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
 }
 
 fn sizes(size: u64) -> Options {
@@ -194,36 +182,6 @@ fn tokens_that_expire_are_renewed_for_all() {
 }
 
 #[test]
-fn a_process_that_is_killed_while_it_renews_holds_up_nobody() {
-    let company = Company::new(Options::default());
-    company.delay_first_token(Duration::from_secs(600));
-    let victim = company.call();
-    company.wait_for(TOKEN, 1);
-    let waiting = [company.call(), company.call()];
-    end(victim);
-    waiting.into_iter().for_each(ends_well);
-    assert_eq!(company.count(TOKEN), 2);
-}
-
-#[test]
-fn a_process_that_is_stopped_while_it_renews_holds_up_nobody_and_spoils_nothing() {
-    let company = Company::new(Options::default());
-    company.delay_first_token(Duration::from_secs(4));
-    let stopped = company.call();
-    company.wait_for(TOKEN, 1);
-    send(&stopped, Signal::STOP);
-    let waiting = [company.call(), company.call()];
-    waiting.into_iter().for_each(ends_well);
-    assert_eq!(company.count(TOKEN), 2);
-    // Its own token has been ended by the one that it finds now.
-    send(&stopped, Signal::CONT);
-    ends_well(stopped);
-    company.call_well();
-    assert_eq!(company.count(TOKEN), 2);
-    assert_eq!(company.count(PERMISSIONS), 4, "none was refused");
-}
-
-#[test]
 fn who_has_a_wrong_secret_gets_no_token_and_harms_nobody() {
     let company = Company::new(Options::default());
     company.call_well();
@@ -266,47 +224,4 @@ fn a_stored_token_that_is_refused_is_not_one_of_two_fresh_ones() {
     company.call_well();
     company.call_well();
     assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (3, 4));
-}
-
-#[test]
-fn the_token_is_in_its_file_and_nowhere_else() {
-    let company = Company::new(sizes(300));
-    let receipt = company.directory.path().join("receipt.json");
-    let receipt = receipt.to_str().unwrap();
-    let out = company.directory.path().join("contacts.jsonl");
-    let verb = ["export", "contacts", "-vv", "--receipt", receipt, "--out"];
-    let verb = [&verb[..], &[out.to_str().unwrap()]].concat();
-    let mut said = run(&mut company.command("host", &verb)).stderr;
-    assert!(said.contains("received an access token"), "{said}");
-    // The service tells the token, in a refusal.
-    let file = company.file().unwrap();
-    let bytes = fs::read(&file).unwrap();
-    let token = token_in(&bytes);
-    let echo = json!({"status": 400, "body": {"you sent": token}});
-    fault(&company.sandbox, PERMISSIONS, echo);
-    let ended = run(&mut company.command("host", &["permissions", "-vv"]));
-    assert_eq!(
-        ended.code,
-        Some(i32::from(ErrorKind::BadRequest.exit_code()))
-    );
-    said += &ended.stderr;
-    said += &ended.stdout;
-    said += &Value::from(requests(&company.sandbox)).to_string();
-    assert!(!said.contains(&token) && !said.contains(company.sandbox.client_secret()));
-    let mut files = vec![receipt.into(), out];
-    let kept = fs::read_dir(file.parent().unwrap()).unwrap();
-    files.extend(kept.map(|entry| entry.unwrap().path()));
-    assert!(files.len() >= 5, "{files:?}");
-    for other in files.into_iter().filter(|path| *path != file) {
-        let bytes = fs::read(&other).unwrap();
-        let mut windows = bytes.windows(token.len());
-        assert!(!windows.any(|found| found == token.as_bytes()), "{other:?}");
-    }
-}
-
-/// The token, which is 48 hexadecimal digits.
-fn token_in(bytes: &[u8]) -> String {
-    let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
-    let run = runs.find(|run| run.len() >= 48).unwrap();
-    String::from_utf8(run[run.len() - 48..].to_vec()).unwrap()
 }

@@ -1,12 +1,12 @@
 //! The table of settings: one row per setting. Every surface is made from it.
 //!
-//! Core, the command line and Python read it at run time; `cargo xtask generate` includes this file and
-//! writes from it the typed setters of Rust, C and C++, the signatures of Python, and the table of the
-//! README. A new setting is a row here and the code that uses it, as `config.name`.
+//! Core, the command line and Python read it at run time; `cargo xtask generate` includes this file and writes from it the
+//! typed setters of Rust, C and C++, the signatures of Python, and the table of the README. A new setting is a row here and
+//! the code that uses it, as `config.name`.
 //!
-//! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment,
-//! `connect_timeout` in a profile, `--connect-timeout` on the command line, an argument of Python's
-//! `Client`, and a setter in Rust, C (`talentdata_config_set_connect_timeout_ms`) and C++.
+//! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment, `connect_timeout`
+//! in a profile, `--connect-timeout` on the command line, an argument of Python's `Client`, and a setter in Rust, C
+//! (`talentdata_config_set_connect_timeout_ms`) and C++.
 
 use Kind::{BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text};
 
@@ -209,8 +209,7 @@ impl Setting {
         format!("TALENTDATA_{}", self.name.to_uppercase())
     }
 
-    /// Its flag on the command line, without dashes in front. Other users can read arguments, so a secret
-    /// comes from a file.
+    /// Its flag on the command line, without dashes. Other users can read arguments, so a secret comes from a file.
     pub fn flag(&self) -> String {
         let flag = self.name.replace('_', "-");
         match self.kind {
@@ -281,10 +280,8 @@ impl Setting {
 /// The names as a sentence lists them.
 fn either(names: &[&str]) -> String {
     match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [one, other] => format!("{one} or {other}"),
-        [all @ .., last] => format!("{}, or {last}", all.join(", ")),
+        [all @ .., last] if all.len() > 1 => format!("{}, or {last}", all.join(", ")),
+        _ => names.join(" or "),
     }
 }
 
