@@ -32,7 +32,7 @@ pub(super) struct SharedToken {
     lock: RenewalLock,
     /// No renewal by another process is waited for any longer.
     patience: Duration,
-    /// Why the file could not be used; it is logged once.
+    /// Why the file cannot be used; it is logged once.
     trouble: Mutex<Option<String>>,
 }
 
@@ -47,7 +47,10 @@ enum Turn<'a> {
 impl SharedToken {
     /// The token that the client of these settings shares; none where they do not ask for it.
     pub(super) fn of(config: &Config) -> Option<Self> {
-        let secret = config.client_secret.as_ref()?;
+        let (_, secret) = config
+            .client_id
+            .as_ref()
+            .zip(config.client_secret.as_ref())?;
         if config.token_cache != TokenCache::Host {
             return None;
         }
@@ -99,8 +102,9 @@ impl SharedToken {
         let now = host::clock::now();
         let life = token.life.by_another_clock(clock::now(), now);
         token.shared_at = Some(life.issued_at);
-        if let Err(error) = self.file.store(&token.secret, life) {
-            self.tell(&error);
+        match self.file.store(&token.secret, life) {
+            Ok(()) => *self.reason() = None,
+            Err(error) => self.tell(&error),
         }
         Ok(token)
     }
@@ -113,7 +117,7 @@ impl SharedToken {
         }
     }
 
-    /// Why the file could not be used.
+    /// Why the file cannot be used.
     pub(super) fn trouble(&self) -> Option<String> {
         self.reason().clone()
     }

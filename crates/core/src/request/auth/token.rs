@@ -32,7 +32,7 @@ impl Life {
     /// The same life by another clock, which shows `there` when this one shows `here`.
     #[cfg(unix)]
     pub(super) fn by_another_clock(self, here: Duration, there: Duration) -> Self {
-        let moved = |time: Duration| (there + time).saturating_sub(here);
+        let moved = |time: Duration| there.saturating_add(time).saturating_sub(here);
         Life {
             issued_at: moved(self.issued_at),
             renew_at: moved(self.renew_at),
