@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::environment::Environment;
+use crate::servers;
 use crate::test::succeed;
 use crate::wheel::{self, PROJECT};
 use std::path::Path;
@@ -30,6 +31,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         tools
             .command("pytest")
             .arg("-q")
+            .envs(servers::programs(root)?)
             .current_dir(root.join(PROJECT).join("tests")),
     )
 }

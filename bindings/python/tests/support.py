@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -73,6 +75,27 @@ def held() -> Iterator[Held]:
         finally:
             service.answer.set()
             server.shutdown()
+
+
+def takes_connections(port: int) -> bool:
+    """Whether somebody listens at a port of this machine."""
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of a Valkey server; `cargo xtask test python` says where its program is."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    program = os.environ["TALENTDATA_VALKEY_SERVER"]
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:
+        try:
+            until(lambda: takes_connections(port))
+            yield f"redis://127.0.0.1:{port}"
+        finally:
+            running.kill()
 
 
 def wire(sandbox: talentdata.Sandbox, path: str) -> str:

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from support import first_contacts, held, python
+from support import first_contacts, held, python, server
 
 import talentdata
 
@@ -94,6 +94,24 @@ def test_a_forked_child_shares_the_budget_as_a_client_of_its_own(client):
 
     budget = in_child(work)
     assert (budget["home"], budget["most_members"], budget["lost"]) == ("host", 2, None)
+
+
+def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(sandbox):
+    with server() as budget, sandbox.client(budget=budget) as client:
+        assert client.version().version == "1.8.2"
+
+        def work():
+            scan = client.pools.list()
+            assert len(list(scan)) == 3
+            return scan.receipt.budget
+
+        for members in (2, 3):  # whoever ends without a word is counted for ten seconds
+            child = in_child(work)
+            assert (child["home"], child["most_members"], child["lost"]) == (budget, members, None)
+        scan = client.contacts.list()
+        assert len(list(scan)) == 450
+        parent = scan.receipt.budget
+        assert (parent["home"], parent["lost"], parent["seconds_lost"]) == (budget, None, 0)
 
 
 def test_a_scan_belongs_to_the_process_that_began_it(client):

@@ -55,6 +55,7 @@ fn text(state: &BudgetState) -> String {
     );
     let head = [
         "PROGRAM",
+        "HOST",
         "WAITS FOR",
         "PROCESS",
         "LAST MINUTE",
@@ -63,16 +64,72 @@ fn text(state: &BudgetState) -> String {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(state.members.iter().map(|member| {
         vec![
-            // The name of a program may be anything.
+            // The names of programs and hosts may be anything.
             member.name.escape_debug().to_string(),
+            member
+                .host
+                .as_deref()
+                .unwrap_or("-")
+                .escape_debug()
+                .to_string(),
             member.waiting.unwrap_or("-").to_owned(),
             member.process.to_string(),
             member.sent_last_minute.to_string(),
             format!("{:.1}", member.seconds_since_seen),
         ]
     }));
+    let mut texts = 3;
+    if state.members.iter().all(|member| member.host.is_none()) {
+        rows.iter_mut().for_each(|row| drop(row.remove(1)));
+        texts -= 1;
+    }
     match members {
         0 => heading,
-        _ => heading + &output::table(&rows, 2),
+        _ => heading + &output::table(&rows, texts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_core::gate::MemberStats;
+
+    fn shown(host: Option<&str>) -> String {
+        let member = MemberStats {
+            process: 4711,
+            name: "python3".to_owned(),
+            host: host.map(str::to_owned),
+            sent_last_minute: 12,
+            waiting: Some("scan"),
+            seconds_since_seen: 0.25,
+        };
+        text(&BudgetState {
+            home: "redis://cache.example:6379".to_owned(),
+            members: vec![member],
+            requests_per_second: Some(38.5),
+            mode: Some("slots".to_owned()),
+            seconds_paused: 0.0,
+        })
+    }
+
+    #[test]
+    fn hosts_are_shown_where_there_may_be_several() {
+        let head = "Clients: 1; all together 38.5 requests per second, mode slots, not paused\n";
+        assert_eq!(
+            shown(Some("one\u{1b}")),
+            format!(
+                "{head}\
+                 PROGRAM  HOST       WAITS FOR  PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
+                 python3  one\\u{{1b}}  scan          4711           12                 0.2\n"
+            )
+        );
+        assert_eq!(
+            shown(None),
+            format!(
+                "{head}\
+                 PROGRAM  WAITS FOR  PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
+                 python3  scan          4711           12                 0.2\n"
+            )
+        );
     }
 }

@@ -11,6 +11,7 @@ mod lease;
 mod look;
 mod process;
 mod redis;
+mod who;
 
 use crate::clock::Time;
 use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};

@@ -17,6 +17,7 @@
 mod count;
 mod headers;
 mod jitter_margin;
+mod last_minute;
 mod latency;
 mod ledger;
 mod model;
@@ -39,6 +40,7 @@ use serde::{Deserialize, Serialize};
 
 use count::Count;
 pub use headers::RateHeaders;
+pub(crate) use last_minute::LastMinute;
 use latency::Latency;
 use ledger::{Ledger, Outcome};
 use model::Model;

@@ -10,6 +10,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Take, company};
 use crate::clock::Time;
 use crate::gate::{Asker, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
@@ -17,7 +18,7 @@ use crate::host::{clock, directory};
 use crate::settings::{Config, OnLost};
 use file::StateFile;
 use state::{Changed, Event, State, What};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,16 +28,13 @@ const MOMENT: Duration = Duration::from_millis(1);
 const FLUSHES: u32 = 300;
 /// Of the name of the file. Processes of a version that writes another state have another file.
 const PREFIX: &str = "budget-1-";
-/// Longer names are cut off.
-const LONGEST_NAME: usize = 40;
 
 /// The budget of one client.
 pub(crate) struct HostBudget(Arc<Shared>);
 
 struct Shared {
     id: u64,
-    process: u32,
-    name: String,
+    who: Who,
     settings: GateSettings,
     on_lost: OnLost,
     state: Mutex<State>,
@@ -56,8 +54,7 @@ impl HostBudget {
         };
         HostBudget(Arc::new(Shared {
             id: company::new_id(),
-            process: std::process::id(),
-            name: name_of_process(),
+            who: Who::here(),
             settings,
             on_lost: config.on_lost,
             state: Mutex::new(State {
@@ -116,7 +113,7 @@ impl Drop for HostBudget {
     fn drop(&mut self) {
         let id = self.0.id;
         // In a forked child, it is the parent's.
-        if self.0.process == std::process::id() {
+        if self.0.who.process == std::process::id() {
             let mut state = self.0.state();
             if state.contact.is_held() {
                 let _ = state.change(&self.0, |gate, now| gate.leave(now, id));
@@ -134,8 +131,8 @@ impl Shared {
     fn asker(&self, part: f64) -> Asker<'_> {
         Asker {
             id: self.id,
-            process: self.process,
-            name: &self.name,
+            process: self.who.process,
+            name: &self.who.name,
             share: self.settings.share * part,
         }
     }
@@ -204,11 +201,4 @@ pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, 
 fn path(config: &Config) -> std::io::Result<PathBuf> {
     let name = company::name(config, Some(&clock::run_of_host()));
     directory::path(&format!("{PREFIX}{name}"))
-}
-
-/// What people know this process by: the name of its program, without arguments, which may hold secrets.
-fn name_of_process() -> String {
-    let program = std::env::args_os().next().unwrap_or_default();
-    let name = Path::new(&program).file_name().unwrap_or_default();
-    name.to_string_lossy().chars().take(LONGEST_NAME).collect()
 }

@@ -25,7 +25,7 @@ mod state;
 
 #[cfg(test)]
 pub(crate) use self::{reserve::reserve, state::State};
-pub(crate) use ask::{Ask, Count, Reply, Report, Solo};
+pub(crate) use ask::{About, Ask, Count, Reply, Report, Solo};
 pub(crate) use member::Member;
 
 /// A time of the server, or a duration, in whole microseconds: a number of Lua, which is exact for these.

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 use super::host;
+use super::redis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::MemberStats;
 #[cfg(unix)]
@@ -20,7 +21,8 @@ pub struct BudgetState {
     pub members: Vec<MemberStats>,
     /// Requests per second that all of them together aim at; none where nobody has used the budget lately.
     pub requests_per_second: Option<f64>,
-    /// How the gate finds the time of the next request: `universal`, `refill` or `locked`.
+    /// How the time of the next request is found: by the gate (`universal`, `refill` or `locked`) on a host; on a server by
+    /// `slots` or, while there is one client only, by its own gate (`alone`).
     pub mode: Option<String>,
     /// For how many seconds nobody may send, because the service said so.
     pub seconds_paused: f64,
@@ -30,7 +32,8 @@ impl Config {
     /// The state of the budget that these settings name.
     ///
     /// # Errors
-    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read.
+    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
+    /// `Connect` where its server cannot be reached.
     pub fn budget_state(&self) -> Result<BudgetState> {
         let refuse = |message: String| Err(Error::new(ErrorKind::Config, message));
         match &self.budget {
@@ -48,9 +51,12 @@ impl Config {
                 })?;
                 Ok(state(&self.budget, seen))
             }
-            home => refuse(format!(
-                "budget: the members of {home} cannot be listed; receipts, and -v, say how many there are"
-            )),
+            #[cfg(not(unix))]
+            BudgetHome::Host => refuse("budget: on this system no file is shared".into()),
+            BudgetHome::Redis(url) => redis::look(url, self).map_err(|reason| {
+                let message = format!("the shared budget cannot be read: {reason}");
+                Error::new(ErrorKind::Connect, message)
+            }),
         }
     }
 }

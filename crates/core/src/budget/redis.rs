@@ -6,12 +6,15 @@
 
 mod connection;
 mod script;
+mod shown;
 #[cfg(test)]
 #[path = "../../tests/budget_redis/server.rs"]
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
 use super::lease::Member;
+use super::look::BudgetState;
+use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Take, company};
 use crate::clock::{self, Time};
 use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
@@ -35,7 +38,7 @@ struct Shared {
 
 struct State {
     /// The process that the member stands for: a forked child is another one.
-    process: u32,
+    who: Who,
     member: Member,
     contact: Contact,
     /// Told when the member may have to ask sooner.
@@ -49,7 +52,7 @@ struct State {
 impl State {
     fn new(home: &str, settings: GateSettings, on_lost: OnLost) -> Self {
         State {
-            process: std::process::id(),
+            who: Who::here(),
             member: Member::new(company::new_id(), settings, on_lost),
             contact: Contact::with(home),
             wake: Arc::new(Notify::new()),
@@ -93,7 +96,7 @@ impl RedisBudget {
             shared: Arc::downgrade(&self.0),
             place: Arc::clone(&self.0.place),
             wake: Arc::clone(&state.wake),
-            process: state.process,
+            who: state.who.clone(),
         };
         runtime.spawn(service.run());
     }
@@ -104,7 +107,7 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // The member's methods leave it whole even when a caller panics between them.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.process != std::process::id() {
+        if state.who.process != std::process::id() {
             let new = State::new(self.place.shown(), self.settings, self.on_lost);
             // What wakes tasks that are not there is forgotten, not dropped.
             std::mem::forget(std::mem::replace(&mut *state, new));
@@ -154,12 +157,26 @@ impl Drop for RedisBudget {
     }
 }
 
+/// The state of the budget on this server, for people; else why it cannot be read.
+pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
+    let place = Arc::new(Place::new(url, config));
+    let look = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        runtime.block_on(async { place.connect().await?.look().await })
+    };
+    // A thread of its own, since the caller may be within a runtime.
+    let looked = std::thread::scope(|scope| scope.spawn(look).join());
+    looked.unwrap_or_else(|_| Err("the thread that looks has failed".into()))
+}
+
 /// Asks the server for the member of a budget, as long as there is one.
 struct Service {
     shared: Weak<Shared>,
     place: Arc<Place>,
     wake: Arc<Notify>,
-    process: u32,
+    who: Who,
 }
 
 impl Service {
@@ -170,7 +187,7 @@ impl Service {
             let due = match self.shared.upgrade() {
                 Some(shared) => {
                     let mut state = shared.state();
-                    if state.process != self.process {
+                    if state.who.process != self.who.process {
                         return;
                     }
                     member = Some(state.member.id());
@@ -193,7 +210,7 @@ impl Service {
             }
         }
         if let (Some(connection), Some(member)) = (&mut connection, member) {
-            connection.leave(member).await;
+            connection.leave(member, &self.who).await;
         }
     }
 
@@ -211,7 +228,7 @@ impl Service {
                 };
                 let ask = shared.state().member.ask(clock::now());
                 drop(shared);
-                match made.ask(&ask).await {
+                match made.ask(&ask, &self.who).await {
                     Ok(reply) => {
                         // One that is not used would be closed by the server some day.
                         *connection = Some(made).filter(|_| !ask.leaving);
@@ -255,7 +272,7 @@ impl Drop for Service {
     /// The runtime may end before the budget does.
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade()
-            && self.process == std::process::id()
+            && self.who.process == std::process::id()
         {
             shared.state().served = false;
         }

@@ -61,6 +61,9 @@ pub struct MemberStats {
     pub process: u32,
     /// What it is known by.
     pub name: String,
+    /// Its host, where the members may be on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Requests that it sent within the last minute.
     pub sent_last_minute: u32,
     /// The lane in which it waits; none where it does not.
@@ -219,7 +222,8 @@ impl SharedGate {
         let members = self.turns.present(now).map(|member| MemberStats {
             process: member.process,
             name: member.name.clone(),
-            sent_last_minute: member.last_minute(now),
+            host: None,
+            sent_last_minute: member.last_minute.sent(now),
             waiting: member.waits.map(|wait| wait.lane.name()),
             seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
         });

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
+use super::last_minute::LastMinute;
 
 /// A member that is this much late has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
@@ -19,10 +20,6 @@ const SOON: Duration = Duration::from_millis(2);
 const CATCH_UP: f64 = 0.97;
 /// Whoever has waited this long for its turn goes with the single calls, so that these cannot starve scans for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What each member has sent is counted for spans of this length,
-const SPAN: Duration = Duration::from_secs(5);
-/// and told for so many of them: the last minute.
-const SPANS: usize = 12;
 /// A member that has not asked for this long takes no part.
 const PRESENT: Duration = Duration::from_secs(10);
 /// And is forgotten after this.
@@ -66,8 +63,7 @@ pub(super) struct Member {
     last_sent: Time,
     /// Its latest sends, as far back as its share of the limit reaches; none kept where it may use all of it.
     sends: VecDeque<Time>,
-    /// How many requests it sent in each span, newest last.
-    spans: VecDeque<(Time, u32)>,
+    pub(super) last_minute: LastMinute,
 }
 
 /// A member that waits for its turn.
@@ -152,12 +148,7 @@ impl Turns {
         member.sends.push_back(now);
         let surplus = member.sends.len().saturating_sub(kept);
         member.sends.drain(..surplus);
-        match member.spans.back_mut() {
-            Some((begun, count)) if now < *begun + SPAN => *count += 1,
-            _ => member.spans.push_back((now, 1)),
-        }
-        let surplus = member.spans.len().saturating_sub(SPANS);
-        member.spans.drain(..surplus);
+        member.last_minute.send(now);
     }
 
     /// A member has done something else.
@@ -203,7 +194,7 @@ impl Turns {
                 waits: None,
                 last_sent: Time::ZERO,
                 sends: VecDeque::new(),
-                spans: VecDeque::new(),
+                last_minute: LastMinute::default(),
             });
             self.members.len() - 1
         });
@@ -228,15 +219,5 @@ impl Member {
             false => wait.lane,
         };
         Some((lane, self.last_sent, self.id))
-    }
-
-    /// Requests sent in the last minute.
-    pub(super) fn last_minute(&self, now: Time) -> u32 {
-        let recent = |(begun, _): &&(Time, u32)| *begun + REMEMBERED > now;
-        self.spans
-            .iter()
-            .filter(recent)
-            .map(|(_, count)| count)
-            .sum()
     }
 }

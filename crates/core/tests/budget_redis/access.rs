@@ -1,6 +1,6 @@
 //! Passwords and users of the server: what they need, and that nobody is shown them.
 
-use crate::members::{access, client, service};
+use crate::members::{access, client, service, shown};
 use crate::server::Server;
 use std::time::Duration;
 use talentdata_core::Client;
@@ -28,6 +28,9 @@ async fn the_documented_user_suffices() {
     }
     assert_eq!(other.budget().lost, None);
     assert_eq!(other.budget().members, 2);
+    let shown = shown(&access(&sandbox), &budget);
+    assert_eq!(shown.members.len(), 2, "{shown:?}");
+    assert!(!shown.home.contains(PASSWORD), "{shown:?}");
 }
 
 #[tokio::test]

@@ -8,3 +8,4 @@ mod proxy;
 #[allow(dead_code, reason = "the tests of the script need one of each kind")]
 mod server;
 mod share;
+mod tls;

@@ -1,9 +1,11 @@
 //! Processes that share a budget: they scan a list, or make single calls, and print when they were served.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use talentdata_core::{Client, ScanOptions};
+use talentdata_core::budget::BudgetState;
+use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 use tokio::sync::Mutex;
@@ -24,6 +26,8 @@ pub(crate) static BUSY: Mutex<()> = Mutex::const_new(());
 pub(crate) enum Kind {
     Scan,
     Single,
+    /// One single call.
+    Call,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,11 +39,13 @@ struct Task {
     until: u64,
 }
 
-/// What a member prints: when each page came, and how long each single call took, all in milliseconds.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// What a member prints: when each page came, and how long each single call took, all in milliseconds; and what a receipt
+/// says of its budget.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) pages: Vec<u64>,
     pub(crate) calls: Vec<u64>,
+    pub(crate) budget: Value,
 }
 
 pub(crate) fn milliseconds() -> u64 {
@@ -58,7 +64,7 @@ pub(crate) fn service(policy: Policy) -> Sandbox {
     .unwrap()
 }
 
-pub(crate) fn client(service: &[String; 3], budget: &str) -> Client {
+pub(crate) fn settings(service: &[String; 3], budget: &str) -> Builder {
     let [base_url, id, secret] = service;
     let mut settings = Client::builder();
     settings
@@ -67,7 +73,17 @@ pub(crate) fn client(service: &[String; 3], budget: &str) -> Client {
         .client_secret(secret.as_str())
         .budget(budget)
         .timeout(Duration::from_secs(20));
-    settings.build().unwrap()
+    settings
+}
+
+pub(crate) fn client(service: &[String; 3], budget: &str) -> Client {
+    settings(service, budget).build().unwrap()
+}
+
+/// What people are shown of the budget.
+pub(crate) fn shown(service: &[String; 3], budget: &str) -> BudgetState {
+    let config = settings(service, budget).config().unwrap();
+    config.budget_state().unwrap()
 }
 
 pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
@@ -81,18 +97,29 @@ pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
 
 /// A process of this test program that is a member until then.
 pub(crate) fn member(test: &str, sandbox: &Sandbox, budget: &str, kind: Kind, until: u64) -> Child {
+    command(test, sandbox, budget, kind, until).spawn().unwrap()
+}
+
+/// The command that starts it.
+pub(crate) fn command(
+    test: &str,
+    sandbox: &Sandbox,
+    budget: &str,
+    kind: Kind,
+    until: u64,
+) -> Command {
     let task = Task {
         service: access(sandbox),
         budget: budget.to_owned(),
         kind,
         until,
     };
-    Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args([test, "--exact", "--nocapture"])
         .env(MEMBER, serde_json::to_string(&task).unwrap())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stdout(Stdio::piped());
+    command
 }
 
 /// What a member has printed; it must have ended well.
@@ -115,7 +142,12 @@ pub(crate) async fn act_as_member() {
     };
     let task: Task = serde_json::from_str(&task).unwrap();
     let client = client(&task.service, &task.budget);
-    let mut report = Report::default();
+    let (mut pages, mut calls) = (Vec::new(), Vec::new());
+    let mut call = async || {
+        let began = Instant::now();
+        client.version().await.unwrap();
+        calls.push(u64::try_from(began.elapsed().as_millis()).unwrap());
+    };
     match task.kind {
         Kind::Scan => {
             let mut scan = client.contacts().scan(ScanOptions {
@@ -127,20 +159,24 @@ pub(crate) async fn act_as_member() {
                 scan.next().await.unwrap().unwrap();
                 records += 1;
                 if records % NEW == 0 {
-                    report.pages.push(milliseconds());
+                    pages.push(milliseconds());
                 }
             }
         }
         Kind::Single => {
             while milliseconds() < task.until {
-                let began = Instant::now();
-                client.version().await.unwrap();
-                let took = began.elapsed().as_millis();
-                report.calls.push(u64::try_from(took).unwrap());
+                call().await;
                 tokio::time::sleep(PAUSE).await;
             }
         }
+        Kind::Call => call().await,
     }
+    let budget = serde_json::to_value(client.budget()).unwrap();
+    let report = Report {
+        pages,
+        calls,
+        budget,
+    };
     println!("report: {}", serde_json::to_string(&report).unwrap());
     std::process::exit(0);
 }

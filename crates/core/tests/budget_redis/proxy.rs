@@ -1,7 +1,7 @@
 //! A way to a server that can be stalled, and led to another server.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,16 +15,19 @@ pub(crate) struct Proxy {
     pub(crate) port: u16,
     stalled: Arc<AtomicBool>,
     target: Arc<AtomicU16>,
+    heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Proxy {
     /// To the server at this port.
     pub(crate) async fn to(target: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        // Any address of this machine, so that it has names that no certificate is for.
+        let listener = TcpListener::bind(("0.0.0.0", 0)).await.unwrap();
         let proxy = Proxy {
             port: listener.local_addr().unwrap().port(),
             stalled: Arc::default(),
             target: Arc::new(AtomicU16::new(target)),
+            heard: Arc::default(),
         };
         let way = proxy.clone();
         tokio::spawn(async move {
@@ -45,6 +48,11 @@ impl Proxy {
         self.target.store(port, Ordering::Relaxed);
     }
 
+    /// All that was sent towards the server.
+    pub(crate) fn heard(&self) -> Vec<u8> {
+        self.heard.lock().unwrap().clone()
+    }
+
     async fn lead(self, mut near: TcpStream) {
         let target = self.target.load(Ordering::Relaxed);
         let Ok(mut far) = TcpStream::connect(("127.0.0.1", target)).await else {
@@ -58,7 +66,10 @@ impl Proxy {
             }
             let moved = tokio::select! {
                 read = near.read(&mut there) => match read {
-                    Ok(length) if length > 0 => far.write_all(&there[..length]).await,
+                    Ok(length) if length > 0 => {
+                        self.heard.lock().unwrap().extend(&there[..length]);
+                        far.write_all(&there[..length]).await
+                    }
                     _ => return,
                 },
                 read = far.read(&mut back) => match read {

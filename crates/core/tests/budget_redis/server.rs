@@ -88,6 +88,45 @@ impl Server {
         let () = command.query_async(&mut connection).await.unwrap();
     }
 
+    /// Waits until the server holds something.
+    pub(crate) async fn has_keys(&self) {
+        for _ in 0..ATTEMPTS {
+            if !self.kept().await.is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the server holds nothing");
+    }
+
+    /// Everything that all keys of all databases hold, as text.
+    pub(crate) async fn kept(&self) -> String {
+        let mut connection = self.connection().await;
+        let mut kept = String::new();
+        for database in 0..16 {
+            let mut select = redis::cmd("SELECT");
+            let () = select
+                .arg(database)
+                .query_async(&mut connection)
+                .await
+                .unwrap();
+            let all = redis::cmd("KEYS")
+                .arg("*")
+                .query_async(&mut connection)
+                .await;
+            let keys: Vec<String> = all.unwrap();
+            for key in keys {
+                let all = redis::cmd("HGETALL")
+                    .arg(&key)
+                    .query_async(&mut connection)
+                    .await;
+                let fields: Vec<String> = all.unwrap();
+                kept += &format!("{key}: {fields:?}\n");
+            }
+        }
+        kept
+    }
+
     /// A connection without a password.
     pub(crate) async fn connection(&self) -> MultiplexedConnection {
         let client = redis::Client::open(("127.0.0.1", self.port)).unwrap();

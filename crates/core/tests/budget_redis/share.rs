@@ -1,9 +1,11 @@
 //! What members get of the budget while nothing fails.
 
 use crate::members::{
-    BUSY, Kind, access, act_as_member, client, member, milliseconds, report, service,
+    BUSY, Kind, access, act_as_member, client, member, milliseconds, report, service, shown,
 };
 use crate::server::Server;
+use std::process::Child;
+use talentdata_core::budget::BudgetState;
 use talentdata_sandbox::limit::Policy;
 
 /// Scans that share the budget.
@@ -49,6 +51,60 @@ async fn ten_processes_get_equal_parts_of_almost_all_and_single_calls_go_first()
         );
     }
     assert!(!calls.is_empty());
+}
+
+/// People see who shares the budget, on which host, and what each has had of it; seeing changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_members_are_shown() {
+    act_as_member().await;
+    let _busy = BUSY.lock().await;
+    let test = "share::the_members_are_shown";
+    for server in Server::both().await {
+        let budget = format!("redis://127.0.0.1:{}/3", server.port);
+        let sandbox = service(Policy::TokenBucket);
+        let access = access(&sandbox);
+        let nobody = shown(&access, &budget);
+        assert_eq!((nobody.members.len(), nobody.mode), (0, None));
+        let first = client(&access, &budget);
+        first.version().await.unwrap();
+        let alone = shown(&access, &budget);
+        assert_eq!(alone.mode.as_deref(), Some("alone"), "{alone:?}");
+        assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
+        let until = milliseconds() + 4000;
+        let scans: Vec<_> = (0..3)
+            .map(|_| member(test, &sandbox, &budget, Kind::Scan, until))
+            .collect();
+        let all_there = |state: &BudgetState| {
+            let scan = |child: &Child| {
+                let found = state.members.iter().find(|one| one.process == child.id());
+                found.is_some_and(|one| one.sent_last_minute >= 10)
+            };
+            scans.iter().all(scan)
+        };
+        let mut state = shown(&access, &budget);
+        while !all_there(&state) {
+            assert!(milliseconds() < until, "{state:?}");
+            state = shown(&access, &budget);
+        }
+        assert_eq!(state.mode.as_deref(), Some("slots"), "{state:?}");
+        assert_eq!(state.members.len(), 4, "looking makes no member: {state:?}");
+        let host = alone.members[0].host.clone().unwrap();
+        assert!(!host.is_empty());
+        for one in &state.members {
+            assert_eq!(one.host.as_ref(), Some(&host));
+            assert!(one.name.starts_with("budget_redis"), "{one:?}");
+            let scans = one.process != std::process::id();
+            assert!(!scans || one.waiting == Some("scan"), "{one:?}");
+        }
+        let kept = server.kept().await;
+        for secret in &access {
+            assert!(!kept.contains(secret.as_str()), "{kept}");
+        }
+        for scan in scans {
+            report(scan);
+        }
+        drop(first);
+    }
 }
 
 /// The only member sends as it would with a budget of its own, and finds others that come.

@@ -19,6 +19,7 @@ pub(crate) struct Ask {
     /// The member needs nothing more.
     pub(crate) leaving: bool,
     pub(crate) report: Report,
+    pub(crate) about: About,
 }
 
 impl Ask {
@@ -33,6 +34,7 @@ impl Ask {
             solo: Solo::No,
             leaving: true,
             report: Report::default(),
+            about: About::default(),
         }
     }
 }
@@ -46,6 +48,17 @@ pub(crate) enum Solo {
     Ready,
     /// It has been doing so.
     Yes,
+}
+
+/// What people are told of the member. The server keeps it as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct About {
+    /// Requests that it sent within the last minute.
+    pub(crate) sent_last_minute: u32,
+    /// The lane in which it waits.
+    pub(crate) waiting: Option<Lane>,
+    /// Requests per second that its own gate aims at, where it sends by that.
+    pub(crate) own_rate: Option<f64>,
 }
 
 /// What the member has seen since it asked last.

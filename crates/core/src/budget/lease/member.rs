@@ -13,7 +13,7 @@ mod train;
 use super::{Ask, Reply, Solo};
 use crate::budget::Take;
 use crate::clock::Time;
-use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
+use crate::gate::{Gate, GateSettings, Lane, LastMinute, RateHeaders, Ready, Ticket};
 use crate::settings::OnLost;
 use asking::Asking;
 use mode::{Mode, Sole};
@@ -45,6 +45,7 @@ pub(crate) struct Member {
     last_slot: Time,
     asking: Asking,
     observed: Observed,
+    last_minute: LastMinute,
     under_way: HashMap<Ticket, Sent>,
 }
 
@@ -76,6 +77,7 @@ impl Member {
             last_slot: Time::ZERO,
             asking: Asking::default(),
             observed: Observed::default(),
+            last_minute: LastMinute::default(),
             under_way: HashMap::new(),
         }
     }
@@ -149,6 +151,7 @@ impl Member {
 
     fn send(&mut self, now: Time) -> Ticket {
         self.asking.served();
+        self.last_minute.send(now);
         let ticket = self.rule.send(now);
         let solo = if self.slots.pop_front().is_some() {
             self.last_slot = now;
@@ -207,7 +210,7 @@ impl Member {
         {
             train.slow_down(now);
         }
-        let shown = !self.sole.has_leased() || self.sole.response_is_shown(sent.at);
+        let shown = self.sole.response_is_shown(sent.at);
         match sent.solo {
             Some(solo) if shown => self.solo.response(now, solo, status, headers),
             Some(solo) => self.solo.lost(now, solo),

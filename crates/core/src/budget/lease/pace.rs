@@ -5,8 +5,11 @@ use super::{Ask, Count, Micros};
 
 /// Nobody's request may be the one that sees nothing left, which would cost a pause.
 const LEFT_ALONE: f64 = 1.0;
-/// Requests a second that are not used unless the service gives back many at once: counters that slide leave no more.
-const CAUTION: f64 = 1.0;
+/// Requests a second that are not used: at 38 a second, counters that slide show every now and then that nothing is left.
+const CAUTION: f64 = 1.5;
+/// Fewer will do where the service gives back many at once. With none, a window would be used up whenever one request is
+/// on its way for a little longer than the others.
+const CAUTION_IN_WINDOWS: f64 = 0.5;
 /// A count shows that when so much of the limit is left,
 const MUCH_LEFT: f64 = 0.5;
 /// although members had so much of it within the second before.
@@ -46,12 +49,25 @@ impl Pace {
         (self.limit - LEFT_ALONE).max(SLOWEST)
     }
 
-    /// The highest rate that may be tried.
+    fn is_roomy(&self, now: Micros) -> bool {
+        now < self.roomy + BELIEVED
+    }
+
+    /// The highest rate that may be tried while nothing is left over.
     fn ceiling(&self, now: Micros) -> f64 {
-        if now < self.roomy + BELIEVED {
-            return self.most();
+        let caution = match self.is_roomy(now) {
+            true => CAUTION_IN_WINDOWS,
+            false => CAUTION,
+        };
+        (self.most() - caution).max(SLOWEST)
+    }
+
+    /// The highest rate that may be tried where much is left over.
+    fn highest(&self, now: Micros) -> f64 {
+        match self.is_roomy(now) {
+            true => self.most(),
+            false => self.ceiling(now),
         }
-        (self.most() - CAUTION).max(SLOWEST)
     }
 
     /// Requests a second of all members together.
@@ -103,9 +119,9 @@ impl Pace {
         self.calm = now;
     }
 
-    /// Raises the rate by `more`; one that is already higher stays.
-    fn try_rate(&mut self, now: Micros, more: f64) {
-        self.cap = (self.cap + more).min(self.ceiling(now)).max(self.cap);
+    /// Raises the rate by `more`, up to `most`; one that is already higher stays.
+    fn try_rate(&mut self, more: f64, most: f64) {
+        self.cap = (self.cap + more).min(most).max(self.cap);
     }
 
     fn raise(&mut self, now: Micros) {
@@ -115,7 +131,7 @@ impl Pace {
         };
         if now >= self.calm + hold {
             let since = (now - self.raised) / SECOND;
-            self.try_rate(now, RAISE * since);
+            self.try_rate(RAISE * since, self.ceiling(now));
         }
         self.raised = now;
     }
@@ -127,6 +143,10 @@ impl Pace {
         }
         if count.remaining >= MUCH_LEFT * self.limit && own >= MUCH_SPENT * self.limit {
             self.roomy = now;
+            if self.failures == 0.0 {
+                // Nothing has spoken against the highest rate yet.
+                self.cap = self.cap.max(self.ceiling(now));
+            }
         }
         self.peak = self.peak.max(self.limit - count.remaining - own);
         // A second that members have not filled, after a pause for one, says nothing about one that they have.
@@ -141,7 +161,7 @@ impl Pace {
         if self.counts >= TELLING * self.rate() {
             let room = self.least - LEFT_ALONE;
             if room >= ROOM {
-                self.try_rate(now, (PART_OF_ROOM * room).min(MOST_RAISE));
+                self.try_rate((PART_OF_ROOM * room).min(MOST_RAISE), self.highest(now));
             }
         }
         self.start_window(now);

@@ -76,6 +76,7 @@ impl State {
             me.turn = me.turn.max(least);
         }
         me.seen = now;
+        me.about = ask.about.clone();
         me.solo = ask.solo != Solo::No && !others;
         if ask.solo == Solo::Yes && others {
             self.next = self.next.max(now + ask.lead + HANDOVER);

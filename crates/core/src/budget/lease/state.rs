@@ -1,6 +1,6 @@
 //! The state of a shared budget, as the server keeps it.
 
-use super::Micros;
+use super::{About, Micros};
 use std::collections::BTreeMap;
 
 /// A second.
@@ -74,6 +74,8 @@ pub(super) struct Seen {
     pub(super) background: bool,
     /// It sends by a gate of its own.
     pub(super) solo: bool,
+    /// What it has said of itself.
+    pub(super) about: About,
 }
 
 impl Seen {
@@ -105,6 +107,14 @@ impl State {
         self.updated = now;
         self.granted.retain(|slot| slot + REMEMBERED > now);
         self.members.retain(|_, member| member.seen + SILENT > now);
+    }
+
+    /// What people are shown: until when nobody may send, the rate, and of each member when it last asked and what it says
+    /// of itself.
+    pub(crate) fn shown(&self) -> (Micros, f64, Vec<(Micros, &About)>) {
+        let members = self.members.values();
+        let members = members.map(|member| (member.seen, &member.about));
+        (self.pause, self.pace.rate(), members.collect())
     }
 
     /// The clock has gone back by `by`.

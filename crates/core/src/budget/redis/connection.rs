@@ -1,13 +1,18 @@
 //! A connection to the server, with the TLS that all connections of ours have.
 
 use super::script::{self, Script};
+use super::shown;
 use crate::budget::lease::{Ask, Reply};
+use crate::budget::look::BudgetState;
+use crate::budget::who::Who;
 use crate::error::Scrubber;
 use crate::request::transport::system_tls;
 use crate::settings::Config;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
 use rustls::pki_types::ServerName;
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -96,8 +101,7 @@ impl Place {
         let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
         let connector = TlsConnector::from(Arc::new(tls));
         let stream = connector.connect(name, stream).await;
-        self.log_in(stream.map_err(|error| error.to_string())?)
-            .await
+        self.log_in(stream.map_err(|error| no_tls(&error))?).await
     }
 
     async fn log_in<S>(self: &Arc<Self>, stream: S) -> Result<Connection, String>
@@ -121,6 +125,22 @@ impl Place {
     }
 }
 
+/// Why there is no TLS, and what to do about it.
+fn no_tls(error: &io::Error) -> String {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let way_out = match cause {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            "; the certificate has to be valid for the host that the setting budget names, and be issued by an \
+             authority that this system trusts, or whose certificate is in the file that SSL_CERT_FILE names"
+        }
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "; the server seems not to use TLS on this port: where none is needed, set budget to redis://..."
+        }
+        _ => "",
+    };
+    format!("TLS handshake failed: {error}{way_out}")
+}
+
 /// Texts of a URL are percent-encoded.
 fn decoded(text: &str) -> String {
     let pair = format!("x={}", text.replace('+', "%2B"));
@@ -140,11 +160,11 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Asks, and waits for the reply; else why there is none.
-    pub(super) async fn ask(&mut self, ask: &Ask) -> Result<Reply, String> {
+    pub(super) async fn ask(&mut self, ask: &Ask, who: &Who) -> Result<Reply, String> {
         let Place {
             script, key, shown, ..
         } = &*self.place;
-        let asking = script.run(&mut self.commands, key, ask);
+        let asking = script.run(&mut self.commands, key, ask, who);
         let told = match tokio::time::timeout(REPLY, asking).await {
             Ok(Ok(texts)) => script::reply(&texts),
             Ok(Err(error)) => Err(self.place.text(&error)),
@@ -153,9 +173,25 @@ impl Connection {
         told.map_err(|reason| format!("{shown}: {reason}"))
     }
 
+    /// Reads the state of the budget, without taking part in it; else why not.
+    pub(super) async fn look(&mut self) -> Result<BudgetState, String> {
+        let Place { key, shown, .. } = &*self.place;
+        let mut commands = redis::pipe();
+        commands.cmd("TIME").cmd("HGETALL").arg(key);
+        let reading = commands.query_async(&mut self.commands);
+        let read = match tokio::time::timeout(REPLY, reading).await {
+            Ok(Ok(((seconds, micros), fields))) => Ok((seconds, micros, fields)),
+            Ok(Err(error)) => Err(self.place.text(&error)),
+            Err(_) => Err("no reply in time".into()),
+        };
+        let (seconds, micros, fields): (f64, f64, BTreeMap<String, String>) =
+            read.map_err(|reason| format!("{shown}: {reason}"))?;
+        Ok(shown::read(shown.clone(), seconds * 1e6 + micros, &fields))
+    }
+
     /// Tells the server that the member needs nothing more. If it does not get there, the server forgets it by itself.
-    pub(super) async fn leave(&mut self, member: u64) {
-        let _ = self.ask(&Ask::leaving(member)).await;
+    pub(super) async fn leave(&mut self, member: u64, who: &Who) {
+        let _ = self.ask(&Ask::leaving(member), who).await;
     }
 }
 

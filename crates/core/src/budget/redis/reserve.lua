@@ -1,9 +1,10 @@
 -- Gives out send slots of a shared budget: what budget/lease/reserve.rs, pace.rs and state.rs do in Rust, where
 -- everything here is explained. A test holds the two against each other.
 --
--- KEYS[1]: a hash with the fields "state", "granted" and one per member.
+-- KEYS[1]: a hash with the fields "state", "granted", "shown" (pause and rate) and one per member: five numbers, and what
+-- the member says of itself, which is for people only.
 -- ARGV: member, limit, lane (1 single, 2 scan, 3 background), slots, lead, solo (0 no, 1 ready, 2 yes), leaving (0, 1),
--- count: sent, limit, remaining (empty if none), used up (empty if not), pause.
+-- count: sent, limit, remaining (empty if none), used up (empty if not), pause, what the member says of itself.
 -- Times are microseconds. Replies with texts: now, slots, first, gap, again, pause, members, rate.
 
 local clock = redis.call("TIME")
@@ -13,7 +14,8 @@ local SECOND, HORIZON, MOST_SLOTS = 1000000, 100000, 4
 local REMEMBERED, SILENT, GRACE, QUIET = 2500000, 10000000, 100000, 1000000
 local SOLO_LASTS, HANDOVER, HANDOVER_POLL = 600000, 150000, 50000
 local URGENT, SPARE, EARLY, LONGEST_WAIT, SHORTEST_WAIT = 60000, 10000, 8000, 1000000, 2000
-local LEFT_ALONE, CAUTION, MUCH_LEFT, MUCH_SPENT, BELIEVED, SLOWEST = 1, 1, 0.5, 0.7, 60000000, 1
+local LEFT_ALONE, CAUTION, CAUTION_IN_WINDOWS, SLOWEST = 1, 1.5, 0.5, 1
+local MUCH_LEFT, MUCH_SPENT, BELIEVED = 0.5, 0.7, 60000000
 local STEP, MOST_DOUBLINGS, SUCCESSION, FIRST_HOLD, HOLD = 0.5, 4, 10000000, 10000000, 60000000
 local RAISE, ROOM, PART_OF_ROOM, MOST_RAISE, TELLING, WEIGHT, NOTICED = 0.1, 4, 0.2, 3, 0.5, 0.3, 3
 local EXPIRES = 60000000
@@ -27,7 +29,7 @@ local ask = {
   member = ARGV[1], limit = tonumber(ARGV[2]), lane = tonumber(ARGV[3]), slots = tonumber(ARGV[4]),
   lead = tonumber(ARGV[5]), solo = tonumber(ARGV[6]), leaving = ARGV[7] == "1",
   sent = tonumber(ARGV[8]), shown = tonumber(ARGV[9]), remaining = tonumber(ARGV[10]),
-  used_up = tonumber(ARGV[11]), pause = tonumber(ARGV[12]),
+  used_up = tonumber(ARGV[11]), pause = tonumber(ARGV[12]), about = ARGV[13],
 }
 
 local s, granted, members = {}, {}, {}
@@ -45,34 +47,24 @@ local function load()
   for _, name in ipairs(NUMBERS) do s[name] = 0 end
   local fields = redis.call("HGETALL", key)
   for i = 1, #fields, 2 do
-    local name, values = fields[i], numbers(fields[i + 1])
+    local name, text = fields[i], fields[i + 1]
+    local values, about = string.match(text, "^(%S+ %S+ %S+ %S+ %S+) (.*)$")
     if name == "state" then
+      values = numbers(text)
       for n, field in ipairs(TIMES) do s[field] = values[n] or 0 end
       for n, field in ipairs(NUMBERS) do s[field] = values[#TIMES + n] or 0 end
     elseif name == "granted" then
-      granted = values
-    elseif #values == 5 then
-      members[name] = {
-        seen = values[1], due = values[2], turn = values[3], background = values[4] == 1, solo = values[5] == 1,
-      }
+      granted = numbers(text)
+    elseif name ~= "shown" and values then
+      values = numbers(values)
+      if #values == 5 then
+        members[name] = {
+          seen = values[1], due = values[2], turn = values[3], background = values[4] == 1, solo = values[5] == 1,
+          about = about,
+        }
+      end
     end
   end
-end
-
-local function save()
-  local texts = {}
-  for _, name in ipairs(TIMES) do texts[#texts + 1] = string.format("%.0f", s[name]) end
-  for _, name in ipairs(NUMBERS) do texts[#texts + 1] = string.format("%.17g", s[name]) end
-  local slots = {}
-  for n, slot in ipairs(granted) do slots[n] = string.format("%.0f", slot) end
-  redis.call("DEL", key)
-  redis.call("HSET", key, "state", table.concat(texts, " "), "granted", table.concat(slots, " "))
-  for id, m in pairs(members) do
-    local text = string.format("%.0f %.0f %.0f %d %d", m.seen, m.due, m.turn, m.background and 1 or 0, m.solo and 1 or 0)
-    redis.call("HSET", key, id, text)
-  end
-  local expires = math.max(s.pause - now, 0) + EXPIRES
-  redis.call("PEXPIRE", key, string.format("%.0f", math.ceil(expires / 1000)))
 end
 
 local function waits(m)
@@ -86,8 +78,13 @@ local function most()
 end
 
 local function ceiling(at)
+  local caution = at < s.roomy + BELIEVED and CAUTION_IN_WINDOWS or CAUTION
+  return math.max(most() - caution, SLOWEST)
+end
+
+local function highest(at)
   if at < s.roomy + BELIEVED then return most() end
-  return math.max(most() - CAUTION, SLOWEST)
+  return ceiling(at)
 end
 
 local function rate()
@@ -123,8 +120,8 @@ local function lower(sent)
   s.lowered, s.calm = now, now
 end
 
-local function try_rate(more)
-  s.cap = math.max(math.min(s.cap + more, ceiling(now)), s.cap)
+local function try_rate(more, most)
+  s.cap = math.max(math.min(s.cap + more, most), s.cap)
 end
 
 local function raise()
@@ -132,14 +129,17 @@ local function raise()
   if s.failures > 0 then hold = HOLD * 2 ^ math.min(s.failures - 1, MOST_DOUBLINGS) end
   if now >= s.calm + hold then
     local since = (now - s.raised) / SECOND
-    try_rate(RAISE * since)
+    try_rate(RAISE * since, ceiling(now))
   end
   s.raised = now
 end
 
 local function seen(own)
   if ask.sent < s.blind then return end
-  if ask.remaining >= MUCH_LEFT * s.limit and own >= MUCH_SPENT * s.limit then s.roomy = now end
+  if ask.remaining >= MUCH_LEFT * s.limit and own >= MUCH_SPENT * s.limit then
+    s.roomy = now
+    if s.failures == 0 then s.cap = math.max(s.cap, ceiling(now)) end
+  end
   s.peak = math.max(s.peak, s.limit - ask.remaining - own)
   if own >= MUCH_SPENT * rate() then
     s.least = math.min(s.least, ask.remaining)
@@ -149,7 +149,7 @@ local function seen(own)
   s.others = s.others + WEIGHT * (s.peak - s.others)
   if s.counts >= TELLING * rate() then
     local room = s.least - LEFT_ALONE
-    if room >= ROOM then try_rate(math.min(PART_OF_ROOM * room, MOST_RAISE)) end
+    if room >= ROOM then try_rate(math.min(PART_OF_ROOM * room, MOST_RAISE), highest(now)) end
   end
   start_window(now)
 end
@@ -217,10 +217,10 @@ local function note()
       if other.solo then blocked = math.max(blocked, other.seen + SOLO_LASTS) end
     end
   end
-  local me = members[ask.member] or { seen = 0, due = 0, turn = 0, background = false, solo = false }
+  local me = members[ask.member] or { seen = 0, due = 0, turn = 0, background = false, solo = false, about = "" }
   members[ask.member] = me
   if (not waits(me) or me.background ~= background) and least < math.huge then me.turn = math.max(me.turn, least) end
-  me.seen = now
+  me.seen, me.about = now, ask.about
   me.solo = ask.solo ~= 0 and not others
   if ask.solo == 2 and others then
     s.next = math.max(s.next, now + ask.lead + HANDOVER)
@@ -279,6 +279,23 @@ local function grant(blocked, reply)
   if ask.lane ~= 1 then
     me.due, me.background = reply.again, ask.lane == 3
   end
+end
+
+local function save()
+  local texts = {}
+  for _, name in ipairs(TIMES) do texts[#texts + 1] = string.format("%.0f", s[name]) end
+  for _, name in ipairs(NUMBERS) do texts[#texts + 1] = string.format("%.17g", s[name]) end
+  local slots = {}
+  for n, slot in ipairs(granted) do slots[n] = string.format("%.0f", slot) end
+  redis.call("DEL", key)
+  redis.call("HSET", key, "state", table.concat(texts, " "), "granted", table.concat(slots, " "))
+  redis.call("HSET", key, "shown", string.format("%.0f %.17g", s.pause, rate()))
+  for id, m in pairs(members) do
+    local text = string.format("%.0f %.0f %.0f %d %d ", m.seen, m.due, m.turn, m.background and 1 or 0, m.solo and 1 or 0)
+    redis.call("HSET", key, id, text .. m.about)
+  end
+  local expires = math.max(s.pause - now, 0) + EXPIRES
+  redis.call("PEXPIRE", key, string.format("%.0f", math.ceil(expires / 1000)))
 end
 
 load()

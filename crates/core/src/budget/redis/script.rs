@@ -1,7 +1,9 @@
 //! The script that gives out slots, and how its arguments and replies are written.
 
+use super::shown;
 use crate::budget::company;
 use crate::budget::lease::{Ask, Reply, Solo};
+use crate::budget::who::Who;
 use crate::gate::Lane;
 use crate::settings::Config;
 use redis::RedisResult;
@@ -30,9 +32,10 @@ impl Script {
         connection: &mut MultiplexedConnection,
         key: &str,
         ask: &Ask,
+        who: &Who,
     ) -> RedisResult<Vec<String>> {
         let mut call = self.0.key(key);
-        for argument in arguments(ask) {
+        for argument in arguments(ask, who) {
             call.arg(argument);
         }
         call.invoke_async(connection).await
@@ -46,7 +49,7 @@ pub(super) fn key(config: &Config) -> String {
 }
 
 /// A question as the script reads it.
-pub(super) fn arguments(ask: &Ask) -> [String; 12] {
+pub(super) fn arguments(ask: &Ask, who: &Who) -> [String; 13] {
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let count = ask.report.count;
     let lane = match ask.lane {
@@ -72,6 +75,7 @@ pub(super) fn arguments(ask: &Ask) -> [String; 12] {
         number(count.map(|count| count.remaining)),
         number(ask.report.used_up),
         ask.report.pause.to_string(),
+        shown::describe(who, &ask.about),
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::mode::Mode;
 use super::server_clock::ServerClock;
 use super::{Ask, LATE, Member, Reply, Solo};
-use crate::budget::lease::{Count, Report};
+use crate::budget::lease::{About, Count, Report};
 use crate::clock::Time;
 use crate::gate::Lane;
 use std::time::Duration;
@@ -168,6 +168,7 @@ impl Member {
             _ => self.asking.waiting && self.slots.is_empty(),
         };
         let report = self.report(now);
+        let about = self.about(now);
         let asking = &mut self.asking;
         asking.question = Some((now, solo));
         asking.asked = now;
@@ -190,12 +191,23 @@ impl Member {
             solo,
             leaving,
             report,
+            about,
         };
         if leaving {
             self.mode = Mode::Unknown;
             self.sole = super::Sole::default();
         }
         ask
+    }
+
+    fn about(&self, now: Time) -> About {
+        let asking = &self.asking;
+        let goes_on = asking.lane != Lane::Single && now < asking.last_take + EAGER;
+        About {
+            sent_last_minute: self.last_minute.sent(now),
+            waiting: (asking.waiting || goes_on).then_some(asking.lane),
+            own_rate: self.mode.is_solo().then(|| self.solo.stats().target_rate),
+        }
     }
 
     fn report(&mut self, now: Time) -> Report {

@@ -15,6 +15,9 @@ const SENDS_SHOWN: Duration = Duration::from_millis(1000);
 const RESPONSES_SHOWN: Duration = Duration::from_millis(2200);
 /// and sends by it after this long, when it knows what is left.
 const SOLO_AGAIN: Duration = Duration::from_secs(4);
+/// A member that has met no other one sends by its gate after this long: of several that start together, none has to be
+/// stopped first.
+const SOLO_AT_FIRST: Duration = Duration::from_millis(300);
 
 /// By what a member sends.
 #[derive(Debug)]
@@ -40,26 +43,26 @@ impl Mode {
 #[derive(Debug, Default)]
 pub(super) struct Sole {
     since: Option<Time>,
-    /// It has sent by leased slots, so that others may have sent as well.
-    leased: bool,
+    /// There were others, whose sends its gate does not know.
+    had_others: bool,
 }
 
 impl Sole {
     pub(super) fn sends_are_shown(&self, now: Time) -> bool {
-        self.since.is_some_and(|since| now >= since + SENDS_SHOWN)
+        !self.had_others || self.since.is_some_and(|since| now >= since + SENDS_SHOWN)
     }
 
     pub(super) fn response_is_shown(&self, sent: Time) -> bool {
-        self.since
-            .is_some_and(|since| sent >= since + RESPONSES_SHOWN)
-    }
-
-    pub(super) fn has_leased(&self) -> bool {
-        self.leased
+        let since = self.since;
+        !self.had_others || since.is_some_and(|since| sent >= since + RESPONSES_SHOWN)
     }
 
     fn may_be_solo(&self, now: Time) -> bool {
-        !self.leased || self.since.is_some_and(|since| now >= since + SOLO_AGAIN)
+        let after = match self.had_others {
+            true => SOLO_AGAIN,
+            false => SOLO_AT_FIRST,
+        };
+        self.since.is_some_and(|since| now >= since + after)
     }
 }
 
@@ -89,7 +92,7 @@ impl Member {
     pub(super) fn follow(&mut self, now: Time, solo: Solo, reply: &Reply) {
         if reply.members > 1 {
             self.sole.since = None;
-            self.sole.leased = true;
+            self.sole.had_others = true;
             self.mode = Mode::Leased;
             return;
         }
@@ -97,7 +100,7 @@ impl Member {
         if solo == Solo::No {
             self.mode = Mode::Leased;
         } else {
-            self.sole.leased = false;
+            self.sole.had_others = false;
             self.mode = Mode::Solo;
         }
     }

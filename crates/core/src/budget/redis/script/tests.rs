@@ -1,10 +1,14 @@
 //! The script and its twin in Rust reply alike to any sequence of questions, on both servers.
 
 use super::{SOURCE, arguments, reply};
-use crate::budget::lease::{Ask, Count, Micros, Report, Solo, State, reserve};
+use crate::budget::lease::{About, Ask, Count, Micros, Report, Solo, State, reserve};
+use crate::budget::look::BudgetState;
+use crate::budget::redis::shown;
 use crate::budget::redis::test_server::Server;
+use crate::budget::who::Who;
 use crate::gate::Lane;
 use fastrand::Rng;
+use std::collections::BTreeMap;
 
 /// Where the script reads the clock; the test gives it the time instead.
 const CLOCK: &str = r#"local clock = redis.call("TIME")
@@ -47,7 +51,23 @@ fn question(rng: &mut Rng, now: &mut Micros) -> Ask {
             used_up: (rng.u8(0..12) == 0).then_some(sent),
             pause: if rng.u8(0..20) == 0 { 1e6 } else { 0.0 },
         },
+        about: About {
+            sent_last_minute: rng.u32(0..2400),
+            waiting: rng.bool().then_some(lanes[rng.usize(0..4)]),
+            own_rate: rng.bool().then(|| 40.0 * rng.f64()),
+        },
     }
+}
+
+/// What people are to be shown of a state.
+fn shown_of(state: &State, now: Micros, who: &Who) -> BudgetState {
+    let (pause, rate, members) = state.shown();
+    let mut fields = BTreeMap::from([("shown".to_owned(), format!("{pause} {rate}"))]);
+    for (id, (seen, about)) in members.into_iter().enumerate() {
+        let text = format!("{seen} 0 0 0 0 {}", shown::describe(who, about));
+        fields.insert(id.to_string(), text);
+    }
+    shown::read(String::new(), now, &fields)
 }
 
 #[tokio::test]
@@ -56,10 +76,16 @@ async fn the_script_replies_as_its_twin_does() {
         SOURCE.contains(CLOCK),
         "the script reads its clock otherwise"
     );
-    let script = redis::Script::new(&SOURCE.replace(CLOCK, "local now = tonumber(ARGV[13])\n"));
+    let script = redis::Script::new(&SOURCE.replace(CLOCK, "local now = tonumber(ARGV[#ARGV])\n"));
     for server in Server::both().await {
         let mut connection = server.connection().await;
         let mut granted = 0;
+        // A program may be called anything, and what it says of itself must not be taken for anything else.
+        let who = Who {
+            process: 4711,
+            name: "1 2 3 4 5 6 \"{}\n\u{7f}é".into(),
+            host: "shown".into(),
+        };
         for seed in 0..SEQUENCES * rounds() {
             let mut rng = Rng::with_seed(seed);
             let mut now = 1.7e15 + f64::from(rng.u32(..));
@@ -68,7 +94,7 @@ async fn the_script_replies_as_its_twin_does() {
             for number in 0..QUESTIONS {
                 let ask = question(&mut rng, &mut now);
                 let mut call = script.key(&key);
-                for argument in arguments(&ask) {
+                for argument in arguments(&ask, &who) {
                     call.arg(argument);
                 }
                 call.arg(now.to_string());
@@ -81,6 +107,14 @@ async fn the_script_replies_as_its_twin_does() {
                 );
                 granted += told.slots;
                 state = next;
+                let fields: BTreeMap<String, String> = redis::cmd("HGETALL")
+                    .arg(&key)
+                    .query_async(&mut connection)
+                    .await
+                    .unwrap();
+                let kept = shown::read(String::new(), now, &fields);
+                let expected = shown_of(&state, now, &who);
+                assert_eq!(kept, expected, "seed {seed}, question {number}: {ask:?}");
             }
             let lasts: i64 = redis::cmd("PTTL")
                 .arg(&key)

@@ -1,0 +1,105 @@
+//! TLS to the server: a certificate that is trusted works, another one is refused, and the password waits for it.
+
+use crate::members::{Kind, Report, act_as_member, command, report, service};
+use crate::proxy::Proxy;
+use crate::server::Server;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use talentdata_sandbox::limit::Policy;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+const PASSWORD: &str = "CANARY-of-the-server";
+
+/// A file beside this one. The certificates are for `localhost` and 127.0.0.1 and last until 2120; nobody has the key of
+/// their authority.
+fn file(name: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    directory.join("tests/budget_redis/tls").join(name)
+}
+
+/// Takes TLS connections, and leads what comes over them to this port. The port that it takes them on.
+async fn terminator(target: u16) -> u16 {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+    let config = versions.unwrap().with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate], key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut near) = acceptor.accept(socket).await else {
+                    return;
+                };
+                let mut far = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    port
+}
+
+/// What one call of a process says that trusts the certificates in this file; and what was heard on the network, and
+/// behind TLS.
+async fn called(test: &str, host: &str, trusted: &str) -> (Report, Vec<u8>, Vec<u8>) {
+    let server = Server::valkey(&["--requirepass", PASSWORD]).await;
+    let behind = Proxy::to(server.port).await;
+    let before = Proxy::to(terminator(behind.port).await).await;
+    let sandbox = service(Policy::TokenBucket);
+    let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
+    let mut command = command(test, &sandbox, &budget, Kind::Call, 0);
+    command
+        .env("SSL_CERT_FILE", file(trusted))
+        .env_remove("SSL_CERT_DIR");
+    let child = command.spawn().unwrap();
+    let report = tokio::task::spawn_blocking(|| report(child)).await.unwrap();
+    (report, before.heard(), behind.heard())
+}
+
+fn holds_password(heard: &[u8]) -> bool {
+    let password = PASSWORD.as_bytes();
+    heard.windows(password.len()).any(|part| part == password)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_certificate_is_accepted() {
+    act_as_member().await;
+    let test = "tls::a_trusted_certificate_is_accepted";
+    for host in ["localhost", "127.0.0.1"] {
+        let (report, before, behind) = called(test, host, "authority.pem").await;
+        assert_eq!(report.budget["lost"], Value::Null, "{host}");
+        assert!(holds_password(&behind), "the server was reached");
+        assert!(!before.is_empty() && !holds_password(&before));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_untrusted_certificate_is_refused_before_the_password_is_sent() {
+    act_as_member().await;
+    let test = "tls::an_untrusted_certificate_is_refused_before_the_password_is_sent";
+    let mut cases = vec![("localhost", "server.pem")];
+    if cfg!(target_os = "linux") {
+        // The certificate is good, but not for this name of the same host.
+        cases.push(("127.0.0.2", "authority.pem"));
+    }
+    for (host, trusted) in cases {
+        let (report, before, behind) = called(test, host, trusted).await;
+        let reason = report.budget["lost"].as_str().unwrap();
+        for words in ["TLS handshake failed", "setting budget", "SSL_CERT_FILE"] {
+            assert!(reason.contains(words), "{reason}");
+        }
+        assert!(!reason.contains("CANARY"), "{reason}");
+        assert!(!before.is_empty() && !holds_password(&before));
+        assert_eq!(behind, [], "nothing gets through");
+    }
+}
