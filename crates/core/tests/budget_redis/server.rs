@@ -5,9 +5,14 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// Where `cargo xtask test` has put the programs.
 const PROGRAMS: [&str; 2] = ["TALENTDATA_VALKEY_SERVER", "TALENTDATA_REDIS_SERVER"];
+/// Ports that are tried, since others may take one before the server has it.
+const PORTS: u32 = 5;
 /// Attempts to reach a server that has just been started, at 50 ms each.
 const ATTEMPTS: u32 = 200;
 
@@ -15,6 +20,8 @@ const ATTEMPTS: u32 = 200;
 pub(crate) struct Server {
     pub(crate) port: u16,
     program: PathBuf,
+    /// Where it writes files, which a server of another kind could not read.
+    directory: TempDir,
     child: Child,
 }
 
@@ -39,23 +46,28 @@ impl Server {
         let program = program.unwrap_or_else(|| {
             panic!("{variable} names no server; `cargo xtask test rust` sets it")
         });
-        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
-        let port = free.unwrap().port();
-        let child = spawn(&program, port, options);
-        let server = Server {
-            port,
-            program,
-            child,
-        };
-        server.answers().await;
-        server
+        for _ in 0..PORTS {
+            let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
+            let port = free.unwrap().port();
+            let directory = tempfile::tempdir().unwrap();
+            let mut server = Server {
+                port,
+                child: spawn(&program, directory.path(), port, options),
+                program: program.clone(),
+                directory,
+            };
+            if server.answers().await {
+                return server;
+            }
+        }
+        panic!("the server does not take connections");
     }
 
     /// Kills the server, and starts another one in its place, which knows nothing.
     pub(crate) async fn restart(&mut self) {
         self.stop();
-        self.child = spawn(&self.program, self.port, &[]);
-        self.answers().await;
+        self.child = spawn(&self.program, self.directory.path(), self.port, &[]);
+        assert!(self.answers().await, "the server does not come back");
     }
 
     /// Kills the server.
@@ -64,18 +76,19 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    /// Waits until the server takes connections, whatever it says.
-    async fn answers(&self) {
+    /// Waits until the server replies, whatever it says; not if it has ended, for somebody else has the port.
+    async fn answers(&mut self) -> bool {
         for _ in 0..ATTEMPTS {
-            if tokio::net::TcpStream::connect(("127.0.0.1", self.port))
-                .await
-                .is_ok()
-            {
-                return;
+            let replied = replies(self.port).await;
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return false;
+            }
+            if replied {
+                return true;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("the server does not take connections");
+        false
     }
 
     /// Runs a command.
@@ -134,8 +147,20 @@ impl Server {
     }
 }
 
-fn spawn(program: &Path, port: u16, options: &[&str]) -> Child {
+/// Whether a server of this kind replies at the port. A connection alone says nothing: where nobody listens, it may have
+/// been made to itself.
+async fn replies(port: u16) -> bool {
+    let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)).await else {
+        return false;
+    };
+    let mut first = [0];
+    let sent = socket.write_all(b"PING\r\n").await;
+    sent.is_ok() && socket.read_exact(&mut first).await.is_ok() && b"+-".contains(&first[0])
+}
+
+fn spawn(program: &Path, directory: &Path, port: u16, options: &[&str]) -> Child {
     Command::new(program)
+        .current_dir(directory)
         .args([
             "--port",
             &port.to_string(),

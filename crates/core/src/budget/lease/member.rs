@@ -21,8 +21,9 @@ use observed::Observed;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// A slot that is missed by this much is given up: what follows it would be too close.
-const LATE: Duration = Duration::from_millis(50);
+/// A slot that is missed by this much is given up: what follows it would be too close. A slot costs less than the pause
+/// after a window that is used up.
+const LATE: Duration = Duration::from_millis(25);
 /// Unanswered requests at any time, as at a gate.
 const MOST_IN_FLIGHT: usize = 128;
 

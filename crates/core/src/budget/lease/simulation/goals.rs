@@ -93,7 +93,7 @@ fn goals_of_several_members() {
 fn goals_of_one_member() {
     let gate = [0.971, 0.953, 0.949, 0.915, 0.995];
     for ((policy, _), goal) in POLICIES.into_iter().zip(gate) {
-        let runs = runs(&Scenario::new(policy, 1, 20));
+        let runs = runs(&Scenario::new(policy, 1, 20), SEEDS);
         reach(&format!("alone, {policy}"), &runs, goal - 0.005, 0.0);
     }
 }
@@ -155,11 +155,16 @@ fn goals_of_handovers() {
     all("a second member from 10 s to 30 s", &scenario, 0.01, 0.0);
 }
 
-/// Where nothing is paused, a single call waits for a quarter of a second at most.
+/// Where nothing is paused, a single call waits for a quarter of a second at most. Windows that open with a request, and
+/// counters that slide, are used up once in a minute or two, and calls then wait for the reset.
 #[test]
 fn goals_of_single_calls() {
     for server in [1, 20] {
-        for (policy, goal) in [(Policy::SlidingLog, 0.93), (Policy::TokenBucket, 0.95)] {
+        let counted = [Policy::ClockWindow, Policy::SlidingLog, Policy::TokenBucket];
+        for (policy, goal) in POLICIES
+            .into_iter()
+            .filter(|(policy, _)| counted.contains(policy))
+        {
             let mut scenario = Scenario::new(policy, 10, server);
             (scenario.callers, scenario.calls) = (4, 0.25);
             let runs = runs(&scenario, SEEDS);
@@ -169,7 +174,7 @@ fn goals_of_single_calls() {
                 .max()
                 .unwrap_or_default();
             let row = format!("single calls under 10 scans, {server} ms, p99 {wait:.0?}, {policy}");
-            reach(&row, &runs, goal, 0.0);
+            reach(&row, &runs, goal - 0.01, 0.0);
             assert!(wait <= Duration::from_millis(250), "{row}");
         }
     }
