@@ -15,6 +15,15 @@ static void statements(void) {
                 "7 is not a known dialect", "an unknown dialect");
 }
 
+/* How many columns a stream has. */
+static int64_t columns(struct ArrowArrayStream *stream) {
+  struct ArrowSchema schema;
+  CHECK(stream->get_schema(stream, &schema) == 0);
+  const int64_t count = schema.n_children;
+  schema.release(&schema);
+  return count;
+}
+
 /* The rows of a stream, which is released. */
 static int64_t rows(struct ArrowArrayStream *stream) {
   int64_t count = 0;
@@ -63,6 +72,8 @@ static void mirrored(talentdata_client *client) {
                 TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "keep_seconds: must", "a negative age");
   /* The streams outlive it. */
   talentdata_mirror_free(mirror);
+  /* Of a change, and of its record. */
+  CHECK(columns(&changes) == 5 + columns(&current));
   const int64_t count = rows(&current);
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
 }

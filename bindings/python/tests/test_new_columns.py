@@ -169,3 +169,15 @@ def test_delta(generations, tmp_path):
     rows = sorted(table.to_pyarrow_table().drop_columns(["_key"]).to_pylist(), key=lambda row: row["id"])
     names = list(expected(tmp_path)[0])
     assert [{name: row[name] for name in names} for row in rows] == expected(tmp_path)
+
+
+def test_current_has_the_columns_of_its_file(generations, tmp_path):
+    names = []
+    for _ in generations():
+        file = parquet.read_table(tmp_path / "mirror" / "contacts" / "current.parquet")
+        current = talentdata.Mirror(tmp_path / "mirror").current("contacts").to_arrow()
+        assert current.schema.names == file.schema.names
+        assert current.sort_by("id").to_pylist() == file.sort_by("id").to_pylist()
+        names.append(current.schema.names)
+    # Columns stay although no record of the list has the field any more.
+    assert "nickname" in names[-1] and "office" in names[-1]

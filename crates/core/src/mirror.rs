@@ -17,6 +17,7 @@ mod commit;
 mod difference;
 mod files;
 mod fingerprint;
+mod gather;
 mod index;
 mod look;
 mod manifest;

@@ -59,10 +59,11 @@ impl Sync {
                 )
                 .await?;
             outcome.requests += 1;
-            let (mut records, mut undelivered) = (Vec::new(), Vec::new());
+            let (mut identities, mut records, mut undelivered) = (vec![], vec![], vec![]);
             for record in &page.records {
                 let identity = hash_key.identity(record, &mut form);
                 let (located, others) = writing.difference.shown(identity)?;
+                identities.push(identity);
                 records.push(located);
                 undelivered.extend(others);
             }
@@ -70,6 +71,7 @@ impl Sync {
             let total = u64::try_from(page.pagination.total).unwrap_or(0);
             looks.take(&Shown {
                 offset,
+                identities,
                 records,
                 undelivered,
                 is_end: !page.pagination.has_more && end >= total,

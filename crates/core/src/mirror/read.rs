@@ -6,8 +6,10 @@ use super::manifest::{Generation, ListEntry, Manifest, SchemaChange};
 use super::manifest_file::{next_path, read_manifest};
 use super::order::Order;
 use super::records::Records;
-use crate::arrow::TableSchema;
+use super::texts::Table;
+use crate::arrow::{Column, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -97,20 +99,25 @@ impl Mirror {
         }
     }
 
-    /// The records of the list as of the last sync, missing ones included.
+    /// The records of the list as of the last sync, missing ones included; unless another schema is given, their columns
+    /// are those of `current.parquet`.
     ///
     /// # Errors
     /// As [`generations`](Self::generations); `Io`.
     pub fn current(&self, resource: Resource) -> Result<Records> {
-        let (_, last) = self.last(resource)?;
+        let (list, last) = self.last(resource)?;
         let order = Order::read(&self.root, &last.order_file)?;
-        Ok(Records::new(
-            &self.root,
-            resource,
-            last.clone(),
-            order,
-            true,
-        ))
+        let mut schema = list.schema.clone();
+        // A field that this sync has met late has its column from the next one on. `current.parquet` may be replaced
+        // at any time; the changes have the same columns and stay.
+        if let Some(changes) = &last.changes_file {
+            let table = Table::open(place(&self.root, &changes.path))?;
+            let written: HashSet<&str> = table.columns().collect();
+            let is_written = |column: &Column| written.contains(column.name.as_str());
+            schema.fields.retain(is_written);
+        }
+        let records = Records::new(&self.root, resource, last.clone(), order, true);
+        Ok(records.with_columns(schema))
     }
 
     /// What has changed after generation `since`, from the oldest change to the newest; 0 for all changes.
@@ -162,13 +169,8 @@ impl Mirror {
             return Err(self.not_kept(resource, list, at));
         };
         let order = Order::read(&self.root, &found.order_file)?;
-        Ok(Records::new(
-            &self.root,
-            resource,
-            found.clone(),
-            order,
-            false,
-        ))
+        let generation = found.clone();
+        Ok(Records::new(&self.root, resource, generation, order, false))
     }
 
     fn not_kept(&self, resource: Resource, list: &ListEntry, at: AsOf) -> Error {

@@ -1,15 +1,17 @@
 //! The records of a generation, in the order and with the bytes in which its sync has read them.
 
+use super::gather::{self, Gathered};
 use super::manifest::Generation;
 use super::order::Order;
 use super::page;
 use super::texts::Texts;
-use crate::arrow::{BatchBuilder, RecordBatch, SchemaRef, TableOptions, TableSchema};
+use crate::arrow::{BatchBuilder, Columns, RecordBatch, SchemaRef, TableOptions, TableSchema};
 use crate::error::Result;
 use crate::export::{Format, Target, write_records};
 use crate::record::RawRecord;
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use talentdata_types::Resource;
 
 /// The records of a list, one after the other. After an error there are no more.
@@ -20,10 +22,19 @@ pub struct Records {
     /// How many of its runs are wanted.
     runs: usize,
     texts: Texts,
-    /// Where it stands: in which run, and how many rows of it are done.
-    at: (usize, u64),
+    reading: Reading,
+    /// The columns, unless others are asked for or they are inferred.
+    schema: Option<Arc<TableSchema>>,
     ready: VecDeque<RawRecord>,
     failed: bool,
+}
+
+/// Where records are taken from.
+enum Reading {
+    Unbegun,
+    /// From their files: in which run, and how many rows of it are done.
+    At(usize, u64),
+    Gathered(Gathered),
 }
 
 impl Records {
@@ -44,10 +55,24 @@ impl Records {
             },
             order,
             texts: Texts::new(root),
-            at: (0, 0),
+            reading: Reading::Unbegun,
+            schema: None,
             ready: VecDeque::new(),
             failed: false,
         }
+    }
+
+    /// With these columns, unless others are asked for.
+    pub(super) fn with_columns(mut self, schema: TableSchema) -> Self {
+        self.schema = Some(Arc::new(schema));
+        self
+    }
+
+    fn table(&self, mut table: TableOptions) -> TableOptions {
+        if table.columns == Columns::Typed {
+            table.schema = table.schema.or_else(|| self.schema.clone());
+        }
+        table
     }
 
     /// The generation that they are of.
@@ -60,8 +85,8 @@ impl Records {
     /// # Errors
     /// `Io`, when the first records cannot be read.
     pub fn into_batches(self, rows: usize, table: &TableOptions) -> Result<RecordBatches> {
-        let resource = self.resource;
-        RecordBatches::new(resource, Box::new(self), table, rows)
+        let (resource, table) = (self.resource, self.table(table.clone()));
+        RecordBatches::new(resource, Box::new(self), &table, rows)
     }
 
     /// Writes the records as an export of the list writes them; returns how many there are.
@@ -69,31 +94,49 @@ impl Records {
     /// # Errors
     /// `Io`, naming the file.
     pub fn write(self, format: Format, target: &Target, table: TableOptions) -> Result<u64> {
+        let table = self.table(table);
         write_records(self.resource, format, target, table, self)
     }
 
     fn fill(&mut self) -> Result<()> {
         let (mut texts, mut bytes) = (Vec::new(), 0);
-        while self.at.0 < self.runs
-            && let Some(run) = self.order.run(self.at.0)
+        while texts.len() < page::RECORDS
+            && bytes < page::BYTES
+            && let Some(text) = self.text()?
         {
-            if self.at.1 == run.rows {
-                self.at = (self.at.0 + 1, 0);
-                continue;
-            }
-            let path = self.order.path(run);
-            let text = self.texts.get(path, run.first + self.at.1)?;
             bytes += text.len();
-            texts.push(text.to_owned());
-            self.at.1 += 1;
-            if texts.len() == page::RECORDS || bytes >= page::BYTES {
-                break;
-            }
+            texts.push(text);
         }
         if !texts.is_empty() {
             self.ready = page::records(texts.iter().map(String::as_str))?.into();
         }
         Ok(())
+    }
+
+    /// The text of the next record.
+    fn text(&mut self) -> Result<Option<String>> {
+        loop {
+            match &mut self.reading {
+                Reading::Unbegun if gather::is_needed(&self.order, self.runs) => {
+                    let gathered = Gathered::new(&self.order, self.runs, &mut self.texts)?;
+                    self.reading = Reading::Gathered(gathered);
+                }
+                Reading::Unbegun => self.reading = Reading::At(0, 0),
+                Reading::Gathered(gathered) => return gathered.next(),
+                Reading::At(index, done) => {
+                    let run = self.order.run(*index).filter(|_| *index < self.runs);
+                    let Some(run) = run else {
+                        return Ok(None);
+                    };
+                    if *done < run.rows {
+                        let text = self.texts.get(self.order.path(run), run.first + *done)?;
+                        *done += 1;
+                        return Ok(Some(text.to_owned()));
+                    }
+                    (*index, *done) = (*index + 1, 0);
+                }
+            }
+        }
     }
 }
 

@@ -3,19 +3,25 @@
 //! In a list whose order does not change, a record that is still there stands between those that it stood
 //! between before. A page is a slice of the list at one instant: if it shows one of them from either side, or an end of
 //! the list in its place, and not the record, the record was gone at that instant, whatever the joining of the
-//! other pages rests on. A record whose neighbours could not be found on one page stays `missing`.
+//! other pages rests on. Where so much is new between the two that no page shows both, pages are joined into a
+//! [`Chain`] that does. A record whose neighbours could not be found stays `missing`.
 //!
 //! A pure state machine: it asks for offsets and is shown what is on the pages there.
 
 use super::difference::{Gap, Located, Undelivered};
+use chain::Chain;
+use search::{Search, Way};
+use sides::Sides;
 
-/// So many pages are read for one gap before it is given up: where it should be, and around.
-const TRIES: u32 = 6;
+mod chain;
+mod search;
+mod sides;
 
 /// What a page shows.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) offset: u64,
+    pub(super) identities: Vec<u128>,
     /// Where each record was, if that is known.
     pub(super) records: Vec<Option<Located>>,
     /// Records on it that were not delivered.
@@ -24,6 +30,12 @@ pub(super) struct Shown {
     pub(super) is_end: bool,
     /// How many records the list has, as far as the service says.
     pub(super) total: u64,
+}
+
+impl Shown {
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.identities.len() as u64)
+    }
 }
 
 /// Whether deletes of a proven scan are looked at again: where the list moved, and where nothing is left of it.
@@ -35,26 +47,24 @@ pub(super) fn is_needed(moved: bool, delivered: u64) -> bool {
 pub(super) struct Looks {
     gaps: Vec<Gap>,
     outcomes: Vec<Outcome>,
+    /// Records that were not delivered and are there.
+    there: Vec<Undelivered>,
     page_size: u64,
     /// How many pages may still be read.
     left: u64,
     /// The gap that is looked for.
     at: usize,
-    tries: u32,
+    search: Search,
     /// By how many places records have moved since they were delivered, as far as is known.
     shift: i64,
-    /// How many pages in a row have shown nothing known.
-    missed: u32,
-    /// How many pages were where they should be, and did not show both sides of the gap.
-    stuck: usize,
+    chain: Chain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    Open,
+    /// Not seen yet; the chain of this number has shown what stood before it, and nothing from behind it.
+    Open(u32),
     Gone,
-    /// Some of its records are still there.
-    Shown,
     GivenUp,
 }
 
@@ -64,15 +74,15 @@ impl Looks {
         // Neighbouring gaps may be on one page.
         gaps.sort_unstable_by_key(|gap| (gap.place, gap.first));
         Looks {
-            outcomes: vec![Outcome::Open; gaps.len()],
+            outcomes: vec![Outcome::Open(0); gaps.len()],
             gaps,
+            there: Vec::new(),
             page_size: page_size.max(1),
             left: most,
             at: 0,
-            tries: 0,
+            search: Search::default(),
             shift: 0,
-            missed: 0,
-            stuck: 0,
+            chain: Chain::default(),
         }
     }
 
@@ -80,37 +90,24 @@ impl Looks {
     pub(super) fn next(&mut self) -> Option<u64> {
         loop {
             let gap = self.gaps.get(self.at)?;
-            let offset = self.offset(gap);
-            let open = self.outcomes[self.at] == Outcome::Open;
-            if open && self.tries < TRIES && self.left > 0 {
-                self.left -= 1;
-                self.tries += 1;
-                return Some(offset);
-            }
-            if open {
+            if let Outcome::Open(chain) = self.outcomes[self.at] {
+                let way = Way {
+                    target: gap.place.saturating_add_signed(self.shift),
+                    begins: gap.begins,
+                    ends: gap.ends,
+                    page_size: self.page_size,
+                    chain: self.chain.is(chain).then_some(&self.chain),
+                };
+                if self.left > 0
+                    && let Some(offset) = self.search.next(&way)
+                {
+                    self.left -= 1;
+                    return Some(offset);
+                }
                 self.outcomes[self.at] = Outcome::GivenUp;
             }
-            (self.at, self.tries, self.missed, self.stuck) = (self.at + 1, 0, 0, 0);
+            (self.at, self.search) = (self.at + 1, Search::default());
         }
-    }
-
-    /// The offset of a page with the gap in its middle.
-    fn offset(&self, gap: &Gap) -> u64 {
-        if !gap.begins {
-            return 0;
-        }
-        // Of the end of the list there may be more by now, and less of what stood before it.
-        let eighths = match gap.ends {
-            false => [1, 4, 7],
-            true => [4, 2, 6],
-        };
-        let margin = self.page_size * eighths[self.stuck % 3] / 8;
-        let middle = gap.place.saturating_sub(margin.max(1));
-        // Where nothing is known, it may be on either side.
-        let step = (self.page_size * 3 / 4).max(1) as i64;
-        let steps = i64::from(self.missed.div_ceil(2));
-        let around = if self.missed % 2 == 1 { -step } else { step };
-        middle.saturating_add_signed(self.shift + around * steps)
     }
 
     /// Takes a page that was asked for.
@@ -119,69 +116,85 @@ impl Looks {
             // The service may grant less than was asked for.
             self.page_size = self.page_size.min(page.records.len() as u64);
         }
-        let mut places = page.records.iter().flatten();
-        // Those behind it may be on the page too.
-        let last = places.clone().map(|located| located.place).max();
-        for (gap, outcome) in self.gaps.iter().zip(&mut self.outcomes).skip(self.at) {
-            // What stood before it may be gone, too; behind the end of the list there is nothing.
-            if gap.place > last.unwrap_or(u64::MAX) && !page.is_end {
-                break;
-            }
-            if *outcome == Outcome::Open && page.holds(gap) {
-                let any = page.undelivered.iter().any(|one| gap.has(*one));
-                *outcome = if any { Outcome::Shown } else { Outcome::Gone };
-            }
-        }
-        let Some(place) = self.gaps.get(self.at).map(|gap| gap.place) else {
+        self.there.extend(&page.undelivered);
+        let Some(gap) = self.gaps.get(self.at) else {
             return;
         };
+        let sides = Sides::of(page);
+        let (place, around) = (gap.place, sides.around(gap));
+        let joins = self.chain.joins(page);
+        // Where a chain is broken, it is tried again with a wider overlap, unless this page is where another one begins.
+        let taken = joins || !self.search.walks || around.0.is_some();
+        if self.search.walks && !(joins && page.end() > self.chain.end()) {
+            self.chain.widen(self.page_size);
+            self.search.note_break();
+        }
+        if taken {
+            self.chain.take(page, joins);
+        }
+        self.settle(page, &sides, taken);
+        self.search.note(page, around, sides.is_blind());
         if page.records.is_empty() {
             // The list has become shorter than that.
-            (self.shift, self.missed) = (page.total as i64 - place as i64, 0);
-            return;
+            self.shift = page.total as i64 - place as i64;
+        } else if let Some((before, now)) = sides.nearest(place) {
+            self.shift = now as i64 - before as i64;
         }
-        if places.next().is_none() {
-            self.missed += 1;
-            return;
-        }
-        let known = page.records.iter().zip(page.offset + 1..);
-        let known = known.filter_map(|(located, now)| Some((located.as_ref()?.place, now)));
-        let nearest = known.min_by_key(|(before, _)| before.abs_diff(place));
-        if let Some((before, now)) = nearest {
-            let shift = now as i64 - before as i64;
-            let moved = self.shift != shift;
-            self.stuck = if moved { self.stuck } else { self.stuck + 1 };
-            (self.shift, self.missed) = (shift, 0);
+    }
+
+    /// Decides on the gaps whose places a page shows, and notes which one follows; `taken` if the chain ends with it.
+    fn settle(&mut self, page: &Shown, sides: &Sides<'_>, taken: bool) {
+        let (chain, last) = (self.chain.number(), sides.last());
+        let all = self.gaps.iter().zip(&mut self.outcomes).skip(self.at);
+        for (gap, outcome) in all {
+            let Outcome::Open(begun) = *outcome else {
+                continue;
+            };
+            *outcome = match sides.around(gap) {
+                (Some(before), Some(behind)) if before <= behind => Outcome::Gone,
+                (None, Some(_)) if taken && begun == chain => Outcome::Gone,
+                (_, Some(_)) => Outcome::Open(0),
+                (Some(_), None) if taken => Outcome::Open(chain),
+                (_, None) => *outcome,
+            };
+            // What stood before it may be gone, too; behind the end of the list there is nothing.
+            if gap.place > last && !page.is_end {
+                break;
+            }
         }
     }
 
     /// The gaps, each with whether its records are gone.
     pub(super) fn finish(mut self) -> Vec<Gap> {
-        for (gap, outcome) in self.gaps.iter_mut().zip(self.outcomes) {
+        self.there.sort_unstable_by_key(|one| one.position);
+        self.there.dedup();
+        let mut gaps = Vec::with_capacity(self.gaps.len());
+        for (mut gap, outcome) in self.gaps.into_iter().zip(self.outcomes) {
             gap.gone = outcome == Outcome::Gone;
+            // Of several records that were not delivered, some may be there again.
+            let from = self.there.partition_point(|one| one.position < gap.first);
+            let there = self.there[from..].iter();
+            let there = there.take_while(|one| one.position < gap.end);
+            for one in there.filter(|one| gap.gone && one.apart == gap.apart) {
+                gaps.extend(gap.up_to(one.position));
+                gaps.push(Gap {
+                    first: one.position,
+                    end: one.position + 1,
+                    gone: false,
+                    ..gap
+                });
+                gap.first = one.position + 1;
+            }
+            gaps.extend(gap.up_to(gap.end));
         }
-        self.gaps
+        gaps
     }
 }
 
-impl Shown {
-    /// Whether the place of a gap is on the page: behind all that stood before it, and before all that stood behind it.
-    fn holds(&self, gap: &Gap) -> bool {
-        let position = |index: usize| self.records[index].map(|located| located.position);
-        let indices = 0..self.records.len();
-        let before = |index: &usize| position(*index).is_some_and(|it| it < gap.from);
-        let behind = |index: &usize| position(*index).is_some_and(|it| it >= gap.to);
-        let first = (self.offset == 0).then_some(0);
-        let begins = indices
-            .clone()
-            .rfind(before)
-            .map(|index| index + 1)
-            .or(first);
-        let ends = indices.clone().find(behind);
-        let ends = ends.or(self.is_end.then_some(indices.end));
-        begins
-            .zip(ends)
-            .is_some_and(|(begins, ends)| begins <= ends)
+impl Gap {
+    /// Its part with the records before this position, if there is one.
+    fn up_to(self, end: u64) -> Option<Self> {
+        (self.first < end).then_some(Gap { end, ..self })
     }
 }
 

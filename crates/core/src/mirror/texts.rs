@@ -47,6 +47,12 @@ impl Table {
         })
     }
 
+    /// The names of its columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        let fields = self.metadata.schema().fields().iter();
+        fields.map(|field| field.name().as_str())
+    }
+
     /// How many row groups there are.
     pub(super) fn groups(&self) -> usize {
         self.starts.len() - 1

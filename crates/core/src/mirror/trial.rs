@@ -120,11 +120,12 @@ fn look(
     let mut looks = Looks::new(gaps, scan.page_size, 1000);
     while let Some(offset) = looks.next() {
         let (records, total) = page(offset);
-        let shown = records.iter();
-        let shown = shown.map(|record| difference.shown(u128::from(record + 1)).unwrap());
+        let identities: Vec<u128> = records.iter().map(|it| u128::from(it + 1)).collect();
+        let shown = identities.iter().map(|it| difference.shown(*it).unwrap());
         let (located, undelivered): (Vec<_>, Vec<_>) = shown.unzip();
         looks.take(&Shown {
             offset,
+            identities,
             records: located,
             undelivered: undelivered.concat(),
             is_end: offset + records.len() as u64 >= total,

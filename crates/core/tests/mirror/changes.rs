@@ -207,3 +207,25 @@ async fn an_emptied_list_is_looked_at_twice() {
     let back = sync(&list.client, &mirror).await.unwrap();
     assert_eq!((back.changes.insert, back.changes.sum()), (1, 1));
 }
+
+#[tokio::test]
+async fn a_list_that_is_sorted_otherwise_at_each_sync_can_be_read_as_of_any() {
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = directory.path();
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut ids: Vec<u64> = (0..20_000).collect();
+    let list = List::with_ids(ids.clone());
+    let mut archives = Vec::new();
+    for generation in 1..=3 {
+        archives.push(list.lines());
+        sync(&list.client, mirror).await.unwrap();
+        random.shuffle(&mut ids);
+        list.set(ids.iter().map(|id| match id % 5 {
+            0 => contact(*id).replace("\"B\"", &format!("\"{generation}\"")),
+            _ => contact(*id),
+        }));
+    }
+    for (archive, generation) in archives.iter().zip(1..) {
+        assert_eq!(&as_of(mirror, generation), archive, "{generation}");
+    }
+}

@@ -6,6 +6,7 @@ mod changes;
 #[cfg(target_os = "linux")]
 mod crashes;
 mod drift;
+mod endurance;
 mod list;
 mod places;
 #[cfg(target_os = "linux")]

@@ -1,7 +1,11 @@
 //! Lists whose records change their fields, the types of these, or their identity.
 
 use super::{CONTACTS, List, applied, as_of, changes, list::contact, sync, told};
+use arrow_schema::Schema;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::File;
 use std::path::Path;
+use talentdata_core::arrow::TableOptions;
 use talentdata_core::mirror::Operation::{Delete, Insert, Update};
 use talentdata_core::mirror::{Mirror, SchemaChangeKind};
 
@@ -9,6 +13,23 @@ fn columns(mirror: &Path) -> Vec<String> {
     let mirror = Mirror::open(mirror).unwrap();
     let schema = mirror.schema(CONTACTS).unwrap();
     schema.iter().map(|column| column.name.clone()).collect()
+}
+
+/// Columns of the list now, as the library and as any reader of `current.parquet` sees them.
+fn current_columns(mirror: &Path) -> Vec<String> {
+    let names = |schema: &Schema| -> Vec<String> {
+        let fields = schema.fields().iter();
+        fields.map(|field| field.name().clone()).collect()
+    };
+    let opened = Mirror::open(mirror).unwrap();
+    let file = File::open(opened.current_path(CONTACTS).unwrap()).unwrap();
+    let file = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let current = opened.current(CONTACTS).unwrap();
+    let batches = current.into_batches(100, &TableOptions::default()).unwrap();
+    assert_eq!(names(&batches.schema()), names(file.schema()));
+    let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows as i64, file.metadata().file_metadata().num_rows());
+    names(file.schema())
 }
 
 /// What the manifest says of fields: generation, field and kind.
@@ -52,8 +73,10 @@ async fn a_new_field_gets_a_column_behind_the_others() {
     let late = (3, "/late".to_owned(), SchemaChangeKind::NewField);
     assert!(noted(mirror).contains(&late), "{:?}", noted(mirror));
     assert_eq!(columns(mirror).last().unwrap(), "late");
+    assert!(!current_columns(mirror).contains(&"late".to_owned()));
     assert_eq!(as_of(mirror, 3), list.lines());
     sync(&list.client, mirror).await.unwrap();
+    assert!(current_columns(mirror).contains(&"late".to_owned()));
     assert_eq!(noted(mirror).len(), 2);
     assert_eq!(as_of(mirror, 4), list.lines());
 }

@@ -26,13 +26,6 @@ pub(in crate::mirror) struct Gap {
     pub(in crate::mirror) gone: bool,
 }
 
-impl Gap {
-    /// Whether a record that was not delivered is one of its own.
-    pub(in crate::mirror) fn has(&self, record: Undelivered) -> bool {
-        self.apart == record.apart && (self.first..self.end).contains(&record.position)
-    }
-}
-
 /// A record that was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mirror) struct Undelivered {

@@ -54,6 +54,7 @@ fn look_asking(
         let to = (from + page).min(now.len());
         looks.take(&Shown {
             offset,
+            identities: now[from..to].to_vec(),
             records: now[from..to].iter().map(|id| locate(*id)).collect(),
             undelivered: now[from..to].iter().filter_map(undelivered).collect(),
             is_end: to == now.len(),
@@ -115,10 +116,10 @@ fn a_gap_is_found_where_the_list_has_moved() {
         let (gone, requests) = look(&list, &[500], now, 100);
         assert!(gone[0] && requests <= 3, "{moved}: {requests}");
     }
-    // Among nothing that is known, it is given up.
+    // Among nothing that is known, the list is read from where it begins.
     let now: Vec<u128> = (2000..4000).chain(rest).collect();
     let (gone, requests) = look(&list, &[500], &now, 100);
-    assert!(!gone[0] && requests <= u64::from(TRIES));
+    assert!(gone[0] && requests <= 30, "{requests}");
 }
 
 #[test]
@@ -139,4 +140,96 @@ fn the_ends_of_the_list_are_neighbours_too() {
     assert_eq!(look(&list, &[1, 400], &list, 100).0, [false; 2]);
     assert_eq!(look(&[1], &[1], &[], 100), (vec![true], 1));
     assert_eq!(look(&[1], &[1], &[1], 100).0, [false]);
+}
+
+#[test]
+fn a_gap_is_found_where_all_around_it_is_gone_by_now() {
+    let list: Vec<u128> = (1..=1000).collect();
+    for (from, to) in [(271, 330), (200, 301), (299, 500), (2, 998)] {
+        let gone: Vec<u128> = (from..=to).collect();
+        let now = without(&list, &gone);
+        let (found, requests) = look(&list, &[300], &now, 20);
+        assert!(found[0] && requests <= 12, "{from}, {to}: {requests}");
+    }
+}
+
+#[test]
+fn pages_are_joined_where_more_is_new_than_one_of_them_shows() {
+    let list: Vec<u128> = (1..=1000).collect();
+    for (gone, at) in [(1, 0), (500, 499), (1000, 999)] {
+        let mut now = without(&list, &[gone]);
+        now.splice(at..at, 2000..2350);
+        let (found, requests) = look(&list, &[gone], &now, 100);
+        assert!(found[0] && requests <= 7, "{gone}: {requests}");
+        // Among them it is not gone.
+        now.insert(at + 170, gone);
+        assert_eq!(look(&list, &[gone], &now, 100).0, [false]);
+    }
+}
+
+#[test]
+fn pages_that_do_not_join_prove_nothing() {
+    let page = |offset, identities: &[u128]| Shown {
+        offset,
+        identities: identities.to_vec(),
+        records: (identities.iter())
+            .map(|id| {
+                let position = u64::try_from(*id).unwrap();
+                let place = position.min(2);
+                (position <= 3).then_some(Located { position, place })
+            })
+            .collect(),
+        undelivered: Vec::new(),
+        is_end: identities.contains(&3),
+        total: 20,
+    };
+    // Between 1 and 3, all that is new does not fit on a page of four.
+    let gap = Gap {
+        from: 2,
+        to: 3,
+        place: 1,
+        first: 2,
+        end: 3,
+        begins: true,
+        ends: true,
+        ..Gap::default()
+    };
+    for (second, gone) in [([12, 13, 14, 3], true), ([13, 14, 15, 3], false)] {
+        let mut looks = Looks::new(vec![gap], 4, 2);
+        assert_eq!(looks.next(), Some(0));
+        looks.take(&page(0, &[1, 10, 11, 12]));
+        assert_eq!(looks.next(), Some(3));
+        looks.take(&page(3, &second));
+        assert_eq!(looks.next(), None);
+        assert_eq!(looks.finish()[0].gone, gone);
+    }
+}
+
+#[test]
+fn of_neighbours_that_were_not_delivered_one_may_be_there() {
+    let gap = Gap {
+        from: 1,
+        to: 4,
+        first: 1,
+        end: 4,
+        ..Gap::default()
+    };
+    let mut looks = Looks::new(vec![gap], 10, 5);
+    assert_eq!(looks.next(), Some(0));
+    let there = Undelivered {
+        position: 2,
+        apart: false,
+    };
+    looks.take(&Shown {
+        offset: 0,
+        identities: vec![7],
+        records: vec![None],
+        undelivered: vec![there],
+        is_end: true,
+        total: 1,
+    });
+    assert_eq!(looks.next(), None);
+    let gaps = looks.finish().into_iter();
+    let gaps: Vec<_> = gaps.map(|gap| (gap.first, gap.end, gap.gone)).collect();
+    assert_eq!(gaps, [(1, 2, true), (2, 3, false), (3, 4, true)]);
 }
