@@ -2,7 +2,7 @@
 
 use super::change::{Change, Operation};
 use super::files::place;
-use super::manifest::Generation;
+use super::manifest::{FileEntry, Generation};
 use super::records::RecordBatches;
 use super::texts::Table;
 use super::{CHANGE_COLUMNS, RECORD, page};
@@ -26,7 +26,7 @@ pub struct Changes {
     resource: Resource,
     schema: TableSchema,
     /// Generations and their files that are still to be read.
-    files: VecDeque<(u64, String)>,
+    files: VecDeque<(u64, FileEntry)>,
     /// The file that is being read, and its next row group.
     table: Option<(u64, Table, usize)>,
     /// The row group that is being read, and its next row.
@@ -44,7 +44,7 @@ impl Changes {
     ) -> Self {
         let files = generations.filter_map(|one| {
             let file = one.changes_file.as_ref()?;
-            Some((one.generation, file.path.clone()))
+            Some((one.generation, file.clone()))
         });
         Changes {
             root: root.to_owned(),
@@ -130,10 +130,11 @@ impl Changes {
                 }
                 self.table = None;
             }
-            let Some((generation, path)) = self.files.pop_front() else {
+            let Some((generation, entry)) = self.files.pop_front() else {
                 return Ok(());
             };
-            let table = Table::open(place(&self.root, &path))?;
+            super::files::open_intact(&self.root, &entry)?;
+            let table = Table::open(place(&self.root, &entry.path))?;
             self.table = Some((generation, table, 0));
         }
         Ok(())

@@ -103,6 +103,26 @@ pub(super) fn open(root: &Path, entry: &FileEntry) -> Result<File> {
     Ok(file)
 }
 
+/// Opens a file of the manifest whose bytes are just those that were written.
+///
+/// # Errors
+/// `Io`, also when they are not.
+pub(super) fn open_intact(root: &Path, entry: &FileEntry) -> Result<File> {
+    let file = open(root, entry)?;
+    let path = place(root, &entry.path);
+    let intact = is_intact(&path, entry);
+    match intact.map_err(|error| failed("read", &path, &error))? {
+        true => Ok(file),
+        false => {
+            let message = format!(
+                "{} was changed since it was written; restore it, or begin another mirror",
+                path.display()
+            );
+            Err(Error::new(ErrorKind::Io, message))
+        }
+    }
+}
+
 /// Whether a file has just these bytes.
 pub(super) fn is_intact(path: &Path, entry: &FileEntry) -> io::Result<bool> {
     let mut file = File::open(path)?;

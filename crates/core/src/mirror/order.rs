@@ -125,7 +125,7 @@ impl Order {
 
     /// Reads what an [`OrderWriter`] has written.
     pub(super) fn read(root: &Path, entry: &FileEntry) -> Result<Self> {
-        super::files::open(root, entry)?;
+        super::files::open_intact(root, entry)?;
         let path = super::files::place(root, &entry.path);
         let table = Table::open(path)?;
         let mut order = Order::default();

@@ -6,7 +6,7 @@ use super::manifest::{Generation, ListEntry, Manifest, SchemaChange};
 use super::manifest_file::{next_path, read_manifest};
 use super::order::Order;
 use super::records::Records;
-use super::texts::Table;
+use super::texts::{Table, Texts};
 use crate::arrow::{Column, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashSet;
@@ -116,7 +116,8 @@ impl Mirror {
             let is_written = |column: &Column| written.contains(column.name.as_str());
             schema.fields.retain(is_written);
         }
-        let records = Records::new(&self.root, resource, last.clone(), order, true);
+        let texts = Texts::new(&self.root, list.files());
+        let records = Records::new(texts, resource, last.clone(), order, true);
         Ok(records.with_columns(schema))
     }
 
@@ -169,8 +170,9 @@ impl Mirror {
             return Err(self.not_kept(resource, list, at));
         };
         let order = Order::read(&self.root, &found.order_file)?;
+        let texts = Texts::new(&self.root, list.files());
         let generation = found.clone();
-        Ok(Records::new(&self.root, resource, generation, order, false))
+        Ok(Records::new(texts, resource, generation, order, false))
     }
 
     fn not_kept(&self, resource: Resource, list: &ListEntry, at: AsOf) -> Error {

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::export::{Format, Target, write_records};
 use crate::record::RawRecord;
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use talentdata_types::Resource;
 
@@ -39,7 +38,7 @@ enum Reading {
 
 impl Records {
     pub(super) fn new(
-        root: &Path,
+        texts: Texts,
         resource: Resource,
         generation: Generation,
         order: Order,
@@ -54,7 +53,7 @@ impl Records {
                 order.listed_runs
             },
             order,
-            texts: Texts::new(root),
+            texts,
             reading: Reading::Unbegun,
             schema: None,
             ready: VecDeque::new(),

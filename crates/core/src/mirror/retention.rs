@@ -46,7 +46,7 @@ fn fold_before(claim: &mut Claim, name: &str, list: &ListEntry, base: usize) -> 
         return Ok(());
     };
     let order = Order::read(&claim.root, &first.order_file)?;
-    let (file, path) = write_base(claim, name, first.generation, &order)?;
+    let (file, path) = write_base(claim, name, list, first.generation, &order)?;
     let moved = Moved::new(order, path);
     let stays: HashSet<&str> = later
         .iter()
@@ -98,12 +98,13 @@ fn path_of(entry: &FileEntry) -> &str {
 fn write_base(
     claim: &mut Claim,
     name: &str,
+    list: &ListEntry,
     generation: u64,
     order: &Order,
 ) -> Result<(Finished, String)> {
     let target = format!("{name}/base/{generation:06}.parquet");
     let mut file = TextFile::new(claim.file(target.clone())?)?;
-    let mut texts = Texts::new(&claim.root);
+    let mut texts = Texts::new(&claim.root, list.files());
     let (hash_key, mut form) = (claim.manifest.hash_key, Vec::new());
     let mut waiting: Vec<String> = Vec::new();
     let mut write = |waiting: &mut Vec<String>| -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::RECORD;
 use super::files::place;
+use super::manifest::FileEntry;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
@@ -101,6 +102,8 @@ impl Table {
 /// The texts of records.
 pub(super) struct Texts {
     root: PathBuf,
+    /// Files that were not read yet.
+    unread: HashMap<String, FileEntry>,
     tables: HashMap<String, Table>,
     groups: VecDeque<Group>,
 }
@@ -112,9 +115,13 @@ struct Group {
 }
 
 impl Texts {
-    pub(super) fn new(root: &Path) -> Self {
+    /// In these files of a mirror.
+    pub(super) fn new<'a>(root: &Path, files: impl Iterator<Item = &'a FileEntry>) -> Self {
         Texts {
             root: root.to_owned(),
+            unread: files
+                .map(|file| (file.path.clone(), file.clone()))
+                .collect(),
             tables: HashMap::new(),
             groups: VecDeque::new(),
         }
@@ -123,7 +130,7 @@ impl Texts {
     /// The text in a row of a file.
     ///
     /// # Errors
-    /// `Io`, when the file cannot be read or has no such row.
+    /// `Io`, when the file cannot be read, was changed, or has no such row.
     pub(super) fn get(&mut self, path: &str, row: u64) -> Result<&str> {
         let within = |group: &Group| {
             let rows = group.texts.len() as u64;
@@ -159,6 +166,9 @@ impl Texts {
         if !self.tables.contains_key(path) {
             if self.tables.len() == FILES {
                 self.tables.clear();
+            }
+            if let Some(entry) = self.unread.remove(path) {
+                super::files::open_intact(&self.root, &entry)?;
             }
             let table = Table::open(place(&self.root, path))?;
             self.tables.insert(path.to_owned(), table);

@@ -6,7 +6,7 @@ use super::claim::Claim;
 use super::difference::{Difference, of_delivered};
 use super::files::{Finished, NewFile};
 use super::fingerprint::{Fingerprint, HashKey};
-use super::manifest::{FileEntry, ListEntry};
+use super::manifest::ListEntry;
 use super::order::{Order, Run};
 use super::order_writer::OrderWriter;
 use super::schema::Evolution;
@@ -89,7 +89,7 @@ impl Writing {
             tables,
             changes_file,
             rewritten: None,
-            texts: Texts::new(&claim.root),
+            texts: Texts::new(&claim.root, before.into_iter().flat_map(ListEntry::files)),
             form: Vec::new(),
             counts: ChangeCounts::default(),
             records: 0,
@@ -246,23 +246,15 @@ fn open_previous(claim: &Claim, list: &ListEntry) -> Result<(State, Order, Optio
         return Ok((State::empty(), Order::default(), None));
     };
     let path = super::files::place(&claim.root, &list.state.path);
-    let file = super::files::open(&claim.root, &list.state)?;
-    let intact = super::files::is_intact(&path, &list.state);
-    if !intact.map_err(|error| super::files::failed("read", &path, &error))? {
-        return Err(damaged(&list.state));
-    }
+    let file = super::files::open_intact(&claim.root, &list.state)?;
     let state = State::open(Box::new(file), path)?;
     let order = Order::read(&claim.root, &last.order_file)?;
     if !order.fits(&state) {
-        return Err(damaged(&last.order_file));
+        let message = format!(
+            "internal error; please report it ({} is not the order of {})",
+            last.order_file.path, list.state.path
+        );
+        return Err(Error::new(ErrorKind::Internal, message));
     }
     Ok((state, order, crate::arrow::instant(&last.started)))
-}
-
-fn damaged(entry: &FileEntry) -> Error {
-    let message = format!(
-        "{} was changed since the last sync, so nothing can be compared with it; restore it, or begin another mirror",
-        entry.path
-    );
-    Error::new(ErrorKind::Io, message)
 }

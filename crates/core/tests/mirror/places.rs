@@ -169,13 +169,38 @@ async fn what_is_not_there_is_said_with_what_is() {
 
 #[tokio::test]
 async fn files_that_were_changed_are_noticed() {
-    let directory = tempfile::tempdir().unwrap();
-    let list = List::with_ids(0..5);
-    sync(&list.client, directory.path()).await.unwrap();
-    let state = directory.path().join("contacts/state/000001.bin");
-    let mut bytes = fs::read(&state).unwrap();
-    bytes[20] ^= 1;
-    fs::write(&state, bytes).unwrap();
-    let error = refused(&list.client, directory.path()).await;
-    assert!(error.message().contains("was changed"), "{error}");
+    let list = List::with_ids(0..50);
+    let read = |mirror: &Path| -> Result<usize, Error> {
+        let mirror = Mirror::open(mirror)?;
+        let changes = mirror.changes(CONTACTS, 0)?;
+        let changes = changes.collect::<Result<Vec<_>, Error>>();
+        let current = mirror.current(CONTACTS)?;
+        let current = current.collect::<Result<Vec<_>, Error>>();
+        assert_eq!(changes.is_err(), current.is_err());
+        Ok(changes?.len() + current?.len())
+    };
+    for (file, is_read) in [
+        ("state/000001.bin", false),
+        ("order/000001.parquet", true),
+        ("changes/000001.parquet", true),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        list.set((0..50).map(contact));
+        sync(&list.client, directory.path()).await.unwrap();
+        assert_eq!(read(directory.path()).unwrap(), 100);
+        let path = directory.path().join("contacts").join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let error = read(directory.path()).err();
+        assert_eq!(error.is_some(), is_read, "{file}: {error:?}");
+        // The text of a record that was not delivered is taken from there.
+        list.set((1..50).map(contact));
+        let refused = refused(&list.client, directory.path()).await;
+        for error in error.into_iter().chain([refused]) {
+            assert!(error.message().contains("was changed"), "{error}");
+            assert!(error.message().contains(file), "{error}");
+        }
+    }
 }

@@ -194,7 +194,13 @@ fn pages_that_do_not_join_prove_nothing() {
         ends: true,
         ..Gap::default()
     };
-    for (second, gone) in [([12, 13, 14, 3], true), ([13, 14, 15, 3], false)] {
+    for (second, gone) in [
+        ([12, 13, 14, 3], true),
+        ([13, 14, 15, 3], false),
+        // Records that have moved do not join.
+        ([13, 12, 14, 3], false),
+        ([12, 11, 14, 3], false),
+    ] {
         let mut looks = Looks::new(vec![gap], 4, 2);
         assert_eq!(looks.next(), Some(0));
         looks.take(&page(0, &[1, 10, 11, 12]));

@@ -13,6 +13,8 @@ pub(super) enum Change {
     InsertAndDelete(f64),
     /// Up to 60 neighbours vanish at once, every so many requests.
     BulkDelete(f64),
+    /// The same, and up to 60 others come in their place.
+    BulkReplace(f64),
     /// One record is deleted, or inserted, at every request: anywhere or at the front.
     DeleteOne,
     DeleteFirst,
@@ -135,13 +137,8 @@ impl List {
                 });
                 (0..self.times(rate)).for_each(|_| self.insert_anywhere());
             }
-            Change::BulkDelete(rate) => {
-                if self.random.f64() < rate / 10.0 {
-                    let from = self.random.usize(..self.records.len().max(1));
-                    let to = (from + self.random.usize(..60)).min(self.records.len());
-                    self.records.drain(from..to);
-                }
-            }
+            Change::BulkDelete(rate) => self.bulk_delete(rate, 0),
+            Change::BulkReplace(rate) => self.bulk_delete(rate, 60),
             Change::DeleteOne => drop(self.take_any()),
             Change::DeleteFirst if self.records.is_empty() => {}
             Change::DeleteFirst => drop(self.records.remove(0)),
@@ -170,6 +167,15 @@ impl List {
                 });
                 (0..self.times(rate)).for_each(|_| self.insert_anywhere());
             }
+        }
+    }
+
+    fn bulk_delete(&mut self, rate: f64, inserts: usize) {
+        if self.random.f64() < rate / 10.0 {
+            let from = self.random.usize(..self.records.len().max(1));
+            let to = (from + self.random.usize(..60)).min(self.records.len());
+            self.records.drain(from..to);
+            (0..self.random.usize(..=inserts)).for_each(|_| self.insert(from));
         }
     }
 

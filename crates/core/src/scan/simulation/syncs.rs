@@ -241,6 +241,7 @@ fn show(what: &str, seen: &Seen) {
 fn lists_that_insert_and_delete_are_followed_without_a_false_word() {
     for change in [
         Change::BulkDelete(0.3),
+        Change::BulkReplace(0.3),
         Change::None,
         Change::Insert(0.3),
         Change::Delete(0.2),
