@@ -35,6 +35,13 @@ impl Claim {
     /// `Io` when another sync is writing, and for a directory with anything else in it; `InvalidArgument` for a
     /// mirror of another service or client.
     pub(super) fn acquire(root: &Path, base_url: &str, client_id: Option<&str>) -> Result<Self> {
+        if root.is_file() {
+            let message = format!(
+                "{} is a file; choose a directory that is empty or does not exist",
+                root.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message));
+        }
         fs::create_dir_all(root).map_err(|error| failed("create", root, &error))?;
         // Before anything is created there.
         if read_manifest(root)?.is_none() {

@@ -29,6 +29,8 @@ async fn a_directory_with_anything_else_in_it_is_refused_and_left_as_it_is() {
         assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         assert!(error.message().contains(name), "{error}");
         assert_eq!(files(directory.path()), before);
+        let error = refused(&list.client, &directory.path().join(name)).await;
+        assert!(error.message().contains("is a file"), "{error}");
     }
 }
 
