@@ -14,6 +14,7 @@ const SPANS: usize = 12;
 
 /// The number of requests in each span, newest last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct LastMinute(VecDeque<(Time, u32)>);
 
 impl LastMinute {

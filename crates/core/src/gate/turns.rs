@@ -63,7 +63,8 @@ pub(super) struct Member {
     last_sent: Time,
     /// Its latest sends, as far back as its share of the limit reaches; none kept where it may use all of it.
     sends: VecDeque<Time>,
-    pub(super) last_minute: LastMinute,
+    /// How many requests it sent lately.
+    pub(super) spans: LastMinute,
 }
 
 /// A member that waits for its turn.
@@ -148,7 +149,7 @@ impl Turns {
         member.sends.push_back(now);
         let surplus = member.sends.len().saturating_sub(kept);
         member.sends.drain(..surplus);
-        member.last_minute.send(now);
+        member.spans.send(now);
     }
 
     /// A member has done something else.
@@ -194,7 +195,7 @@ impl Turns {
                 waits: None,
                 last_sent: Time::ZERO,
                 sends: VecDeque::new(),
-                last_minute: LastMinute::default(),
+                spans: LastMinute::default(),
             });
             self.members.len() - 1
         });
