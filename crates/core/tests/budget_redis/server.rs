@@ -1,5 +1,6 @@
 //! Real servers for tests: Redis and Valkey, started on a free port of this machine.
 
+use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -143,7 +144,12 @@ impl Server {
     /// A connection without a password.
     pub(crate) async fn connection(&self) -> MultiplexedConnection {
         let client = redis::Client::open(("127.0.0.1", self.port)).unwrap();
-        client.get_multiplexed_async_connection().await.unwrap()
+        // However busy the machine is.
+        let patient = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let connected = client.get_multiplexed_async_connection_with_config(&patient);
+        connected.await.unwrap()
     }
 }
 
