@@ -123,14 +123,18 @@ impl Looks {
         let sides = Sides::of(page);
         let (place, around) = (gap.place, sides.around(gap));
         let joins = self.chain.joins(page);
-        // Where a chain is broken, it is tried again with a wider overlap, unless this page is where another one begins.
-        let taken = joins || !self.search.walks || around.0.is_some();
-        if self.search.walks && !(joins && page.end() > self.chain.end()) {
-            self.chain.widen(self.page_size);
-            self.search.note_break();
-        }
+        let walked = self.search.walks;
+        let lengthens = joins && page.end() > self.chain.end();
+        // Unless this page is where another one begins, a chain that is broken is taken up again where it should be by now.
+        let taken = joins || !walked || around.0.is_some();
         if taken {
             self.chain.take(page, joins);
+            self.search.note_taken(walked && !lengthens);
+        } else {
+            self.chain.widen(self.page_size);
+            if !self.search.take_up(self.chain.shift_to(page)) {
+                self.chain.abandon();
+            }
         }
         self.settle(page, &sides, taken);
         self.search.note(page, around, sides.is_blind());

@@ -18,6 +18,9 @@ const CHILD: &str = "TALENTDATA_TEST_ENDURANCE_CHILD";
 
 const TEST: &str = "endurance::nothing_false_is_told_and_nothing_true_is_left_out";
 
+/// How many records the list has, more or less.
+const SIZE: u64 = 400;
+
 /// How many syncs are committed; `TALENTDATA_ROUNDS` asks for more.
 fn rounds() -> u64 {
     let given = std::env::var("TALENTDATA_ROUNDS");
@@ -114,7 +117,7 @@ async fn in_the_beginning(options: Options) -> Vec<String> {
 async fn nothing_false_is_told_and_nothing_true_is_left_out() {
     act_as_child().await;
     let still = Options {
-        records: [("contacts".to_owned(), 400)].into(),
+        records: [("contacts".to_owned(), SIZE)].into(),
         policy: Policy::Unlimited,
         faults: true,
         ..Options::default()
@@ -139,12 +142,12 @@ async fn nothing_false_is_told_and_nothing_true_is_left_out() {
     let client = client(&settings);
     let (mut kills, mut failures) = (0, 0);
     while truth.syncs < rounds() {
-        let total = truth.records();
         if fastrand::u8(..4) == 0 {
             let bulk = fastrand::u64(..50);
-            let change = match total < 400 {
-                true => Change::Insert(bulk),
-                false => Change::DeleteFirst(bulk),
+            // A longer list has more requests, with which it would grow faster and faster.
+            let change = match (truth.records() as u64).checked_sub(SIZE) {
+                None => Change::Insert(bulk),
+                Some(more) => Change::DeleteFirst(more + bulk),
             };
             sandbox.change("contacts", change).unwrap();
         }

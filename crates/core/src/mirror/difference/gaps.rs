@@ -96,11 +96,16 @@ impl Difference {
         Ok(())
     }
 
-    /// The positions between those of two records of the list, as far as it has them.
+    /// The positions between those of two records of the list, as far as it has them; where they have changed sides, the
+    /// record may be anywhere.
     fn positions(&mut self, between: Between) -> Result<(Option<u64>, Option<u64>)> {
         let before = self.position_in_list(between.before)?;
-        let behind = self.position_in_list(between.behind)?;
-        Ok((before.map(|before| before + 1), behind))
+        let from = before.map(|before| before + 1);
+        let to = self.position_in_list(between.behind)?;
+        Ok(match (from, to) {
+            (Some(from), Some(to)) if from > to => (None, None),
+            sides => sides,
+        })
     }
 
     /// Of records at these positions, which stood between the one before `from` and the one at `to`.

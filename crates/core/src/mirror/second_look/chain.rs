@@ -16,6 +16,8 @@ pub(super) struct Chain {
     last: Vec<u128>,
     begin: u64,
     end: u64,
+    /// How many records the list had then.
+    total: u64,
     /// By how many records the next page is to overlap, less one.
     more: u64,
 }
@@ -54,6 +56,18 @@ impl Chain {
         self.number += u32::from(!joins);
         self.last.clone_from(&page.identities);
         (self.begin, self.end) = (page.offset, page.end());
+        self.total = page.total;
+    }
+
+    /// Nothing joins it any more.
+    pub(super) fn abandon(&mut self) {
+        self.number += 1;
+        self.last.clear();
+    }
+
+    /// By how many records the list has grown or shrunk since, as a page says.
+    pub(super) fn shift_to(&self, page: &Shown) -> i64 {
+        page.total as i64 - self.total as i64
     }
 
     /// The list moves: the next pages overlap by more.

@@ -7,7 +7,7 @@ use super::chain::Chain;
 const TRIES: u32 = 16;
 
 /// A chain is broken so often before a gap is given up.
-const BREAKS: u32 = 6;
+const BREAKS: u32 = 12;
 
 /// What is known of the way to a gap.
 pub(super) struct Way<'a> {
@@ -26,6 +26,8 @@ pub(super) struct Way<'a> {
 pub(super) struct Search {
     tries: u32,
     breaks: u32,
+    /// By how much the chain has moved since its last page was read, if it has been broken there.
+    moved: Option<i64>,
     /// The offset behind a record that stood before it, and that of one that stood behind it.
     low: Option<u64>,
     high: Option<u64>,
@@ -35,7 +37,8 @@ pub(super) struct Search {
     last: Option<u64>,
     /// Whether the next page lengthens the chain.
     pub(super) walks: bool,
-    /// Whether so much is new around the gap that a page may show nothing known: all of it is read from where it begins.
+    /// Whether all is read from what stood before the gap on: so much is new there that a page may show nothing known, or
+    /// the two sides are near.
     blind: bool,
 }
 
@@ -55,15 +58,18 @@ impl Search {
             let near = goal < next.saturating_sub(way.margin());
             self.walks = self.blind || near;
             if self.walks {
-                return chain.next();
+                return chain.next().saturating_add_signed(self.moved.unwrap_or(0));
             }
         }
         self.walks = false;
         let before = |offset: u64| offset.saturating_sub(way.margin());
         match (self.low, self.high) {
             _ if !way.begins && self.last.is_none() => 0,
-            (Some(low), _) if self.blind => low.saturating_sub(1),
-            (Some(low), Some(high)) if high - low < way.page_size / 2 => low.saturating_sub(1),
+            (Some(low), high) if self.blind || is_near(low, high, way) => {
+                // It is seen again on that page, or the list has moved.
+                (self.low, self.blind) = (None, true);
+                low.saturating_sub(1)
+            }
             (Some(low), Some(high)) if self.tries > 3 || !(low..high).contains(&goal) => {
                 before(low.midpoint(high))
             }
@@ -104,10 +110,26 @@ impl Search {
         }
     }
 
-    /// A page did not lengthen the chain.
-    pub(super) fn note_break(&mut self) {
-        self.breaks += 1;
+    /// A page has been taken into the chain; `stalls` if that did not lengthen it.
+    pub(super) fn note_taken(&mut self, stalls: bool) {
+        self.moved = None;
+        self.breaks += u32::from(stalls);
     }
+
+    /// A page did not join the chain, from which it should have moved by so much; whether to try once more.
+    pub(super) fn take_up(&mut self, moved: i64) -> bool {
+        self.breaks += 1;
+        let again = self.moved.is_none();
+        self.moved = again.then_some(moved);
+        // Else all is read anew from where the gap begins.
+        self.blind |= !again;
+        again
+    }
+}
+
+/// Whether hardly more than a page is between the two sides.
+fn is_near(low: u64, high: Option<u64>, way: &Way<'_>) -> bool {
+    high.is_some_and(|high| high - low < 2 * way.page_size)
 }
 
 impl Way<'_> {

@@ -16,6 +16,19 @@ fn look_asking(
     now: &[u128],
     page: usize,
 ) -> (Vec<bool>, u64) {
+    look_moving(asked, before, absent, now, page, |_, _| {})
+}
+
+/// The same at a list that changes before each request.
+fn look_moving(
+    asked: u64,
+    before: &[u128],
+    absent: &[u128],
+    now: &[u128],
+    page: usize,
+    mut change: impl FnMut(u64, &mut Vec<u128>),
+) -> (Vec<bool>, u64) {
+    let mut now = now.to_vec();
     let delivered: Vec<u128> = (before.iter().copied())
         .filter(|id| !absent.contains(id))
         .collect();
@@ -50,6 +63,7 @@ fn look_asking(
     let mut requests = 0;
     while let Some(offset) = looks.next() {
         requests += 1;
+        change(requests, &mut now);
         let from = (offset as usize).min(now.len());
         let to = (from + page).min(now.len());
         looks.take(&Shown {
@@ -164,6 +178,35 @@ fn pages_are_joined_where_more_is_new_than_one_of_them_shows() {
         // Among them it is not gone.
         now.insert(at + 170, gone);
         assert_eq!(look(&list, &[gone], &now, 100).0, [false]);
+    }
+}
+
+#[test]
+fn a_chain_is_taken_up_again_where_the_list_has_moved() {
+    let list: Vec<u128> = (1..=400).collect();
+    let mut now = without(&list, &[200]);
+    now.splice(199..199, 2000..2060);
+    for at in 2..7 {
+        // What stands before it comes and goes.
+        let (gone, requests) = look_moving(10, &list, &[200], &now, 10, |request, now| {
+            if request == at {
+                now.drain(20..60);
+            }
+        });
+        assert!(gone[0] && requests <= 30, "{at}: {requests}");
+        let (gone, requests) = look_moving(10, &list, &[200], &now, 10, |request, now| {
+            if request == at {
+                now.splice(20..20, 5000..5040);
+            }
+        });
+        assert!(gone[0] && requests <= 30, "{at}: {requests}");
+        // Its last page is gone, and some of what stands before it.
+        let (gone, requests) = look_moving(10, &list, &[200], &now, 10, |request, now| {
+            if request == at {
+                now.drain(190..245);
+            }
+        });
+        assert!(gone[0] && requests <= 30, "{at}: {requests}");
     }
 }
 
