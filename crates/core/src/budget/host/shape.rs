@@ -28,9 +28,10 @@ fn the_state_has_the_shape_of_its_version() {
     let kept = std::fs::read_to_string(kept).unwrap_or_default();
     assert!(
         shape == kept,
-        "what SharedGate holds is not what {path} says. Processes of both versions would take the state of the other \
-         for their own: raise the version in PREFIX (host.rs) and in MARK (image.rs), and give the file the name of the \
-         new version and this content:\n{shape}"
+        "what SharedGate holds is not what {path} says. If only names have changed, its bytes mean the same as before: give \
+         the file the content below. Else processes of both versions would take the state of the other for their own: \
+         raise the version in PREFIX (host.rs) and in MARK (image.rs), and give the file the name of the new version and \
+         this content:\n{shape}"
     );
 }
 
@@ -112,6 +113,15 @@ impl<'de> Deserializer<'de> for &mut Types {
         Ok(value)
     }
 
+    /// It is written as what it holds.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
     fn deserialize_tuple<V: Visitor<'de>>(
         self,
         length: usize,
@@ -153,7 +163,7 @@ impl<'de> Deserializer<'de> for &mut Types {
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i128 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct tuple_struct map identifier ignored_any
+        i8 i16 i128 u128 f32 char str bytes byte_buf unit unit_struct tuple_struct map identifier ignored_any
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
