@@ -223,7 +223,7 @@ impl SharedGate {
             process: member.process,
             name: member.name.clone(),
             host: None,
-            sent_last_minute: member.spans.sent(now),
+            sent_last_minute: member.last_minute.sent(now),
             waiting: member.waits.map(|wait| wait.lane.name()),
             seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
         });

@@ -64,7 +64,7 @@ pub(super) struct Member {
     /// Its latest sends, as far back as its share of the limit reaches; none kept where it may use all of it.
     sends: VecDeque<Time>,
     /// How many requests it sent lately.
-    pub(super) spans: LastMinute,
+    pub(super) last_minute: LastMinute,
 }
 
 /// A member that waits for its turn.
@@ -149,7 +149,7 @@ impl Turns {
         member.sends.push_back(now);
         let surplus = member.sends.len().saturating_sub(kept);
         member.sends.drain(..surplus);
-        member.spans.send(now);
+        member.last_minute.send(now);
     }
 
     /// A member has done something else.
@@ -195,7 +195,7 @@ impl Turns {
                 waits: None,
                 last_sent: Time::ZERO,
                 sends: VecDeque::new(),
-                spans: LastMinute::default(),
+                last_minute: LastMinute::default(),
             });
             self.members.len() - 1
         });
