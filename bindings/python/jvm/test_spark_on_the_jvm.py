@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import talentdata
@@ -12,6 +13,9 @@ import talentdata.spark
 
 # Py4J leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+# Workers cannot import this module.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 #: Some fifty seconds of the budget, which the workers share.
 RECORDS = 200_000
