@@ -57,7 +57,9 @@ impl Valkey {
         let port = free.local_addr().map_err(failed)?.port();
         drop(free);
         let child = Command::new(program)
-            .args(["--bind", "127.0.0.1", "--save", "", "--port"])
+            .args(["--bind", "127.0.0.1", "--save", ""])
+            // Nobody reaches it but this machine, which may have other addresses.
+            .args(["--protected-mode", "no", "--port"])
             .arg(port.to_string())
             .stdout(Stdio::null())
             .spawn()

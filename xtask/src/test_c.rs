@@ -14,6 +14,7 @@ mod tools;
 
 use crate::cargo::Made;
 use crate::sandbox::Sandbox;
+use crate::servers::{self, Valkey};
 use crate::{Outcome, cargo, dist};
 use bench::{Bench, at_once};
 use programs::{CONTACTS, EXAMPLES, TESTS};
@@ -77,6 +78,7 @@ fn ready(root: &Path, made: &Made, directory: &str) -> Result<Bench, String> {
         prefix: directory.join("prefix"),
         out: directory.join("out"),
         sandbox: Sandbox::start(&talentdata, &[&arguments[..], &[records]].concat())?,
+        server: Valkey::start(&servers::valkey(root)?)?,
         talentdata,
     };
     // What an earlier run left behind would hide a file that is no longer installed.

@@ -114,6 +114,25 @@ def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(san
         assert (parent["home"], parent["lost"], parent["seconds_lost"]) == (budget, None, 0)
 
 
+UNCLOSED = """
+import sys, talentdata
+base_url, client_id, client_secret, budget = sys.argv[1:]
+client = talentdata.Client(base_url=base_url, client_id=client_id, client_secret=client_secret, budget=budget)
+records = iter(client.pools.list())
+next(records)
+"""
+
+
+def test_a_process_that_ends_without_closing_its_client_has_left_the_budget(sandbox):
+    with server() as budget:
+        ended = python(UNCLOSED, sandbox.base_url, sandbox.client_id, sandbox.client_secret, budget)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        with sandbox.client(budget=budget) as client:
+            scan = client.pools.list()
+            assert len(list(scan)) == 3
+            assert scan.receipt.budget["most_members"] == 1
+
+
 def test_a_scan_belongs_to_the_process_that_began_it(client):
     scan = client.contacts.list(page_size=10)
     fresh = client.pools.list()

@@ -9,7 +9,7 @@ use talentdata_core::{Builder, Error, ErrorKind};
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
 Looks at the budget of the base URL and client ID of the settings. It sends nothing and takes no part, so it may be
-run at any time. A process that was killed is shown for ten seconds; of a budget on a server, also one that has ended.
+run at any time. A process that was killed is shown for ten seconds.
 
 Examples:
   talentdata budget

@@ -1,14 +1,27 @@
 //! Makes the client that a verb uses, from arguments, environment and profile, or of the embedded service.
 
 use crate::args::Common;
+use std::pin::Pin;
 use talentdata_core::settings::Scope;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
+use tokio::runtime::Handle;
 
 /// A client, and the service that was started for it.
 pub(crate) struct Connection {
     pub(crate) client: Client,
+    /// Dropped after the client.
+    _leaving: Leaving,
     _sandbox: Option<Sandbox>,
+}
+
+/// Waits, when it is dropped, until the client has left its budget: the runtime ends soon after that.
+struct Leaving(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        tokio::task::block_in_place(|| Handle::current().block_on(&mut self.0));
+    }
 }
 
 /// The client that the arguments ask for; nothing is sent.
@@ -32,8 +45,10 @@ pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
             .client_id(sandbox.client_id())
             .client_secret(sandbox.client_secret());
     }
+    let client = builder.build()?;
     Ok(Connection {
-        client: builder.build()?,
+        _leaving: Leaving(Box::pin(client.closed())),
+        client,
         _sandbox: running,
     })
 }

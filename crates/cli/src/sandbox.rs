@@ -102,7 +102,7 @@ pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
     ))?;
     let closed = stdin_closed(verb.until_stdin_closes)?;
     tokio::select! {
-        signal = signals.stopped() => Err(Ending::Stopped(signal)),
+        signal = signals.clone().stopped() => Err(Ending::Stopped(signal)),
         () = closed => Ok(()),
     }
 }

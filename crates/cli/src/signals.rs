@@ -28,8 +28,9 @@ impl Signal {
 pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
 
 impl Signals {
-    /// Takes the signals over. After the first one the process ends by itself when a second one
-    /// comes, or when `timeout` has passed; `before_exit` is called before.
+    /// Takes the signals over, which after that are never handed back. After the first one the process ends by itself
+    /// when a second one comes, or when `timeout` has passed; `before_exit` is called before. The value and its clones
+    /// must live as long as that is to be so.
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
@@ -45,10 +46,10 @@ impl Signals {
         })?;
         let (sender, receiver) = watch::channel(None);
         tokio::spawn(async move {
-            let first = source.next().await;
-            // With nobody left to tell, the run is about to end anyway.
-            let _ = sender.send(Some(first));
             let second = async {
+                let first = source.next().await;
+                // With nobody left to tell, the run is about to end anyway.
+                let _ = sender.send(Some(first));
                 match timeout {
                     Some(timeout) => tokio::time::timeout(timeout, source.next())
                         .await
@@ -56,9 +57,13 @@ impl Signals {
                     None => source.next().await,
                 }
             };
-            let code = second.await.exit_code();
-            before_exit();
-            std::process::exit(code.into());
+            tokio::select! {
+                signal = second => {
+                    before_exit();
+                    std::process::exit(signal.exit_code().into());
+                }
+                () = sender.closed() => {}
+            }
         });
         Ok(Signals(receiver))
     }
@@ -75,7 +80,7 @@ impl Signals {
         {
             return signal;
         }
-        // The watching task ends with the process only.
+        // The watching task ends after all who wait for it.
         std::future::pending().await
     }
 }

@@ -23,6 +23,7 @@ use host::HostBudget;
 pub use look::BudgetState;
 use process::ProcessBudget;
 use redis::RedisBudget;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -43,7 +44,15 @@ pub(crate) trait Budget: Send + Sync {
 
     /// With whom it is shared, for receipts and logs.
     fn stats(&self) -> BudgetStats;
+
+    /// Waits until the others have been told that the client has left, once the budget has been dropped.
+    fn left(&self) -> Left {
+        Box::pin(std::future::ready(()))
+    }
 }
+
+/// Waits until a client has left its budget.
+pub(crate) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The budget that the settings name, which tells `changed` when those who wait should ask again.
 pub(crate) fn of(

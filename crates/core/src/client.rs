@@ -19,6 +19,9 @@ use std::time::Duration;
 use talentdata_types::Operation;
 use tokio::sync::Notify;
 
+/// Leaving a budget holds up nobody for longer.
+const LEAVING: Duration = Duration::from_millis(200);
+
 /// A client of the service. Clones share token, budget and connections; it may be used from any task
 /// of a tokio runtime.
 #[derive(Clone)]
@@ -98,6 +101,18 @@ impl Client {
     /// With whom this client shares the request budget.
     pub fn budget(&self) -> BudgetStats {
         self.0.queue.stats()
+    }
+
+    /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped, and
+    /// the server of their budget, if that is on one, knows that they have left; after a fifth of a second at the latest.
+    ///
+    /// To be waited for before the runtime ends: otherwise the server may count the client for ten seconds more.
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let left = self.0.queue.left();
+        async move {
+            // Who cannot be told finds out.
+            let _ = tokio::time::timeout(LEAVING, left).await;
+        }
     }
 
     /// The memory of the pages of all clones.

@@ -86,6 +86,9 @@ pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) -> Op
 
 /// Closes and frees a client; does nothing when it is NULL. Its scans, exporters, pages and records stay valid.
 ///
+/// Where the budget is on a server, whichever of the client, its scans and its exporters is freed last waits until the
+/// server knows that the client has left, 0.2 s at most.
+///
 /// Ownership: `client` must not be used any more.
 /// Threads: any, once every other call with this client has returned. A call that is about to begin
 /// or has just begun would read freed memory, so close the client and join its threads first.

@@ -15,6 +15,8 @@ mod mirror;
 mod receipts;
 #[cfg(unix)]
 mod resume;
+#[cfg(unix)]
+mod ruins;
 mod sandbox;
 mod schemas;
 mod secrets;

@@ -2,6 +2,7 @@
 //! stop, or find the file of the budget in ruins.
 
 mod ruins;
+mod server;
 
 use crate::support::{Ended, against, program, records, requests, run, sandbox};
 use rustix::process::{Pid, Signal, kill_process};

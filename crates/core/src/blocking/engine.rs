@@ -127,12 +127,13 @@ impl Drop for Engine {
         let Some((client, runtime)) = self.parts.take() else {
             return;
         };
+        let closed = client.closed();
+        drop(client);
         if Handle::try_current().is_ok() {
             // On one of its own threads, waiting for the end would be waiting for itself.
-            drop(client);
             runtime.shutdown_background();
         } else {
-            drop(client);
+            runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         }
     }

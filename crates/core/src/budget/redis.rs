@@ -15,13 +15,13 @@ mod test_server;
 use super::lease::Member;
 use super::look::BudgetState;
 use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Take, company};
+use super::{Budget, BudgetStats, Contact, Left, Take, company};
 use crate::clock::{self, Time};
 use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
 use crate::settings::{Config, OnLost};
 use connection::{Connection, Place};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 use url::Url;
 
 /// The budget of one client.
@@ -43,8 +43,8 @@ struct State {
     contact: Contact,
     /// Told when the member may have to ask sooner.
     wake: Arc<Notify>,
-    /// Somebody asks for the member.
-    served: bool,
+    /// Held as long as somebody asks for the member.
+    served: Arc<AsyncMutex<()>>,
     /// The budget is not used any more.
     closed: bool,
 }
@@ -56,7 +56,7 @@ impl State {
             member: Member::new(company::new_id(), settings, on_lost),
             contact: Contact::with(home),
             wake: Arc::new(Notify::new()),
-            served: false,
+            served: Arc::default(),
             closed: false,
         }
     }
@@ -84,19 +84,19 @@ impl RedisBudget {
 
     /// Sees to it that somebody asks the server for the member.
     fn serve(&self, state: &mut State) {
-        if state.served {
+        let Ok(serving) = Arc::clone(&state.served).try_lock_owned() else {
             state.wake.notify_one();
             return;
-        }
+        };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
-        state.served = true;
         let service = Service {
             shared: Arc::downgrade(&self.0),
             place: Arc::clone(&self.0.place),
             wake: Arc::clone(&state.wake),
             who: state.who.clone(),
+            _serving: serving,
         };
         runtime.spawn(service.run());
     }
@@ -146,6 +146,11 @@ impl Budget for RedisBudget {
     fn stats(&self) -> BudgetStats {
         self.0.state().contact.stats()
     }
+
+    fn left(&self) -> Left {
+        let served = Arc::clone(&self.0.state().served);
+        Box::pin(async move { drop(served.lock().await) })
+    }
 }
 
 impl Drop for RedisBudget {
@@ -177,6 +182,7 @@ struct Service {
     place: Arc<Place>,
     wake: Arc<Notify>,
     who: Who,
+    _serving: OwnedMutexGuard<()>,
 }
 
 impl Service {
@@ -264,17 +270,6 @@ impl Service {
         drop(state);
         if told {
             shared.changed.notify_one();
-        }
-    }
-}
-
-impl Drop for Service {
-    /// The runtime may end before the budget does.
-    fn drop(&mut self) {
-        if let Some(shared) = self.shared.upgrade()
-            && self.who.process == std::process::id()
-        {
-            shared.state().served = false;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
-use crate::budget::{Budget, BudgetStats, Take};
+use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{Lane, RateHeaders, Ticket};
@@ -127,6 +127,11 @@ impl AdmissionQueue {
     /// With whom the budget is shared.
     pub(crate) fn stats(&self) -> BudgetStats {
         self.budget.stats()
+    }
+
+    /// Waits until the client has left the budget, once the queue has been dropped.
+    pub(crate) fn left(&self) -> Left {
+        self.budget.left()
     }
 
     fn refuse_long_loss(&self, waited: Duration, reason: &str) -> Result<()> {

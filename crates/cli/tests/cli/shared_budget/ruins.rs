@@ -1,14 +1,11 @@
 //! The file of the budget in every state that it may be found in: never a crash or a hang, and whoever goes on alone says so.
 
 use super::Company;
+use crate::ruins::{IN_THE_WAY, REPLACED, Ruin};
 use serde_json::Value;
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::{self, File};
 use std::path::PathBuf;
 use talentdata_sandbox::limit::Policy;
-
-/// What is done to the file at a path, by name.
-type Ruin = (&'static str, fn(&PathBuf));
 
 impl Company {
     /// The file of the budget, which the client that ran before has left.
@@ -36,23 +33,16 @@ fn company() -> Company {
 
 #[test]
 fn what_is_not_its_file_is_replaced() {
-    let ruins: [Ruin; 5] = [
-        ("nothing", |file| fs::remove_file(file).unwrap()),
+    let more: [Ruin; 2] = [
         ("a part", |file| {
             let file = File::options().write(true).open(file).unwrap();
             file.set_len(5_000).unwrap();
         }),
-        ("emptiness", |file| fs::write(file, "").unwrap()),
         ("garbage", |file| {
             fs::write(file, vec![0xA5; 600_000]).unwrap()
         }),
-        ("a link", |file| {
-            let target = file.with_file_name("other");
-            fs::rename(file, &target).unwrap();
-            symlink(&target, file).unwrap();
-        }),
     ];
-    for (what, ruin) in ruins {
+    for (what, ruin) in REPLACED.into_iter().chain(more) {
         let company = company();
         let file = company.file();
         ruin(&file);
@@ -64,23 +54,7 @@ fn what_is_not_its_file_is_replaced() {
 
 #[test]
 fn where_no_file_can_be_a_client_goes_on_alone_and_says_so() {
-    let ruins: [Ruin; 3] = [
-        ("a directory in its place", |file| {
-            fs::remove_file(file).unwrap();
-            fs::create_dir(file).unwrap();
-        }),
-        ("a file in the place of its directory", |file| {
-            let directory = file.parent().unwrap();
-            fs::remove_dir_all(directory).unwrap();
-            fs::write(directory, "").unwrap();
-        }),
-        ("a directory that others may write to", |file| {
-            fs::remove_file(file).unwrap();
-            let all = Permissions::from_mode(0o777);
-            fs::set_permissions(file.parent().unwrap(), all).unwrap();
-        }),
-    ];
-    for (what, ruin) in ruins {
+    for (what, ruin) in IN_THE_WAY {
         let company = company();
         ruin(&company.file());
         let budget = company.budget_used_now();

@@ -1,31 +1,21 @@
 //! The file of the shared token in every state that it may be found in: never an error or a hang, at worst a token more.
 
 use super::{Company, TOKEN, ends_well};
+use crate::ruins::{IN_THE_WAY, REPLACED, Ruin};
 use crate::support::run;
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
 use talentdata_sandbox::Options;
-
-/// What is done to the file at a path, by name.
-type Ruin = (&'static str, fn(&Path));
 
 #[test]
 fn what_is_not_its_file_is_replaced() {
-    let ruins: [Ruin; 5] = [
-        ("nothing", |file| fs::remove_file(file).unwrap()),
+    let more: [Ruin; 2] = [
         ("garbage", |file| fs::write(file, [0xA5; 200]).unwrap()),
-        ("emptiness", |file| fs::write(file, "").unwrap()),
         ("a file that others may read", |file| {
             fs::set_permissions(file, Permissions::from_mode(0o640)).unwrap();
         }),
-        ("a link", |file| {
-            let target = file.with_file_name("other");
-            fs::rename(file, &target).unwrap();
-            symlink(&target, file).unwrap();
-        }),
     ];
-    for (what, ruin) in ruins {
+    for (what, ruin) in REPLACED.into_iter().chain(more) {
         let company = Company::new(Options::default());
         company.call_well();
         let file = company.file().unwrap();
@@ -40,24 +30,7 @@ fn what_is_not_its_file_is_replaced() {
 
 #[test]
 fn where_no_file_can_be_each_process_has_its_own_token_and_says_so_once() {
-    let ruins: [Ruin; 3] = [
-        ("a directory in its place", |file| {
-            fs::remove_file(file).unwrap();
-            fs::create_dir(file).unwrap();
-        }),
-        ("a file in the place of its directory", |file| {
-            let directory = file.parent().unwrap();
-            fs::remove_dir_all(directory).unwrap();
-            fs::write(directory, "").unwrap();
-        }),
-        ("a directory that others may write to", |file| {
-            fs::remove_dir_all(file.parent().unwrap()).unwrap();
-            fs::create_dir(file.parent().unwrap()).unwrap();
-            let all = Permissions::from_mode(0o777);
-            fs::set_permissions(file.parent().unwrap(), all).unwrap();
-        }),
-    ];
-    for (what, ruin) in ruins {
+    for (what, ruin) in IN_THE_WAY {
         let company = Company::new(Options::default());
         company.call_well();
         ruin(&company.file().unwrap());

@@ -24,6 +24,11 @@ use std::time::Duration;
 /// A slot that is missed by this much is given up: what follows it would be too close. A slot costs less than the pause
 /// after a window that is used up.
 const LATE: Duration = Duration::from_millis(25);
+/// Where timers of this process are always late, all slots would be: after one that was given up, the next may be missed by
+/// twice as much, and at most by this,
+const LATEST: Duration = Duration::from_millis(400);
+/// and each that is used makes that less by this factor.
+const PUNCTUAL: f64 = 0.95;
 /// Unanswered requests at any time, as at a gate.
 const MOST_IN_FLIGHT: usize = 128;
 
@@ -41,6 +46,8 @@ pub(crate) struct Member {
     mode: Mode,
     /// Leased slots, in the order of time.
     slots: VecDeque<Time>,
+    /// By how much one may be missed.
+    late: Duration,
     /// Whether the last slot was waited for: then the next one will be as well, and is leased ahead of time.
     wanted: bool,
     last_slot: Time,
@@ -74,6 +81,7 @@ impl Member {
             sole: Sole::default(),
             mode: Mode::Unknown,
             slots: VecDeque::new(),
+            late: LATE,
             wanted: false,
             last_slot: Time::ZERO,
             asking: Asking::default(),
@@ -143,10 +151,12 @@ impl Member {
     }
 
     fn drop_late(&mut self, now: Time) {
-        while self.slots.front().is_some_and(|slot| *slot + LATE < now) {
+        let late = self.late;
+        while self.slots.front().is_some_and(|slot| *slot + late < now) {
             self.slots.pop_front();
             self.wanted = false;
             self.asking.served();
+            self.late = (2 * late).min(LATEST);
         }
     }
 
@@ -155,6 +165,7 @@ impl Member {
         self.last_minute.send(now);
         let ticket = self.rule.send(now);
         let solo = if self.slots.pop_front().is_some() {
+            self.late = self.late.mul_f64(PUNCTUAL).max(LATE);
             self.last_slot = now;
             let looks_on = self.sole.sends_are_shown(now);
             looks_on.then(|| self.solo.send(now))

@@ -5,8 +5,10 @@ use super::{Ask, Count, Micros};
 
 /// Nobody's request may be the one that sees nothing left, which would cost a pause.
 const LEFT_ALONE: f64 = 1.0;
-/// Requests a second that are not used: at 38 a second, counters that slide show every now and then that nothing is left.
-const CAUTION: f64 = 1.5;
+/// Requests a second that are not used.
+const CAUTION: f64 = 1.0;
+/// More than that at first: at 38 a second, counters that slide show every now and then that nothing is left.
+const CAUTION_AT_FIRST: f64 = 1.5;
 /// Fewer will do where the service gives back many at once. With none, a window would be used up whenever one request is
 /// on its way for a little longer than the others.
 const CAUTION_IN_WINDOWS: f64 = 0.5;
@@ -89,7 +91,7 @@ impl Pace {
         if limit != self.limit {
             self.limit = limit;
             self.roomy = -BELIEVED;
-            self.cap = self.ceiling(0.0);
+            self.cap = (self.most() - CAUTION_AT_FIRST).max(SLOWEST);
             self.others = 0.0;
             self.start_window(self.window);
         }

@@ -1,6 +1,6 @@
 //! Gives out slots: what the script on the server does, in Rust.
 
-use super::state::{HORIZON, MOST_SLOTS, SECOND, State};
+use super::state::{HORIZON, LONGEST_LEAD, MOST_SLOTS, SECOND, State};
 use super::{Ask, Micros, Reply, Solo};
 use crate::gate::Lane;
 
@@ -77,9 +77,10 @@ impl State {
         }
         me.seen = now;
         me.about = ask.about.clone();
+        me.lead = ask.lead.min(LONGEST_LEAD);
         me.solo = ask.solo != Solo::No && !others;
         if ask.solo == Solo::Yes && others {
-            self.next = self.next.max(now + ask.lead + HANDOVER);
+            self.next = self.next.max(now + me.lead + HANDOVER);
             self.pace.blind = self.next + SECOND;
         }
         blocked
@@ -106,7 +107,12 @@ impl State {
 
     fn grant(&mut self, now: Micros, ask: &Ask, blocked: Micros, reply: &mut Reply) {
         let gap = reply.gap;
-        let soonest = now + ask.lead;
+        let lead = self.members.get(&ask.member).map_or(0.0, |me| me.lead);
+        let soonest = now + lead;
+        // Slots up to the first of whoever is furthest away are for the others.
+        let waiting = self.members.values().filter(|one| one.waits(now));
+        let furthest = waiting.fold(lead, |furthest, one| furthest.max(one.lead));
+        let horizon = HORIZON.max(furthest + URGENT);
         let scans_wait = self
             .members
             .values()
@@ -114,8 +120,8 @@ impl State {
         let left_over = ask.lane == Lane::Background && scans_wait;
         let urgent = soonest + if left_over { SPARE } else { URGENT };
         let (reach, mut ahead) = match ask.lane {
-            Lane::Single => (now + 2.0 * HORIZON, 0.0),
-            Lane::Scan => (now + HORIZON, self.ahead(now, ask)),
+            Lane::Single => (now + 2.0 * horizon, 0.0),
+            Lane::Scan => (now + horizon, self.ahead(now, ask)),
             Lane::Background => (urgent, self.ahead(now, ask)),
         };
         let reach = reach.max(urgent);

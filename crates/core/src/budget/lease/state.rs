@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 /// A second.
 pub(super) const SECOND: Micros = 1e6;
-/// Scans get slots for this time ahead, and single calls for twice that.
+/// Scans get slots for this time ahead, or more where a member is further away, and single calls for twice that.
 pub(super) const HORIZON: Micros = 100_000.0;
+/// No member is further away than this: it would not get a reply in time.
+pub(super) const LONGEST_LEAD: Micros = 600_000.0;
 /// The most slots of one lease.
 pub(super) const MOST_SLOTS: f64 = 4.0;
 /// Granted slots are remembered this long: a window, and the time until a response can tell of it.
@@ -70,6 +72,8 @@ pub(super) struct Seen {
     pub(super) due: Micros,
     /// Slots it has had for scans: the fewest go first.
     pub(super) turn: f64,
+    /// Its slots have to be so far ahead.
+    pub(super) lead: Micros,
     /// It waits for a scan in the background.
     pub(super) background: bool,
     /// It sends by a gate of its own.
@@ -101,7 +105,7 @@ impl State {
             self.next = self.next.max(now + HORIZON);
         }
         let horizon = HORIZON + MOST_SLOTS * self.pace.gap();
-        if self.next > now + 2.0 * horizon {
+        if self.next > now + 2.0 * (horizon + LONGEST_LEAD) {
             self.next = now + horizon;
         }
         self.updated = now;

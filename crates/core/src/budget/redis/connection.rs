@@ -13,6 +13,7 @@ use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -24,8 +25,10 @@ use url::Url;
 
 /// A connection is made within this time.
 const CONNECT: Duration = Duration::from_secs(1);
-/// A question is replied to within this time.
-const REPLY: Duration = Duration::from_millis(400);
+/// A question is replied to within this time,
+const REPLY: Duration = Duration::from_secs(1);
+/// which is counted in so many parts.
+const PARTS: u32 = 20;
 /// The port where the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
@@ -151,6 +154,18 @@ fn decoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
+/// Waits for a reply; else there is none in time. While this process stands still, one part of the time goes by at most:
+/// the reply may have come meanwhile, and is yet to be read.
+async fn in_time<T>(reply: impl Future<Output = T>) -> Result<T, String> {
+    let mut reply = pin!(reply);
+    for _ in 0..PARTS {
+        if let Ok(reply) = tokio::time::timeout(REPLY / PARTS, &mut reply).await {
+            return Ok(reply);
+        }
+    }
+    Err("no reply in time".into())
+}
+
 /// A connection.
 pub(super) struct Connection {
     place: Arc<Place>,
@@ -165,11 +180,10 @@ impl Connection {
             script, key, shown, ..
         } = &*self.place;
         let asking = script.run(&mut self.commands, key, ask, who);
-        let told = match tokio::time::timeout(REPLY, asking).await {
-            Ok(Ok(texts)) => script::reply(&texts),
-            Ok(Err(error)) => Err(self.place.text(&error)),
-            Err(_) => Err("no reply in time".into()),
-        };
+        let told = in_time(asking).await.and_then(|texts| {
+            let texts = texts.map_err(|error| self.place.text(&error))?;
+            script::reply(&texts)
+        });
         told.map_err(|reason| format!("{shown}: {reason}"))
     }
 
@@ -179,12 +193,9 @@ impl Connection {
         let mut commands = redis::pipe();
         commands.cmd("TIME").cmd("HGETALL").arg(key);
         let reading = commands.query_async(&mut self.commands);
-        let read = match tokio::time::timeout(REPLY, reading).await {
-            Ok(Ok(((seconds, micros), fields))) => Ok((seconds, micros, fields)),
-            Ok(Err(error)) => Err(self.place.text(&error)),
-            Err(_) => Err("no reply in time".into()),
-        };
-        let (seconds, micros, fields): (f64, f64, BTreeMap<String, String>) =
+        let read = in_time(reading).await;
+        let read = read.and_then(|read| read.map_err(|error| self.place.text(&error)));
+        let ((seconds, micros), fields): ((f64, f64), BTreeMap<String, String>) =
             read.map_err(|reason| format!("{shown}: {reason}"))?;
         Ok(shown::read(shown.clone(), seconds * 1e6 + micros, &fields))
     }
@@ -198,5 +209,32 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REPLY, in_time};
+    use std::time::Instant;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn a_reply_that_comes_while_the_process_stands_still_is_in_time() {
+        let (server, reply) = oneshot::channel();
+        tokio::spawn(async {
+            std::thread::sleep(REPLY * 2);
+            // Timers come first.
+            tokio::task::yield_now().await;
+            server.send("slots").unwrap();
+        });
+        assert_eq!(in_time(reply).await, Ok(Ok("slots")));
+    }
+
+    #[tokio::test]
+    async fn without_a_reply_the_wait_ends() {
+        let (_server, reply) = oneshot::channel::<()>();
+        let began = Instant::now();
+        assert_eq!(in_time(reply).await, Err("no reply in time".into()));
+        assert!(began.elapsed() >= REPLY);
     }
 }

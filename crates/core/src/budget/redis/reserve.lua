@@ -1,7 +1,7 @@
 -- Gives out send slots of a shared budget: what budget/lease/reserve.rs, pace.rs and state.rs do in Rust, where
 -- everything here is explained. A test holds the two against each other.
 --
--- KEYS[1]: a hash with the fields "state", "granted", "shown" (pause and rate) and one per member: five numbers, and what
+-- KEYS[1]: a hash with the fields "state", "granted", "shown" (pause and rate) and one per member: six numbers, and what
 -- the member says of itself, which is for people only.
 -- ARGV: member, limit, lane (1 single, 2 scan, 3 background), slots, lead, solo (0 no, 1 ready, 2 yes), leaving (0, 1),
 -- count: sent, limit, remaining (empty if none), used up (empty if not), pause, what the member says of itself.
@@ -10,11 +10,11 @@
 local clock = redis.call("TIME")
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 
-local SECOND, HORIZON, MOST_SLOTS = 1000000, 100000, 4
+local SECOND, HORIZON, LONGEST_LEAD, MOST_SLOTS = 1000000, 100000, 600000, 4
 local REMEMBERED, SILENT, GRACE, QUIET = 2500000, 10000000, 100000, 1000000
 local SOLO_LASTS, HANDOVER, HANDOVER_POLL = 600000, 150000, 50000
 local URGENT, SPARE, EARLY, LONGEST_WAIT, SHORTEST_WAIT = 60000, 10000, 8000, 1000000, 2000
-local LEFT_ALONE, CAUTION, CAUTION_IN_WINDOWS, SLOWEST = 1, 1.5, 0.5, 1
+local LEFT_ALONE, CAUTION, CAUTION_AT_FIRST, CAUTION_IN_WINDOWS, SLOWEST = 1, 1, 1.5, 0.5, 1
 local MUCH_LEFT, MUCH_SPENT, BELIEVED = 0.5, 0.7, 60000000
 local STEP, MOST_DOUBLINGS, SUCCESSION, FIRST_HOLD, HOLD = 0.5, 4, 10000000, 10000000, 60000000
 local RAISE, ROOM, PART_OF_ROOM, MOST_RAISE, TELLING, WEIGHT, NOTICED = 0.1, 4, 0.2, 3, 0.5, 0.3, 3
@@ -48,7 +48,7 @@ local function load()
   local fields = redis.call("HGETALL", key)
   for i = 1, #fields, 2 do
     local name, text = fields[i], fields[i + 1]
-    local values, about = string.match(text, "^(%S+ %S+ %S+ %S+ %S+) (.*)$")
+    local values, about = string.match(text, "^(%S+ %S+ %S+ %S+ %S+ %S+) (.*)$")
     if name == "state" then
       values = numbers(text)
       for n, field in ipairs(TIMES) do s[field] = values[n] or 0 end
@@ -57,10 +57,10 @@ local function load()
       granted = numbers(text)
     elseif name ~= "shown" and values then
       values = numbers(values)
-      if #values == 5 then
+      if #values == 6 then
         members[name] = {
-          seen = values[1], due = values[2], turn = values[3], background = values[4] == 1, solo = values[5] == 1,
-          about = about,
+          seen = values[1], due = values[2], turn = values[3], lead = values[4], background = values[5] == 1,
+          solo = values[6] == 1, about = about,
         }
       end
     end
@@ -103,7 +103,7 @@ end
 local function adopt(limit)
   if limit ~= s.limit then
     s.limit, s.roomy = limit, -BELIEVED
-    s.cap, s.others = ceiling(0), 0
+    s.cap, s.others = math.max(most() - CAUTION_AT_FIRST, SLOWEST), 0
     start_window(s.window)
   end
 end
@@ -192,7 +192,7 @@ local function advance()
     s.next = math.max(s.next, now + HORIZON)
   end
   local horizon = HORIZON + MOST_SLOTS * gap()
-  if s.next > now + 2 * horizon then s.next = now + horizon end
+  if s.next > now + 2 * (horizon + LONGEST_LEAD) then s.next = now + horizon end
   s.updated = now
   local kept = {}
   for _, slot in ipairs(granted) do
@@ -217,13 +217,14 @@ local function note()
       if other.solo then blocked = math.max(blocked, other.seen + SOLO_LASTS) end
     end
   end
-  local me = members[ask.member] or { seen = 0, due = 0, turn = 0, background = false, solo = false, about = "" }
+  local me = members[ask.member]
+    or { seen = 0, due = 0, turn = 0, lead = 0, background = false, solo = false, about = "" }
   members[ask.member] = me
   if (not waits(me) or me.background ~= background) and least < math.huge then me.turn = math.max(me.turn, least) end
-  me.seen, me.about = now, ask.about
+  me.seen, me.about, me.lead = now, ask.about, math.min(ask.lead, LONGEST_LEAD)
   me.solo = ask.solo ~= 0 and not others
   if ask.solo == 2 and others then
-    s.next = math.max(s.next, now + ask.lead + HANDOVER)
+    s.next = math.max(s.next, now + me.lead + HANDOVER)
     s.blind = s.next + SECOND
   end
   return blocked
@@ -245,21 +246,25 @@ local function ahead()
 end
 
 local function grant(blocked, reply)
-  local soonest = now + ask.lead
+  local me = members[ask.member]
+  local soonest, furthest = now + me.lead, me.lead
   local scans_wait = false
   for _, one in pairs(members) do
-    if waits(one) and not one.background then scans_wait = true end
+    if waits(one) then
+      furthest = math.max(furthest, one.lead)
+      if not one.background then scans_wait = true end
+    end
   end
+  local horizon = math.max(HORIZON, furthest + URGENT)
   local left_over = ask.lane == 3 and scans_wait
   local urgent = soonest + (left_over and SPARE or URGENT)
-  local reach, before = now + 2 * HORIZON, 0
-  if ask.lane == 2 then reach = now + HORIZON elseif ask.lane == 3 then reach = urgent end
+  local reach, before = now + 2 * horizon, 0
+  if ask.lane == 2 then reach = now + horizon elseif ask.lane == 3 then reach = urgent end
   if ask.lane ~= 1 then before = ahead() end
   reach = math.max(reach, urgent)
   local start = math.max(s.next, soonest, s.pause)
   local early = left_over and 0 or EARLY
   local in_turn = start <= urgent or start + before * reply.gap <= reach + early
-  local me = members[ask.member]
   if blocked <= now and start <= reach + early and in_turn then
     reply.slots = math.min(ask.slots, MOST_SLOTS)
     reply.first = start
@@ -291,7 +296,8 @@ local function save()
   redis.call("HSET", key, "state", table.concat(texts, " "), "granted", table.concat(slots, " "))
   redis.call("HSET", key, "shown", string.format("%.0f %.17g", s.pause, rate()))
   for id, m in pairs(members) do
-    local text = string.format("%.0f %.0f %.0f %d %d ", m.seen, m.due, m.turn, m.background and 1 or 0, m.solo and 1 or 0)
+    local text = string.format("%.0f %.0f %.0f %.0f %d %d ", m.seen, m.due, m.turn, m.lead, m.background and 1 or 0,
+      m.solo and 1 or 0)
     redis.call("HSET", key, id, text .. m.about)
   end
   local expires = math.max(s.pause - now, 0) + EXPIRES

@@ -12,7 +12,7 @@ use redis::aio::MultiplexedConnection;
 /// The twin of `lease/reserve.rs`.
 pub(super) const SOURCE: &str = include_str!("reserve.lua");
 /// Members whose script writes another state have another key.
-const PREFIX: &str = "talentdata:budget-1:";
+const PREFIX: &str = "talentdata:budget-2:";
 
 /// No reply of the script has more slots.
 const MOST_SLOTS: f64 = 16.0;

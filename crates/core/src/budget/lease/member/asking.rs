@@ -20,8 +20,10 @@ const MOST_AHEAD: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most slots of one lease.
 const MOST_SLOTS: u32 = 4;
-/// The round trip that is believed to be the longest shrinks by this factor with each reply.
+/// The round trip that is believed to be the longest shrinks by this factor with each reply,
 const SHRINKS: f64 = 0.95;
+/// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
+const GROWS: Duration = Duration::from_millis(20);
 /// What timers and schedulers add to the way of a reply.
 const TIMERS: Duration = Duration::from_millis(2);
 /// After a question that was not replied to, the next one comes after this long, doubled each time,
@@ -242,7 +244,10 @@ impl Member {
             return false;
         };
         let round_trip = now.saturating_sub(sent);
-        asking.round_trip = asking.round_trip.mul_f64(SHRINKS).max(round_trip);
+        let longest = asking.round_trip;
+        asking.round_trip = longest
+            .mul_f64(SHRINKS)
+            .max(round_trip.min(2 * longest + GROWS));
         asking.failures = 0;
         asking.contact = sent;
         asking.clock = ServerClock::compared(asking.clock, sent, round_trip, reply.now);

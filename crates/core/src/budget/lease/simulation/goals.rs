@@ -106,16 +106,50 @@ fn goals_with_members_that_are_killed() {
 }
 
 #[test]
+fn goals_with_members_that_stand_still() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, 10, 1);
+    scenario.stands_still = Some((Duration::from_secs(5), Duration::from_secs(1)));
+    let what = "10 members that stand still for up to 1 s every 5 s";
+    all(what, &scenario, 0.03, 0.0);
+}
+
+/// As on a machine that is too busy, or in a program that does not give up the processor.
+#[test]
+fn goals_with_late_timers() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, 10, 1);
+    scenario.late = Duration::from_millis(100);
+    let what = "10 members whose timers are up to 100 ms late";
+    all(what, &scenario, 0.15, 0.002);
+}
+
+#[test]
+fn goals_of_members_near_and_far() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, 10, 1);
+    scenario.far = (3, Duration::from_millis(100));
+    all("10 members, 3 at 100 ms", &scenario, 0.01, 0.0);
+    for run in runs(&scenario, SEEDS) {
+        let (least, most) = run.fair(10, 10, SECONDS);
+        assert!(least >= 0.9 && most <= 1.1, "{least} to {most}");
+    }
+    scenario.far.1 = Duration::from_millis(300);
+    all("10 members, 3 at 300 ms", &scenario, 0.08, 0.001);
+    for run in runs(&scenario, SEEDS) {
+        let (least, _) = run.fair(10, 10, SECONDS);
+        assert!(least >= 0.5, "{least}");
+    }
+}
+
+#[test]
 fn goals_without_the_server() {
     let away = Duration::from_secs(40)..Duration::from_secs(80);
     let mut scenario = Scenario::new(Policy::ClockWindow, 10, 20);
-    scenario.cut_off = (10, away);
+    scenario.cut_off = (10, away.clone());
     all("10 members, server away for 40 s", &scenario, 0.015, 0.001);
-    scenario.cut_off = (3, Duration::from_secs(40)..Duration::from_secs(70));
-    all("10 members, 3 cut off for 30 s", &scenario, 0.09, 0.01);
+    scenario.cut_off = (3, away);
+    all("10 members, 3 cut off for 40 s", &scenario, 0.09, 0.01);
     scenario.on_lost = OnLost::Wait;
     all(
-        "10 members, 3 cut off for 30 s that wait",
+        "10 members, 3 cut off for 40 s that wait",
         &scenario,
         0.02,
         0.001,
@@ -160,11 +194,7 @@ fn goals_of_handovers() {
 #[test]
 fn goals_of_single_calls() {
     for server in [1, 20] {
-        let counted = [Policy::ClockWindow, Policy::SlidingLog, Policy::TokenBucket];
-        for (policy, goal) in POLICIES
-            .into_iter()
-            .filter(|(policy, _)| counted.contains(policy))
-        {
+        for policy in [Policy::ClockWindow, Policy::SlidingLog, Policy::TokenBucket] {
             let mut scenario = Scenario::new(policy, 10, server);
             (scenario.callers, scenario.calls) = (4, 0.25);
             let runs = runs(&scenario, SEEDS);
@@ -174,7 +204,7 @@ fn goals_of_single_calls() {
                 .max()
                 .unwrap_or_default();
             let row = format!("single calls under 10 scans, {server} ms, p99 {wait:.0?}, {policy}");
-            reach(&row, &runs, goal - 0.01, 0.0);
+            reach(&row, &runs, 0.94, 0.0);
             assert!(wait <= Duration::from_millis(250), "{row}");
         }
     }

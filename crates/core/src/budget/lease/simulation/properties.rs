@@ -1,7 +1,7 @@
 //! What holds whatever happens. The world itself watches that no slot is in the past, and that no window has more slots
 //! than one less than the limit.
 
-use super::scenario::Scenario;
+use super::scenario::{PUNCTUAL, Scenario};
 use crate::settings::OnLost;
 use fastrand::Rng;
 use std::time::Duration;
@@ -47,6 +47,15 @@ fn anything(seed: u64) -> Scenario {
     if rng.bool() {
         scenario.on_lost = OnLost::Wait;
     }
+    let far = Duration::from_millis(rng.u64(0..700));
+    scenario.far = (rng.usize(0..scenario.scans), far);
+    if rng.bool() {
+        let longest = Duration::from_millis(rng.u64(0..2000));
+        scenario.stands_still = Some((Duration::from_secs(3), longest));
+    }
+    if rng.bool() {
+        scenario.late = Duration::from_millis(rng.u64(0..100));
+    }
     scenario.until = Duration::from_secs(15);
     scenario
 }
@@ -60,7 +69,8 @@ fn slots_are_never_too_many_nor_in_the_past() {
     );
 }
 
-/// Wherever something goes on, everybody goes on: after all that happens a member is served at least so often.
+/// Wherever something goes on, everybody goes on: after all that happens a member is served at least so often, and one that is
+/// further away than others a good part of that.
 #[test]
 fn nobody_starves() {
     for seed in 0..seeds() {
@@ -69,13 +79,17 @@ fn nobody_starves() {
         scenario.limit = None;
         scenario.others_stop = None;
         scenario.killed = None;
+        scenario.stands_still = None;
+        scenario.late = PUNCTUAL;
         scenario.until = Duration::from_secs(40);
-        let members = scenario.scans;
-        let run = scenario.run();
-        let (least, most) = run.fair(members, 28, 40);
-        assert!(
-            least >= 0.85,
-            "{least} to {most} of a fair share: {scenario:?}"
-        );
+        let (far, distance) = scenario.far;
+        for (far, goal) in [(0, 0.85), (far, 0.3)] {
+            scenario.far = (far, distance.min(Duration::from_millis(300)));
+            let (least, most) = scenario.run().fair(scenario.scans, 28, 40);
+            assert!(
+                least >= goal,
+                "{least} to {most} of a fair share: {scenario:?}"
+            );
+        }
     }
 }

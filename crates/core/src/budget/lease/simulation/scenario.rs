@@ -7,6 +7,8 @@ use std::time::Duration;
 use talentdata_sandbox::limit::Policy;
 
 pub(super) const LIMIT: u32 = 40;
+/// Timers of a machine that has time fire up to this much late.
+pub(super) const PUNCTUAL: Duration = Duration::from_millis(2);
 
 /// One run.
 #[derive(Debug, Clone)]
@@ -25,6 +27,12 @@ pub(super) struct Scenario {
     /// Median of the round trip to the service, and to the server of the budget.
     pub(super) service: Duration,
     pub(super) server: Duration,
+    /// How many of the first members have another round trip to the server of the budget, and which.
+    pub(super) far: (usize, Duration),
+    /// How often each member stands still, as a process does that the machine has no time for, and how long at most.
+    pub(super) stands_still: Option<(Duration, Duration)>,
+    /// Timers fire up to this much late.
+    pub(super) late: Duration,
     /// A member is killed so often, and another one begins.
     pub(super) killed: Option<Duration>,
     /// When the first members of this number cannot reach the server of the budget.
@@ -55,6 +63,9 @@ impl Scenario {
             calls: 0.0,
             service: Duration::from_millis(20),
             server: Duration::from_millis(server_ms),
+            far: (0, Duration::ZERO),
+            stands_still: None,
+            late: PUNCTUAL,
             killed: None,
             cut_off: (0, Duration::ZERO..Duration::ZERO),
             on_lost: OnLost::Share,

@@ -1,11 +1,11 @@
 //! One run: events in the order of time.
 
+mod members;
 mod questions;
 mod requests;
 
 use super::scenario::{LIMIT, Outcome, Scenario};
 use super::server::{Quirk, Server, Verdict};
-use crate::budget::Take;
 use crate::budget::lease::state::State;
 use crate::budget::lease::{Ask, Member, Micros, Reply};
 use crate::gate::{GateSettings, Lane, Ticket};
@@ -16,9 +16,7 @@ use std::time::Duration;
 use talentdata_sandbox::limit::ResetRounding;
 
 /// A question without a reply is given up after this long.
-const TIMEOUT: Duration = Duration::from_millis(400);
-/// Timers fire up to this much late.
-const SLOP: f64 = 0.002;
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// Sigma of the lognormal latency of each way.
 const JITTER: f64 = 0.3;
 
@@ -35,6 +33,7 @@ enum Event {
     Call(usize),
     Neighbour,
     Kill,
+    StandStill(usize),
 }
 
 struct Client {
@@ -46,6 +45,8 @@ struct Client {
     ask: u64,
     question: u64,
     stopped: bool,
+    /// It stands still until then, and finds what has happened meanwhile.
+    still: Duration,
 }
 
 struct Request {
@@ -116,9 +117,13 @@ impl World {
                 ask: 0,
                 question: 0,
                 stopped: false,
+                still: Duration::ZERO,
             });
             let at = self.scenario.apart * index as u32;
             self.push(at, Event::Begin(index));
+            if self.scenario.stands_still.is_some() {
+                self.push(at, Event::StandStill(index));
+            }
         }
         if let Some(every) = self.scenario.killed {
             self.push(every, Event::Kill);
@@ -146,6 +151,12 @@ impl World {
     }
 
     fn handle(&mut self, event: Event) {
+        if let Some(index) = self.handler(&event)
+            && self.now < self.clients[index].still
+        {
+            self.push(self.clients[index].still, event);
+            return;
+        }
         match event {
             Event::Begin(index) => {
                 let settings = GateSettings {
@@ -208,67 +219,19 @@ impl World {
                     self.push(self.now + every, Event::Kill);
                 }
             }
-        }
-    }
-
-    /// Sends as long as the member lets.
-    fn pump(&mut self, index: usize) {
-        let now = self.now;
-        if index > 0 && self.scenario.others_stop.is_some_and(|at| now >= at) {
-            self.clients[index].stopped = true;
-        }
-        loop {
-            let client = &mut self.clients[index];
-            let (Some(member), false) = (&mut client.member, client.stopped) else {
-                break;
-            };
-            if client.lane == Lane::Single && client.calls.is_empty() {
-                break;
-            }
-            match member.take(now, client.lane) {
-                Take::Now(ticket) => {
-                    if let Some(came) = client.calls.pop_front() {
-                        self.outcome.waits.push(now - came);
-                    }
-                    self.outcome.sent += 1;
-                    let request = self.requests.len();
-                    self.requests.push(Request {
-                        client: index,
-                        life: self.lives[index],
-                        ticket,
-                        verdict: None,
-                    });
-                    let at = now + self.one_way(self.scenario.service);
-                    self.push(at, Event::Arrives(request));
+            Event::StandStill(index) => {
+                if let Some((every, longest)) = self.scenario.stands_still {
+                    let long = longest.mul_f64(self.rng.f64());
+                    self.clients[index].still = self.now + long;
+                    let wait = every.mul_f64(-self.rng.f64().max(1e-9).ln());
+                    self.push(self.now + long + wait, Event::StandStill(index));
                 }
-                Take::Wait { again: at, .. } => {
-                    assert!(at > now, "a wait ends in the future");
-                    client.wake += 1;
-                    let wake = client.wake;
-                    let at = at + self.late();
-                    self.push(at, Event::Wake(index, wake));
-                    break;
-                }
-                Take::AfterChange | Take::Lost(_) => break,
             }
-        }
-        self.schedule(index);
-    }
-
-    fn schedule(&mut self, index: usize) {
-        let now = self.now;
-        let client = &mut self.clients[index];
-        client.ask += 1;
-        let ask = client.ask;
-        let due = client.member.as_mut().and_then(|member| member.ask_at(now));
-        if let Some(at) = due {
-            let at = if at > now { at + self.late() } else { at };
-            self.push(at, Event::AskDue(index, ask));
         }
     }
 
     fn late(&mut self) -> Duration {
-        Duration::from_secs_f64(self.rng.f64() * SLOP)
+        self.scenario.late.mul_f64(self.rng.f64())
     }
 
     fn one_way(&mut self, round_trip: Duration) -> Duration {

@@ -33,6 +33,7 @@ fn question(rng: &mut Rng, now: &mut Micros) -> Ask {
     let lanes = [Lane::Single, Lane::Scan, Lane::Scan, Lane::Background];
     let solos = [Solo::No, Solo::No, Solo::No, Solo::Ready, Solo::Yes];
     let sent = *now - f64::from(rng.u32(0..300_000));
+    let furthest = [80_000, 800_000][rng.usize(0..2)];
     let count = (rng.u8(0..3) > 0).then(|| Count {
         sent,
         limit: [40.0, 40.0, 40.0, 40.0, 20.0, 0.3, 100.0][rng.usize(0..7)],
@@ -43,7 +44,7 @@ fn question(rng: &mut Rng, now: &mut Micros) -> Ask {
         limit: 40.0,
         lane: lanes[rng.usize(0..4)],
         slots: rng.u32(0..6),
-        lead: f64::from(rng.u32(0..80_000)),
+        lead: f64::from(rng.u32(0..furthest)),
         solo: solos[rng.usize(0..5)],
         leaving: rng.u8(0..30) == 0,
         report: Report {
@@ -64,7 +65,7 @@ fn shown_of(state: &State, now: Micros, who: &Who) -> BudgetState {
     let (pause, rate, members) = state.shown();
     let mut fields = BTreeMap::from([("shown".to_owned(), format!("{pause} {rate}"))]);
     for (id, (seen, about)) in members.into_iter().enumerate() {
-        let text = format!("{seen} 0 0 0 0 {}", shown::describe(who, about));
+        let text = format!("{seen} 0 0 0 0 0 {}", shown::describe(who, about));
         fields.insert(id.to_string(), text);
     }
     shown::read(String::new(), now, &fields)

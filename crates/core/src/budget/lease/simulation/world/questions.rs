@@ -5,6 +5,7 @@ use crate::budget::lease::reserve::reserve;
 use crate::budget::lease::simulation::scenario::LIMIT;
 use crate::budget::lease::state::{SECOND, State};
 use crate::budget::lease::{Ask, Micros, Reply};
+use std::time::Duration;
 
 impl World {
     pub(super) fn ask(&mut self, index: usize) {
@@ -21,7 +22,7 @@ impl World {
         let question = self.clients[index].question;
         self.outcome.asks += 1;
         if !self.cut_off(index) {
-            let at = now + self.one_way(self.scenario.server);
+            let at = now + self.way_to_server(index);
             self.push(at, Event::AskArrives(index, question, ask));
         }
         self.push(now + TIMEOUT, Event::AskFails(index, question));
@@ -44,7 +45,7 @@ impl World {
         self.state = state;
         self.judge(clock, &reply);
         if !self.cut_off(index) {
-            let at = self.now + self.one_way(self.scenario.server);
+            let at = self.now + self.way_to_server(index);
             self.push(at, Event::ReplyArrives(index, question, reply));
         }
     }
@@ -68,6 +69,15 @@ impl World {
                 );
             }
         }
+    }
+
+    fn way_to_server(&mut self, index: usize) -> Duration {
+        let (members, far) = self.scenario.far;
+        self.one_way(if index < members {
+            far
+        } else {
+            self.scenario.server
+        })
     }
 
     fn cut_off(&self, index: usize) -> bool {
