@@ -5,9 +5,11 @@
 mod budget;
 pub(crate) mod child;
 mod figures;
+mod hosts;
 mod python;
 mod rounds;
 mod shared;
+mod starts;
 mod syncs;
 mod table;
 mod throughput;

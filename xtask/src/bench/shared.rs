@@ -4,6 +4,8 @@ use super::Size;
 use super::budget::{LIMIT, POLICIES};
 use super::child::{self, Usage};
 use super::figures::{median, percent};
+use super::hosts::Hosts;
+use super::starts;
 use super::table::Table;
 use super::tools::Tools;
 use super::trial::arrivals;
@@ -15,6 +17,8 @@ use std::time::Duration;
 /// Processes, and their part of the limit where they do not share it.
 const PROCESSES: usize = 10;
 const PART: &str = "4";
+/// Command line, C and Python.
+const LANGUAGES: usize = 3;
 /// The round trip in milliseconds.
 const LATENCY: u64 = 20;
 /// Longer than the slowest process needs.
@@ -25,24 +29,35 @@ struct Way {
     name: &'static str,
     /// The program of the process with this number; a Valkey server of this URL is there.
     program: fn(&Tools, usize, &str) -> Command,
+    /// Whether the processes are on several hosts.
+    apart: bool,
 }
 
-const WAYS: [Way; 5] = [
+const WAYS: [Way; 6] = [
     Way {
         name: "talentdata, budget = host",
         program: |tools, number, _| ours(tools, number, "host"),
+        apart: false,
     },
     Way {
         name: "talentdata, budget on Valkey",
         program: ours,
+        apart: false,
+    },
+    Way {
+        name: "the same, from three network namespaces",
+        program: ours,
+        apart: true,
     },
     Way {
         name: "talentdata, budget = process",
         program: |tools, number, _| ours(tools, number, "process"),
+        apart: false,
     },
     Way {
         name: "serial by the documented rule, httpx",
         program: |tools, _, _| tools.peer("serial.py"),
+        apart: false,
     },
     Way {
         name: "asyncio, each with a limiter of 4/s, aiohttp",
@@ -51,6 +66,7 @@ const WAYS: [Way; 5] = [
             command.env("REQUESTS_PER_SECOND", PART);
             command
         },
+        apart: false,
     },
 ];
 
@@ -67,13 +83,18 @@ struct Trial {
 pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
     let pages = size.pages / 8;
     let server = Valkey::start(&tools.valkey)?;
+    let hosts = Hosts::new();
+    if let Err(error) = &hosts {
+        eprintln!("No row for network namespaces: {error}");
+    }
     let mut shares = table("Way");
     let mut paces = table("Way");
     let mut cpu = Table::new(["Way", "CPU seconds per process, median"]);
-    for way in &WAYS {
+    for way in WAYS.iter().filter(|way| !way.apart || hosts.is_ok()) {
         let mut trials = Vec::new();
         for policy in POLICIES {
-            let trial = trial(tools, way, &server.url(), policy, pages)?;
+            let hosts = hosts.as_ref().ok().filter(|_| way.apart);
+            let trial = trial(tools, way, hosts, &server.url(), policy, pages)?;
             let (least, most) = trial.paces;
             eprintln!(
                 "{policy}, {}: {} of the limit, {} times 429, paces from {least:.2} to {most:.2}, {:.2} s CPU",
@@ -100,10 +121,11 @@ pub(super) fn measure(tools: &Tools, size: &Size) -> Result<String, String> {
          {LATENCY} ms, resets are rounded up.\n\
          \n### Share of the limit, all together\n\n{}\
          \n### The pace of the slowest and of the fastest, in parts of the mean\n\n{}\
-         \n### Costs\n\n{}",
+         \n### Costs\n\n{}\n{}",
         shares.text(),
         paces.text(),
-        cpu.text()
+        cpu.text(),
+        starts::measure(tools, &server.url())?
     ))
 }
 
@@ -114,6 +136,7 @@ fn table(first: &str) -> Table {
 fn trial(
     tools: &Tools,
     way: &Way,
+    hosts: Option<&Hosts>,
     server: &str,
     policy: &str,
     pages: u64,
@@ -128,7 +151,12 @@ fn trial(
     let sandbox = Sandbox::start(&tools.talentdata, &arguments)?;
     let done: Vec<Result<Usage, String>> = std::thread::scope(|scope| {
         let start = |number| {
-            let mut command = (way.program)(tools, number, server);
+            let command = (way.program)(tools, number, server);
+            // Each kind of program on each host.
+            let host = number / LANGUAGES;
+            let mut command = hosts
+                .map(|hosts| hosts.on(host, &command))
+                .unwrap_or(command);
             sandbox.invite(&mut command).stdout(Stdio::null());
             scope.spawn(move || child::run(&mut command, LONGEST))
         };
@@ -159,7 +187,7 @@ fn trial(
 
 /// The command line, C and Python in turn.
 fn ours(tools: &Tools, number: usize, budget: &str) -> Command {
-    let mut command = match number % 3 {
+    let mut command = match number % LANGUAGES {
         0 => {
             let mut command = Command::new(&tools.talentdata);
             command.args(["export", "contacts", "--out", "-"]);

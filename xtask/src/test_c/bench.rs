@@ -4,6 +4,7 @@ use super::programs::{CONTACTS, Example};
 use super::tools::compile;
 use crate::Outcome;
 use crate::sandbox::Sandbox;
+use crate::servers::Valkey;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +34,8 @@ pub(super) struct Bench {
     /// Where programs are built.
     pub(super) out: PathBuf,
     pub(super) sandbox: Sandbox,
+    /// Where clients may share a budget.
+    pub(super) server: Valkey,
     /// The command line, which is a sandbox too.
     pub(super) talentdata: PathBuf,
 }
@@ -85,6 +88,7 @@ impl Bench {
             .sandbox
             .invite(command)
             .env("CONTACTS", CONTACTS.to_string())
+            .env("BUDGET_SERVER", self.server.url())
             // Some write files.
             .current_dir(&self.out)
             .stdin(Stdio::null())
