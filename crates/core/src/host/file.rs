@@ -7,9 +7,14 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Device and inode.
 pub(crate) type Identity = (u64, u64);
+
+/// How often the lock of a replacement is tried, with a pause in between: together longer than one takes.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where the file is; it need not be there.
 pub(crate) struct SharedFile {
@@ -75,6 +80,38 @@ impl SharedFile {
         let file = new.persist(&self.path).map_err(|error| error.error)?;
         let identity = identity(&file.metadata()?);
         Ok((file, identity))
+    }
+
+    /// The same, as long as `stale` says of what is there that it must be replaced; none where it no longer does. Of
+    /// several processes that find the same file stale, only one replaces it.
+    pub(crate) fn replace_if(
+        &self,
+        stale: impl FnOnce() -> Result<bool>,
+        fill: impl FnOnce(&File) -> Result<()>,
+    ) -> Result<Option<(File, Identity)>> {
+        let directory = File::open(self.directory())?;
+        // Whoever was stopped while it replaced a file must not hold up the others: then they go on without the lock.
+        let locked = (0..TRIES).any(|attempt| {
+            if attempt > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            directory.try_lock().is_ok()
+        });
+        let replaced = match stale() {
+            Ok(true) => self.replace(fill).map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        if locked {
+            // Closing is not enough while a process that is being forked off has a copy of the file.
+            let _ = directory.unlock();
+        }
+        replaced
+    }
+
+    /// The same, as long as what is there cannot be the file.
+    pub(crate) fn replace_foreign(&self) -> Result<Option<(File, Identity)>> {
+        self.replace_if(|| Ok(self.open()?.is_none()), |_| Ok(()))
     }
 
     /// Removes what is there.

@@ -75,7 +75,7 @@ impl StateFile {
     ) -> Result<Access<T>> {
         for _ in 0..MOVES {
             let Some((file, identity)) = self.file.open()? else {
-                self.replace(None)?;
+                self.file.replace_foreign()?;
                 continue;
             };
             if !self.lock(&file, identity)? {
@@ -135,9 +135,7 @@ impl StateFile {
         let now = clock::now();
         let Some((number, mut state)) = self.load(file, identity, now)? else {
             let state = self.seen(now);
-            self.replace(Some(&state.unwrap_or_else(|| {
-                Box::new(SharedGate::after_loss(self.settings, now))
-            })))?;
+            self.replace(identity, state)?;
             return Ok(None);
         };
         let done = operation(&mut state, now);
@@ -214,28 +212,28 @@ impl StateFile {
     /// Leaves a file that somebody holds the lock of without end, and takes its state along.
     fn move_on(&mut self, file: &File, identity: Identity) -> Result<()> {
         self.blocked = None;
-        if !self.file.leads_to(identity) {
-            return Ok(());
-        }
-        tracing::debug!(
-            "the file of the shared budget is locked by a stopped process; it is replaced by a copy"
-        );
-        let now = clock::now();
         let state = match image::read(file)? {
             Image::State(_, state) => Some(state),
-            Image::Empty | Image::Damaged => self.seen(now),
+            Image::Empty | Image::Damaged => self.seen(clock::now()),
         };
-        let lost = || Box::new(SharedGate::after_loss(self.settings, now));
-        self.replace(Some(&state.unwrap_or_else(lost)))
+        if self.replace(identity, state)? {
+            tracing::debug!(
+                "the file of the shared budget is locked by a stopped process; a copy replaces it"
+            );
+        }
+        Ok(())
     }
 
-    /// Puts another file in the place of whatever is there, which stays as it is.
-    fn replace(&self, state: Option<&SharedGate>) -> Result<()> {
-        let begin = |state| move |new: &File| image::begin(new, clock::now(), state).map(drop);
-        match state {
-            Some(state) => self.file.replace(begin(state)),
-            None => self.file.replace(|_| Ok(())),
-        }
-        .map(drop)
+    /// Puts another file with this state in the place of one that cannot be used, which stays as it is, unless somebody
+    /// else has done so.
+    fn replace(&self, stale: Identity, state: Option<Box<SharedGate>>) -> Result<bool> {
+        let now = clock::now();
+        let lost = || Box::new(SharedGate::after_loss(self.settings, now));
+        let state = state.unwrap_or_else(lost);
+        let begin = |new: &File| image::begin(new, now, &state).map(drop);
+        let replaced = self
+            .file
+            .replace_if(|| Ok(self.file.leads_to(stale)), begin)?;
+        Ok(replaced.is_some())
     }
 }

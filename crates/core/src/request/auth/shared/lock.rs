@@ -48,9 +48,12 @@ impl RenewalLock {
 
     /// Takes the lock; none while another process holds it and is at work, as `watch` remembers from call to call.
     pub(super) fn take(&self, watch: &mut Watch) -> Result<Option<Holder<'_>>> {
-        let (file, identity) = match self.file.open()? {
-            Some(opened) => opened,
-            None => self.file.replace(|_| Ok(()))?,
+        let opened = match self.file.open()? {
+            Some(opened) => Some(opened),
+            None => self.file.replace_foreign()?,
+        };
+        let Some((file, identity)) = opened else {
+            return Ok(None);
         };
         match file.try_lock() {
             Ok(()) => Ok(self.held(file, identity)),
@@ -68,14 +71,14 @@ impl RenewalLock {
 
     /// Leaves the file to a process that has stopped, and goes on with another one.
     fn replace(&self, stopped: Identity) -> Result<Option<Holder<'_>>> {
-        if !self.file.leads_to(stopped) {
+        let stale = || Ok(self.file.leads_to(stopped));
+        let lock = |new: &File| new.try_lock().map_err(std::io::Error::from);
+        let Some((file, identity)) = self.file.replace_if(stale, lock)? else {
             return Ok(None);
-        }
+        };
         tracing::debug!(
             "the process that renews the shared token has stopped; another one does it"
         );
-        let lock = |new: &File| new.try_lock().map_err(std::io::Error::from);
-        let (file, identity) = self.file.replace(lock)?;
         Ok(self.held(file, identity))
     }
 
@@ -148,6 +151,7 @@ impl Watch {
 mod tests {
     use super::*;
     use std::fs::OpenOptions;
+    use std::sync::Barrier;
 
     const MOMENT: Duration = Duration::from_millis(20);
 
@@ -200,5 +204,33 @@ mod tests {
         assert!(lock.take(&mut Watch::default()).unwrap().is_none());
         drop(holder);
         assert!(lock.take(&mut Watch::default()).unwrap().is_some());
+    }
+
+    #[test]
+    fn of_several_that_take_one_for_stopped_at_the_same_moment_one_goes_on() {
+        for _ in 0..100 {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("lock");
+            let stopped = File::create(&path).unwrap();
+            stopped.lock().unwrap();
+            let moment = Barrier::new(4);
+            let judge = || {
+                let lock = RenewalLock::new(path.clone());
+                let mut watch = Watch::default();
+                assert!(lock.take(&mut watch).unwrap().is_none());
+                watch.times = OFTEN;
+                watch.since = Duration::ZERO;
+                moment.wait();
+                let holder = lock.take(&mut watch).unwrap();
+                // Until all have tried.
+                moment.wait();
+                holder.is_some()
+            };
+            let holders = std::thread::scope(|scope| {
+                let judges = [(); 4].map(|()| scope.spawn(judge));
+                judges.map(|judge| judge.join().unwrap())
+            });
+            assert_eq!(holders.iter().filter(|held| **held).count(), 1);
+        }
     }
 }
