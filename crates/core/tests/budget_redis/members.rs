@@ -203,6 +203,6 @@ pub(crate) async fn act_as_member() {
         budget,
         has_contact,
     };
-    println!("report: {}", serde_json::to_string(&report).unwrap());
+    println!("\nreport: {}", serde_json::to_string(&report).unwrap());
     std::process::exit(0);
 }

@@ -20,8 +20,8 @@ async fn act_as_child() {
     };
     let client = stub::settings(&base_url).max_attempts(1).build().unwrap();
     match client.permissions().await {
-        Ok(_) => println!("outcome: done"),
-        Err(error) => println!("outcome: {error}"),
+        Ok(_) => println!("\noutcome: done"),
+        Err(error) => println!("\noutcome: {error}"),
     }
 }
 
