@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     let target = crate::cargo::target(root)?;
     let (directory, tests) = (target.join("dist/python"), target.join("python/tests"));
     let tools = Environment::with_requirements(root, REQUIREMENTS, &tests)?;
-    let wheel = wheel::build(root, &tools, &directory, "dist")?;
+    let wheel = wheel::build(root, &tools, &directory, &["--profile", "dist"])?;
     let mut sources = tools.command("maturin");
     sources.args(["sdist", "--out"]).arg(&directory);
     succeed(sources.current_dir(root.join(PROJECT)))?;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all.
 
 use crate::{Outcome, deny, outputs, servers, test_c, test_python, tidy};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -25,6 +26,9 @@ const EXTRA: [Part; 2] = [
     ("c-sanitized", test_c::run_sanitized),
     ("spark", test_python::run_spark),
 ];
+
+/// How many tests of Rust run at the same time. Many wait for most of their time, so two to a processor go well together.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs all parts, or the one named.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {
@@ -74,6 +78,10 @@ fn clippy(root: &Path) -> Outcome {
 fn rust(root: &Path) -> Outcome {
     let mut command = crate::cargo::command(root, &["test", "--workspace", "--locked"]);
     command.envs(servers::programs(root)?);
+    if std::env::var_os(THREADS).is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        command.env(THREADS, (2 * processors).to_string());
+    }
     succeed(&mut command)
 }
 

@@ -21,7 +21,7 @@ with talentdata.Sandbox(records={'contacts': 250}, policy='unlimited') as sandbo
 pub(crate) fn run(root: &Path) -> Outcome {
     let directory = crate::cargo::target(root)?.join("python");
     let tools = Environment::with_requirements(root, REQUIREMENTS, &directory.join("tests"))?;
-    let wheel = wheel::build(root, &tools, &directory.join("wheel"), "dev")?;
+    let wheel = wheel::build(root, &tools, &directory.join("wheel"), wheel::FOR_TESTS)?;
     let bare = Environment::new(&directory.join("bare"))?;
     bare.install(&wheel)?;
     succeed(bare.command("python").args(["-c", BARE]))?;
@@ -30,7 +30,8 @@ pub(crate) fn run(root: &Path) -> Outcome {
     succeed(
         tools
             .command("pytest")
-            .arg("-q")
+            // As many processes as there are processors: many tests wait.
+            .args(["-q", "-n", "auto"])
             .envs(servers::programs(root)?)
             .current_dir(root.join(PROJECT).join("tests")),
     )
@@ -43,7 +44,7 @@ pub(crate) fn run_spark(root: &Path) -> Outcome {
     })?;
     let directory = crate::cargo::target(root)?.join("python");
     let tools = Environment::with_requirements(root, REQUIREMENTS, &directory.join("tests"))?;
-    let wheel = wheel::build(root, &tools, &directory.join("wheel"), "dev")?;
+    let wheel = wheel::build(root, &tools, &directory.join("wheel"), wheel::FOR_TESTS)?;
     tools.install(&wheel)?;
     succeed(
         tools

@@ -7,18 +7,21 @@ use std::path::{Path, PathBuf};
 /// Where the Python project is.
 pub(crate) const PROJECT: &str = "bindings/python";
 
-/// Builds the wheel in this profile, by the maturin of `tools`; the only one in `directory` then.
+/// How the wheel of the tests is built; Cargo.toml of the crate says what the feature is for.
+pub(crate) const FOR_TESTS: &[&str] = &["--profile", "dev", "--features", "tests"];
+
+/// Builds the wheel with these options, by the maturin of `tools`; the only one in `directory` then.
 pub(crate) fn build(
     root: &Path,
     tools: &Environment,
     directory: &Path,
-    profile: &str,
+    options: &[&str],
 ) -> Result<PathBuf, String> {
     // What an earlier build left would be taken for this one's.
     let _ = std::fs::remove_dir_all(directory);
     let mut build = tools.command("maturin");
-    build.args(["build", "--quiet", "--locked"]);
-    build.args(["--profile", profile, "--out"]).arg(directory);
+    build.args(["build", "--quiet", "--locked"]).args(options);
+    build.arg("--out").arg(directory);
     succeed(build.current_dir(root.join(PROJECT)))?;
     only(directory, "whl")
 }

@@ -80,7 +80,7 @@ impl Tools {
                 .current_dir(root),
         )?;
         let wheel = target.join("bench-wheel");
-        let wheel = wheel::build(root, &tools.environment, &wheel, "release")?;
+        let wheel = wheel::build(root, &tools.environment, &wheel, &["--profile", "release"])?;
         tools.environment.install(&wheel)?;
         succeed(
             tools
