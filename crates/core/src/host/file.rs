@@ -3,7 +3,7 @@
 
 use super::directory;
 use rustix::fs::OFlags;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,10 @@ use std::time::Duration;
 /// Device and inode.
 pub(crate) type Identity = (u64, u64);
 
-/// How often the lock of a replacement is tried, with a pause in between: together longer than one takes.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(1);
+/// How often the lock of a replacement is tried, with a pause in between: whoever holds it for longer than a quarter of a
+/// second has been stopped.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Where the file is; it need not be there.
 pub(crate) struct SharedFile {
@@ -90,13 +91,7 @@ impl SharedFile {
         fill: impl FnOnce(&File) -> Result<()>,
     ) -> Result<Option<(File, Identity)>> {
         let directory = File::open(self.directory())?;
-        // Whoever was stopped while it replaced a file must not hold up the others: then they go on without the lock.
-        let locked = (0..TRIES).any(|attempt| {
-            if attempt > 0 {
-                std::thread::sleep(PAUSE);
-            }
-            directory.try_lock().is_ok()
-        });
+        let locked = is_locked(&directory);
         let replaced = match stale() {
             Ok(true) => self.replace(fill).map(Some),
             Ok(false) => Ok(None),
@@ -123,6 +118,19 @@ impl SharedFile {
     pub(crate) fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
+}
+
+/// Whether the lock could be had. Whoever was stopped while it replaced a file must not hold up the others: they go on
+/// without it.
+fn is_locked(directory: &File) -> bool {
+    for _ in 0..TRIES {
+        match directory.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(_)) => return false,
+        }
+    }
+    false
 }
 
 fn options() -> OpenOptions {
@@ -160,5 +168,21 @@ mod tests {
         let facts = file.metadata().unwrap();
         assert!(is_of(&facts, facts.uid()));
         assert!(!is_of(&facts, facts.uid() + 1));
+    }
+
+    #[test]
+    fn who_is_stopped_while_it_replaces_a_file_holds_up_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = SharedFile::new(directory.path().join("file"));
+        let (_, first) = file.replace(|_| Ok(())).unwrap();
+        let stopped = File::open(directory.path()).unwrap();
+        stopped.lock().unwrap();
+        let replace = || {
+            file.replace_if(|| Ok(file.leads_to(first)), |_| Ok(()))
+                .unwrap()
+        };
+        let (_, second) = replace().unwrap();
+        assert!(second != first && file.leads_to(second));
+        assert!(replace().is_none(), "it is replaced by now");
     }
 }

@@ -5,9 +5,11 @@
 use super::file::{Access, StateFile};
 use super::image::{self, Image};
 use crate::gate::{Asker, GateSettings, LONGEST_GAP, Lane, SharedGate, Turn};
+use crate::host::clock;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 use std::time::Duration;
 
 /// A directory for a state, and the path in it.
@@ -158,6 +160,41 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
         0,
         "the path leads elsewhere"
     );
+}
+
+/// Members that all begin at the same moment, each of which asks once; how many there are in the end.
+fn ask_at_once(path: &Path) -> usize {
+    const MEMBERS: usize = 4;
+    let moment = Barrier::new(MEMBERS);
+    std::thread::scope(|scope| {
+        for id in 1..=MEMBERS as u64 {
+            let moment = &moment;
+            scope.spawn(move || {
+                moment.wait();
+                ask(&mut member(path), id);
+            });
+        }
+    });
+    // One that only looks is no member.
+    let state = member(path).look().unwrap().unwrap();
+    state.present(clock::now())
+}
+
+/// If each of them put a file there, what others have noted in theirs would be lost.
+#[test]
+fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
+    for _ in 0..10 {
+        let (_directory, path) = place();
+        ask(&mut member(&path), 9);
+        let stopped = open(&path);
+        stopped.lock().unwrap();
+        assert_eq!(ask_at_once(&path), 5, "with the one whose lock is held");
+    }
+    for _ in 0..50 {
+        let (directory, path) = place();
+        symlink(directory.path().join("elsewhere"), &path).unwrap();
+        assert_eq!(ask_at_once(&path), 4);
+    }
 }
 
 /// Whoever is killed while writing leaves the copy before, whichever part of the new one is written.
