@@ -27,7 +27,8 @@ const EXTRA: [Part; 2] = [
     ("spark", test_python::run_spark),
 ];
 
-/// How many tests of Rust run at the same time. Many wait for most of their time, so two to a processor go well together.
+/// The variable that says how many Rust tests run at the same time. Many wait for most of their time, so there are two for
+/// each processor.
 const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs all parts, or the one named.

@@ -83,15 +83,15 @@ impl SharedFile {
         Ok((file, identity))
     }
 
-    /// The same, as long as `stale` says of what is there that it must be replaced; none where it no longer does. Of
-    /// several processes that find the same file stale, only one replaces it.
+    /// Does the same if what is there is still `stale`; else it does nothing, and returns none. Of several processes that find
+    /// the same file stale, one replaces it.
     pub(crate) fn replace_if(
         &self,
         stale: impl FnOnce() -> Result<bool>,
         fill: impl FnOnce(&File) -> Result<()>,
     ) -> Result<Option<(File, Identity)>> {
         let directory = File::open(self.directory())?;
-        let locked = is_locked(&directory);
+        let locked = lock_in_time(&directory);
         let replaced = match stale() {
             Ok(true) => self.replace(fill).map(Some),
             Ok(false) => Ok(None),
@@ -104,7 +104,7 @@ impl SharedFile {
         replaced
     }
 
-    /// The same, as long as what is there cannot be the file.
+    /// Does the same if what is there cannot be the file.
     pub(crate) fn replace_foreign(&self) -> Result<Option<(File, Identity)>> {
         self.replace_if(|| Ok(self.open()?.is_none()), |_| Ok(()))
     }
@@ -120,9 +120,9 @@ impl SharedFile {
     }
 }
 
-/// Whether the lock could be had. Whoever was stopped while it replaced a file must not hold up the others: they go on
-/// without it.
-fn is_locked(directory: &File) -> bool {
+/// Takes the lock; false where it cannot be had. Whoever was stopped while it replaced a file must not hold up the others:
+/// they go on without the lock.
+fn lock_in_time(directory: &File) -> bool {
     for _ in 0..TRIES {
         match directory.try_lock() {
             Ok(()) => return true,
