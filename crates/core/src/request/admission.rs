@@ -2,7 +2,7 @@
 
 use super::auth::Token;
 use super::call::Call;
-use super::queue::{Permit, Priority};
+use super::queue::{HeadOfQueue, Permit, Priority};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::Result;
@@ -15,11 +15,13 @@ use talentdata_types::CREATE_TOKEN;
 const MOST_NEW_REFUSED: u32 = 2;
 
 /// A call that may be sent now.
-pub(super) struct Admitted {
+pub(super) struct Admitted<'a> {
     pub(super) token: Option<Arc<Token>>,
     pub(super) permit: Permit,
     /// When it became the first in the queue.
     pub(super) begun: Time,
+    /// The first place in the queue, where this call tries the token: nobody else is sent before the response.
+    pub(super) trial: Option<HeadOfQueue<'a>>,
 }
 
 /// The tokens of a call that the service refused with 401.
@@ -55,9 +57,9 @@ impl Client {
         priority: Priority,
         asked: Time,
         refused: Option<&Arc<Token>>,
-    ) -> Result<Admitted> {
+    ) -> Result<Admitted<'_>> {
         // Whoever fetches the token has the turn already, for the call that needs it.
-        let _head = match call.operation.id == CREATE_TOKEN.id {
+        let head = match call.operation.id == CREATE_TOKEN.id {
             true => None,
             false => Some(self.0.queue.head(priority).await),
         };
@@ -77,10 +79,12 @@ impl Client {
             let usable =
                 |token: &Arc<Token>| token.is_valid(clock::now()) || token.is_issued_since(begun);
             if token.as_ref().is_none_or(usable) {
+                let is_trial = token.as_ref().is_some_and(|token| token.is_to_be_tried());
                 return Ok(Admitted {
                     token,
                     permit,
                     begun,
+                    trial: head.filter(|_| is_trial),
                 });
             }
         }

@@ -44,6 +44,8 @@ pub(crate) struct Auth {
 struct State {
     token: Option<Arc<Token>>,
     failure: Option<Failure>,
+    /// Whether the service has refused a token since the last one was fetched.
+    refused: bool,
 }
 
 /// The last attempt to get a token, when it failed.
@@ -122,6 +124,7 @@ impl State {
     /// Forgets a token that the service refused, unless there is a newer one by now.
     fn reject(&mut self, rejected: &Arc<Token>) {
         self.token.take_if(|token| Arc::ptr_eq(token, rejected));
+        self.refused = true;
     }
 
     fn valid(&self, now: Time) -> Option<Arc<Token>> {
@@ -150,7 +153,8 @@ impl State {
     /// Takes in the outcome of a fetch; the old token outlives a renewal that failed.
     fn note(&mut self, now: Time, outcome: Result<Token>) -> Result<Arc<Token>> {
         match outcome {
-            Ok(token) => {
+            Ok(mut token) => {
+                token.after_refusal = std::mem::take(&mut self.refused);
                 let valid = token.lasts(now);
                 tracing::debug!(valid_s = valid.as_secs_f64(), "received an access token");
                 let token = Arc::new(token);

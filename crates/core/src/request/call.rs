@@ -119,6 +119,7 @@ impl Client {
                 token,
                 permit,
                 begun,
+                trial,
             } = self
                 .admit(call, priority, asked, refusals.latest.as_ref())
                 .await?;
@@ -135,7 +136,14 @@ impl Client {
                 time: deadline.saturating_sub(clock::now()),
                 claim: claim.as_deref_mut(),
             };
-            let response = self.0.transport.send(request, permit, bounds).await;
+            let answered = |status| {
+                if let Some(token) = &token {
+                    token.answered(status);
+                }
+                drop(trial);
+            };
+            let send = self.0.transport.send(request, permit, bounds, answered);
+            let response = send.await;
             if let (Priority::Scan, Some(claim)) = (call.priority, &mut claim) {
                 deadline = deadline.saturating_add(claim.take_waited());
             }
@@ -145,9 +153,6 @@ impl Client {
             let scrubber = || self.scrubber(token.as_deref());
             let outcome = match response {
                 Ok(response) => {
-                    if let Some(token) = token.as_ref().filter(|_| response.status.is_success()) {
-                        token.accept();
-                    }
                     tracing::debug!(
                         operation = call.operation.id,
                         status = response.status.as_u16(),

@@ -100,12 +100,14 @@ impl Transport {
         })
     }
 
-    /// Sends one request and reads its response, whatever the status.
+    /// Sends one request and reads its response, whatever the status; `answered` is told the status as soon as it is
+    /// known, which a body may follow much later.
     pub(crate) async fn send(
         &self,
         request: Request,
         mut permit: Permit,
         bounds: Bounds<'_>,
+        answered: impl FnOnce(StatusCode),
     ) -> Result<Response> {
         let mut until = clock::now().saturating_add(self.attempt.min(bounds.time));
         permit.sent();
@@ -114,6 +116,7 @@ impl Transport {
         let status = head.status;
         let limits = RateHeaders::read(&head.headers, SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
+        answered(status);
         let declared = declared_length(&head.headers);
         let gzip = is_gzip(&head.headers);
         if gzip {

@@ -87,8 +87,9 @@ async fn without_credentials_the_error_says_what_to_set_and_nothing_is_sent() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
+/// Scans 12,000 contacts of a service that revokes each token after nine requests, and responds to each request after
+/// `delay`, by its status.
+async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
     const TOTAL: u64 = 12_000;
     // How many tokens were issued, and how often the latest was used.
     let state = Mutex::new((0_u64, 0_u64));
@@ -105,8 +106,7 @@ async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
                 (401, String::new())
             }
         };
-        // Long enough for many requests to be under way with each token.
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(delay(status));
         stub::reply(socket, status, "", body);
     });
     let client = stub::settings(&base_url).paced(false).build().unwrap();
@@ -117,6 +117,21 @@ async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
         records += 1;
     }
     assert_eq!(records, TOTAL);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
+    // Long enough for many requests to be under way with each token.
+    with_tokens_for_nine_requests(|_| Duration::from_millis(20)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_that_come_before_the_first_success_do_not_end_a_scan() {
+    with_tokens_for_nine_requests(|status| match status {
+        200 => Duration::from_millis(100),
+        _ => Duration::ZERO,
+    })
+    .await;
 }
 
 /// The outcome of a call where each token comes with a wait that is longer than its life, and how many were issued.

@@ -1,7 +1,7 @@
 //! A token in use: how it is sent, how long it lasts, and what the service has made of it.
 
 use crate::clock::Time;
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +17,10 @@ pub(crate) struct Token {
     pub(super) shared_at: Option<Duration>,
     /// Whether another client obtained it.
     pub(super) from_another: bool,
+    /// Whether it was fetched because the service had refused another.
+    pub(super) after_refusal: bool,
     accepted: AtomicBool,
+    refused: AtomicBool,
 }
 
 /// The times in the life of a token.
@@ -52,7 +55,9 @@ impl Token {
             life,
             shared_at: None,
             from_another: false,
+            after_refusal: false,
             accepted: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
         })
     }
 
@@ -81,13 +86,24 @@ impl Token {
         self.from_another
     }
 
-    /// The service has taken it.
-    pub(crate) fn accept(&self) {
-        self.accepted.store(true, Ordering::Relaxed);
+    /// The service has responded to a request that carried it.
+    pub(crate) fn answered(&self, status: StatusCode) {
+        if status.is_success() {
+            self.accepted.store(true, Ordering::Relaxed);
+        } else if status == StatusCode::UNAUTHORIZED {
+            self.refused.store(true, Ordering::Relaxed);
+        }
     }
 
-    /// Whether the service has ever taken it.
+    /// Whether the service has ever accepted it.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Whether one request is to try it before others carry it. Where a service revokes tokens after a few requests,
+    /// the refusals of many that were sent at once may come before the first success, and the token would look like one
+    /// that the service never accepted.
+    pub(crate) fn is_to_be_tried(&self) -> bool {
+        self.after_refusal && !self.is_accepted() && !self.refused.load(Ordering::Relaxed)
     }
 }
