@@ -2,15 +2,11 @@
 //!
 //! Each sync is a process of its own, whose peak is measured. `TALENTDATA_RECORDS` asks for a larger list.
 
-use super::{MIB, peak, stub};
+use super::{MIB, child, child::peak, stub};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use talentdata_core::mirror::{Sync, SyncReceipt};
 use talentdata_core::types::Resource;
-
-/// Tells a process that it is a child, and what it needs.
-const CHILD: &str = "TALENTDATA_TEST_SYNC_CHILD";
 
 /// The most bytes of a record, whatever has become of it: its place, its place in the index, and a run of its own.
 const RECORD: usize = 30;
@@ -49,32 +45,20 @@ fn page(request: &stub::Request, contents: &Contents) -> String {
     )
 }
 
-/// Runs the child's sync, if this process is one; prints its peak, and what it has done.
+/// Runs the child's sync, if this process is one; tells its peak, and what it has done.
 async fn act_as_child() {
-    let Ok(settings) = std::env::var(CHILD) else {
+    let Some((base_url, path)) = child::input::<(String, PathBuf)>() else {
         return;
     };
-    let (base_url, path): (String, PathBuf) = serde_json::from_str(&settings).unwrap();
     let client = stub::settings(&base_url).paced(false).build().unwrap();
     let sync = Sync::new(Resource::Contacts, path);
     let receipt = sync.run(&client, std::future::pending(), |_| {}).await;
-    let done = serde_json::to_string(&(peak(), receipt.unwrap())).unwrap();
-    println!("\n{done}");
-    std::process::exit(0);
+    child::tell(&(peak(), receipt.unwrap()));
 }
 
 /// The peak of a sync, and what it has done.
 fn sync(base_url: &str, path: &Path) -> (usize, SyncReceipt) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let settings = serde_json::to_string(&(base_url, path)).unwrap();
-    command
-        .args([TEST, "--exact", "--nocapture"])
-        .env(CHILD, settings);
-    let output = command.output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    let done = said.lines().find(|line| line.starts_with('['));
-    let done = done.unwrap_or_else(|| panic!("{said}"));
-    serde_json::from_str(done).unwrap()
+    child::run(TEST, &(base_url, path))
 }
 
 /// A sync that was measured.
