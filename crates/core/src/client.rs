@@ -2,6 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::budget::{self, BudgetStats};
+use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{GateSettings, LONGEST_GAP};
 use crate::generated::calls::{check_body, check_response};
@@ -111,7 +112,7 @@ impl Client {
         let left = self.0.queue.left();
         async move {
             // Who cannot be told finds out.
-            let _ = tokio::time::timeout(LEAVING, left).await;
+            let _ = clock::in_time(LEAVING, left).await;
         }
     }
 

@@ -1,10 +1,14 @@
 //! The one clock that the client reads; everything that decides takes the time as a parameter.
 
+use std::pin::pin;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// A moment: time since the clock was first read. Never goes back.
 pub type Time = Duration;
+
+/// A time limit is counted in so many parts.
+const PARTS: u32 = 20;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -16,4 +20,44 @@ pub(crate) fn now() -> Time {
 /// The runtime's instant for a moment, to sleep until.
 pub(crate) fn instant(time: Time) -> tokio::time::Instant {
     tokio::time::Instant::from_std(*START + time)
+}
+
+/// What `future` completes with; none when the time limit passes first. While this process stands still, one part of the
+/// time goes by at most: what is waited for may have come meanwhile, and is yet to be read.
+pub(crate) async fn in_time<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    for _ in 0..PARTS {
+        if let Ok(outcome) = tokio::time::timeout(limit / PARTS, &mut future).await {
+            return Some(outcome);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    const LIMIT: Duration = Duration::from_millis(200);
+
+    #[tokio::test]
+    async fn what_comes_while_the_process_stands_still_is_in_time() {
+        let (server, reply) = oneshot::channel();
+        tokio::spawn(async {
+            std::thread::sleep(LIMIT * 2);
+            // Timers come first.
+            tokio::task::yield_now().await;
+            server.send("slots").unwrap();
+        });
+        assert_eq!(in_time(LIMIT, reply).await, Some(Ok("slots")));
+    }
+
+    #[tokio::test]
+    async fn what_never_comes_is_not_waited_for_any_longer() {
+        let (_server, reply) = oneshot::channel::<()>();
+        let began = Instant::now();
+        assert_eq!(in_time(LIMIT, reply).await, None);
+        assert!(began.elapsed() >= LIMIT);
+    }
 }

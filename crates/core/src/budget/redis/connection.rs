@@ -5,6 +5,7 @@ use super::shown;
 use crate::budget::lease::{Ask, Reply};
 use crate::budget::look::BudgetState;
 use crate::budget::who::Who;
+use crate::clock;
 use crate::error::Scrubber;
 use crate::request::transport::system_tls;
 use crate::settings::Config;
@@ -13,7 +14,6 @@ use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -25,10 +25,8 @@ use url::Url;
 
 /// A connection is made within this time.
 const CONNECT: Duration = Duration::from_secs(1);
-/// A question is replied to within this time,
+/// A question is replied to within this time.
 const REPLY: Duration = Duration::from_secs(1);
-/// which is counted in so many parts.
-const PARTS: u32 = 20;
 /// The port where the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
@@ -83,10 +81,10 @@ impl Place {
 
     /// Connects and logs in; else why not.
     pub(super) async fn connect(self: &Arc<Self>) -> Result<Connection, String> {
-        let connecting = tokio::time::timeout(CONNECT, self.connect_now());
+        let connecting = clock::in_time(CONNECT, self.connect_now());
         let connected = connecting
             .await
-            .unwrap_or_else(|_| Err("connecting timed out".into()));
+            .unwrap_or_else(|| Err("connecting timed out".into()));
         connected.map_err(|reason| format!("{}: {reason}", self.shown))
     }
 
@@ -154,16 +152,10 @@ fn decoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Waits for a reply; else there is none in time. While this process stands still, one part of the time goes by at most:
-/// the reply may have come meanwhile, and is yet to be read.
-async fn in_time<T>(reply: impl Future<Output = T>) -> Result<T, String> {
-    let mut reply = pin!(reply);
-    for _ in 0..PARTS {
-        if let Ok(reply) = tokio::time::timeout(REPLY / PARTS, &mut reply).await {
-            return Ok(reply);
-        }
-    }
-    Err("no reply in time".into())
+/// Waits for a reply; else there is none.
+async fn replied<T>(reply: impl Future<Output = T>) -> Result<T, String> {
+    let replied = clock::in_time(REPLY, reply).await;
+    replied.ok_or_else(|| "no reply in time".into())
 }
 
 /// A connection.
@@ -180,7 +172,7 @@ impl Connection {
             script, key, shown, ..
         } = &*self.place;
         let asking = script.run(&mut self.commands, key, ask, who);
-        let told = in_time(asking).await.and_then(|texts| {
+        let told = replied(asking).await.and_then(|texts| {
             let texts = texts.map_err(|error| self.place.text(&error))?;
             script::reply(&texts)
         });
@@ -193,7 +185,7 @@ impl Connection {
         let mut commands = redis::pipe();
         commands.cmd("TIME").cmd("HGETALL").arg(key);
         let reading = commands.query_async(&mut self.commands);
-        let read = in_time(reading).await;
+        let read = replied(reading).await;
         let read = read.and_then(|read| read.map_err(|error| self.place.text(&error)));
         let ((seconds, micros), fields): ((f64, f64), BTreeMap<String, String>) =
             read.map_err(|reason| format!("{shown}: {reason}"))?;
@@ -209,32 +201,5 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{REPLY, in_time};
-    use std::time::Instant;
-    use tokio::sync::oneshot;
-
-    #[tokio::test]
-    async fn a_reply_that_comes_while_the_process_stands_still_is_in_time() {
-        let (server, reply) = oneshot::channel();
-        tokio::spawn(async {
-            std::thread::sleep(REPLY * 2);
-            // Timers come first.
-            tokio::task::yield_now().await;
-            server.send("slots").unwrap();
-        });
-        assert_eq!(in_time(reply).await, Ok(Ok("slots")));
-    }
-
-    #[tokio::test]
-    async fn without_a_reply_the_wait_ends() {
-        let (_server, reply) = oneshot::channel::<()>();
-        let began = Instant::now();
-        assert_eq!(in_time(reply).await, Err("no reply in time".into()));
-        assert!(began.elapsed() >= REPLY);
     }
 }
