@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+import pytest
 from support import first_contacts, held, python, server
 
 import talentdata
@@ -114,7 +115,7 @@ def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(san
         assert (parent["home"], parent["lost"], parent["seconds_lost"]) == (budget, None, 0)
 
 
-UNCLOSED = """
+LEAVING = """
 import sys, talentdata
 base_url, client_id, client_secret, budget = sys.argv[1:]
 client = talentdata.Client(base_url=base_url, client_id=client_id, client_secret=client_secret, budget=budget)
@@ -123,9 +124,13 @@ next(records)
 """
 
 
-def test_a_process_that_ends_without_closing_its_client_has_left_the_budget(sandbox):
+@pytest.mark.parametrize(
+    "at_the_end", ["", "client.close()", "other = client.with_options(max_attempts=2); other.version()"]
+)
+def test_a_process_that_ends_has_left_the_budget(sandbox, at_the_end):
     with server() as budget:
-        ended = python(UNCLOSED, sandbox.base_url, sandbox.client_id, sandbox.client_secret, budget)
+        code = LEAVING + at_the_end
+        ended = python(code, sandbox.base_url, sandbox.client_id, sandbox.client_secret, budget)
         assert (ended.returncode, ended.stderr) == (0, "")
         with sandbox.client(budget=budget) as client:
             scan = client.pools.list()

@@ -48,7 +48,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::client::BaseClient;
     #[pymodule_export]
-    use crate::exit::end_visits;
+    use crate::exit::end_work;
     #[pymodule_export]
     use crate::export::RawExport;
     #[pymodule_export]

@@ -15,8 +15,9 @@ use talentdata_core::scan::{Session, Use};
 /// It is no generator, which an exception would end: whoever was interrupted goes on with the next record.
 #[pyclass(frozen, generic, module = "talentdata._talentdata")]
 pub(crate) struct Records {
-    pub(crate) client: Arc<Shared>,
+    // Dropped before its client.
     pub(crate) session: Arc<Session>,
+    pub(crate) client: Arc<Shared>,
     pub(crate) usage: Use,
     /// The class of a record.
     pub(crate) model: Py<PyType>,

@@ -33,8 +33,9 @@ const HINTS: Hints = Hints {
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawScan {
-    client: Arc<Shared>,
+    // Dropped before its client.
     session: Arc<Session>,
+    client: Arc<Shared>,
 }
 
 impl RawScan {

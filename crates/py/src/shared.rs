@@ -1,6 +1,7 @@
 //! The core's client of a Python client, from its first use in this process until it is closed.
 
 use crate::errors::raise;
+use crate::exit;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::process::Owned;
@@ -39,7 +40,12 @@ impl Shared {
 
     pub(crate) fn close(&self) {
         let open = std::mem::replace(&mut *self.state(), State::Closed);
-        drop(open);
+        if let State::Open(Some(mut client)) = open
+            && let Some(client) = client.take()
+        {
+            // Those that spend the budget of another keep that one alive.
+            exit::leave(client, self.origin.is_none());
+        }
     }
 
     /// The core's client; in a forked child, another one with the same settings.
@@ -68,5 +74,11 @@ impl Shared {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.close();
     }
 }
