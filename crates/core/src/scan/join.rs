@@ -257,11 +257,7 @@ impl Joiner {
         }
         let fit = self.fit(page, &sight, cursor)?;
         if fit == Fit::None {
-            return Ok(match again {
-                // The list has moved on since this page was read.
-                true => Verdict::Instead(self.next_offset()),
-                false => self.step_back(page, cursor),
-            });
+            return Ok(self.read_elsewhere(page, cursor, again));
         }
         let shift = self.shift(page, &sight, cursor);
         if !again && let Some(wide) = self.widen(page, &sight, shift) {
@@ -270,6 +266,9 @@ impl Joiner {
             self.seam.widened = true;
             self.seam.glimpse.clone_from(&page.ids);
             return Ok(Verdict::Before(from));
+        }
+        if self.is_weak(page, &sight, shift) {
+            return Ok(self.read_elsewhere(page, cursor, again));
         }
         Ok(self.deliver(page, sight, fit))
     }

@@ -7,6 +7,8 @@ use crate::scan::sight::Sight;
 
 /// After so many seams in a row that held, the overlap shrinks by a record.
 const CALM: u32 = 4;
+/// A scan steps back this often for more known records; after that, those that the page has must do.
+const MOST_STEPS: u32 = 5;
 
 /// What has been tried to join the next page.
 #[derive(Default)]
@@ -23,7 +25,16 @@ pub(super) struct Seam {
 }
 
 impl Joiner {
-    pub(super) fn step_back(&mut self, page: &Slice, cursor: u64) -> Verdict {
+    /// Where to read when a page does not join.
+    pub(super) fn read_elsewhere(&mut self, page: &Slice, cursor: u64, again: bool) -> Verdict {
+        match again {
+            // The list has moved on since this page was read.
+            true => Verdict::Instead(self.next_offset()),
+            false => self.step_back(page, cursor),
+        }
+    }
+
+    fn step_back(&mut self, page: &Slice, cursor: u64) -> Verdict {
         self.repairs += u64::from(self.seam.steps == 0);
         self.seam.steps += 1;
         self.seam.back = match self.seam.steps {
@@ -66,14 +77,27 @@ impl Joiner {
         (sight.count < needed as usize).then(|| self.wide(needed, shift))
     }
 
+    /// Whether the page joins by so few known records that they may have moved while others were deleted, and stepping back
+    /// may show more. Before the first page of a part there are none.
+    pub(super) fn is_weak(&self, page: &Slice, sight: &Sight, shift: i64) -> bool {
+        let remembered = self.memory.len() as u64;
+        let tried = self.seam.steps >= MOST_STEPS || page.offset == 0;
+        let begins = self.has_predecessor() && remembered < self.granted;
+        let disordered = self.evidence.has(Doubt::OrderChanged);
+        if tried || begins || disordered || sight.last.is_none() || is_perfect(sight, shift) {
+            return false;
+        }
+        (sight.count as u64) < self.needed(page, sight, shift).min(remembered)
+    }
+
     /// How many known records a page has to hold that does not stand where it is expected.
     pub(super) fn needed(&self, page: &Slice, sight: &Sight, shift: i64) -> u64 {
         match self.evidence.change_of_total(page.total) {
             // The total says the same.
             Some(change) if change == shift && change != 0 && sight.missing == 0 => 1,
-            // Ties in the order are as likely as records that came and went.
-            Some(0) => (self.granted / 3).clamp(1, 8),
-            _ => (self.granted / 5).clamp(1, 6),
+            // Ties in the order are as likely as records that came and went. A single record may have moved.
+            Some(0) => (self.granted / 3).clamp(2, 8),
+            _ => (self.granted / 5).clamp(2, 6),
         }
     }
 

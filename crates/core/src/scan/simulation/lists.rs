@@ -31,6 +31,8 @@ pub(super) enum Change {
     MoveToEnd(f64),
     MoveToFront(f64),
     MoveAnywhere(f64),
+    /// At every third request, one record moves anywhere and so many are deleted.
+    MoveAndDelete(usize),
     /// Inserts, deletes and moves to the end.
     Everything(f64),
 }
@@ -160,6 +162,13 @@ impl List {
             Change::MoveAnywhere(rate) => {
                 self.moves(rate, |random, length| random.usize(..=length))
             }
+            Change::MoveAndDelete(deletes) if self.requests.is_multiple_of(3) => {
+                self.moves(1.0, |random, length| random.usize(..=length));
+                for _ in 0..deletes {
+                    self.take_any();
+                }
+            }
+            Change::MoveAndDelete(_) => {}
             Change::Everything(rate) => {
                 self.moves(rate, |_, length| length);
                 (0..self.times(rate)).for_each(|_| {
