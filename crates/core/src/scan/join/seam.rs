@@ -92,12 +92,14 @@ impl Joiner {
 
     /// How many known records a page has to hold that does not stand where it is expected.
     pub(super) fn needed(&self, page: &Slice, sight: &Sight, shift: i64) -> u64 {
+        // A single record may have moved, but small pages have no room for two.
+        let least = (self.granted / 2).clamp(1, 2);
         match self.evidence.change_of_total(page.total) {
             // The total says the same.
             Some(change) if change == shift && change != 0 && sight.missing == 0 => 1,
-            // Ties in the order are as likely as records that came and went. A single record may have moved.
-            Some(0) => (self.granted / 3).clamp(2, 8),
-            _ => (self.granted / 5).clamp(2, 6),
+            // Ties in the order are as likely as records that came and went.
+            Some(0) => (self.granted / 3).clamp(least, 8),
+            _ => (self.granted / 5).clamp(least, 6),
         }
     }
 
