@@ -21,6 +21,8 @@ pub(super) enum Change {
     InsertOne,
     InsertFirst,
     Append,
+    /// So many neighbours come at once, at every third request.
+    BulkInsert(usize),
     /// So many inserts and deletes at every request: before the end of the page asked for last, right at
     /// it, and behind it.
     Around {
@@ -147,6 +149,11 @@ impl List {
             Change::InsertOne => self.insert_anywhere(),
             Change::InsertFirst => self.insert(0),
             Change::Append => self.insert(self.records.len()),
+            Change::BulkInsert(inserts) if self.requests.is_multiple_of(3) => {
+                let at = self.random.usize(..=self.records.len());
+                (0..inserts).for_each(|_| self.insert(at));
+            }
+            Change::BulkInsert(_) => {}
             Change::Around { inserts, deletes } => {
                 for change in 0..inserts + deletes {
                     let at = self.around();

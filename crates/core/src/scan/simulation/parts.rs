@@ -1,5 +1,7 @@
 //! Lists that are read in parts, in any order, while they change.
 
+mod cuts;
+
 use super::lists::{Change, Copies, List, Order};
 use super::services::rounds;
 use super::{Run, Service, scan};
@@ -243,54 +245,5 @@ fn parts_of_a_list_without_a_stable_order_are_never_proven_with_a_loss() {
         let bearable = u64::from(change == Change::MoveAnywhere(0.3)) * seen.reads / 100;
         assert!(seen.wrong <= bearable, "{order:?}, {change:?}: {seen:?}");
         assert!(seen.doubted > 0, "{order:?}, {change:?}");
-    }
-}
-
-/// Reads a list of 3,000 in four parts after something has happened to it, and says what was proven.
-fn after(change: impl Fn(&mut List)) -> (List, Parts) {
-    let mut list = List::new(3_000, Change::None, 1);
-    let changed = std::cell::Cell::new(false);
-    let read = in_parts(&mut list, 4, 100, 1, |list, _| {
-        if !changed.replace(true) {
-            change(list);
-        }
-    });
-    (list, read.unwrap())
-}
-
-#[test]
-fn anchors_are_found_where_they_have_slid_to() {
-    for slid in [30, 150, 1_000, 2_500] {
-        let (list, read) = after(|list| {
-            let new: Vec<u64> = (10_000..10_000 + slid).collect();
-            list.records.splice(0..0, new);
-        });
-        assert_eq!(read.receipt.completeness, Completeness::Proven, "{slid}");
-        assert!(is_complete(&list, &read.delivered), "{slid} in front");
-        let (list, read) = after(|list| drop(list.records.drain(..slid.min(600) as usize)));
-        assert_eq!(read.receipt.completeness, Completeness::Proven, "{slid}");
-        assert!(is_complete(&list, &read.delivered), "{slid} gone");
-    }
-}
-
-#[test]
-fn where_an_anchor_is_gone_nothing_is_lost_and_nothing_proven() {
-    // The anchor pages begin at 700, 1,450 and 2,200, and are cut at 750, 1,500 and 2,250.
-    for gone in [700..800, 700..750, 750..800, 600..900] {
-        let (list, read) = after(|list| drop(list.records.drain(gone.clone())));
-        let delivered: HashSet<&u64> = read.delivered.iter().collect();
-        assert!(list.stable().all(|record| delivered.contains(record)));
-        assert_eq!(
-            read.receipt.completeness,
-            Completeness::NotProven,
-            "{gone:?}"
-        );
-    }
-    for left in [720..780, 701..799] {
-        let gone = left.start..left.end;
-        let (list, read) = after(|list| drop(list.records.drain(gone.clone())));
-        let proven = read.receipt.completeness == Completeness::Proven;
-        assert_eq!(proven, left.start > 703, "{left:?}");
-        assert!(is_complete(&list, &read.delivered), "{left:?}");
     }
 }

@@ -3,9 +3,10 @@
 use super::super::fit::Fit;
 use super::super::{Joiner, Slice, Verdict};
 use super::Found;
-use crate::scan::Doubt;
+use crate::record::Identity;
 use crate::scan::part::Anchor;
 use crate::scan::sight::Sight;
+use crate::scan::{Consistency, Doubt};
 
 /// How many pages are read at most to find where the part begins.
 pub(super) const MOST_SEEKS: u32 = 64;
@@ -24,7 +25,7 @@ pub(super) enum Search {
         tried: u32,
         centred: bool,
     },
-    /// It is found; no record behind the cut was delivered yet.
+    /// It is found; no page with a record behind the cut was seen yet.
     Found,
     Over,
 }
@@ -45,8 +46,8 @@ impl Joiner {
         let anchor = &begin.found.anchor;
         let (middle, support) = (anchor.middle(), anchor.support());
         match begin.search {
-            Search::Over => None,
-            Search::Found => self.enter(page),
+            Search::Over if self.consistency == Consistency::Fast || self.by_position() => None,
+            Search::Found | Search::Over => self.enter(page),
             Search::Seeking { tried, centred } => {
                 let hits = begin.found.on(&page.ids);
                 let before = hits.iter().rfind(|(_, rank)| *rank < middle).copied();
@@ -112,12 +113,19 @@ impl Joiner {
         self.deliver(page, sight, Fit::Joins)
     }
 
-    /// Waits for a record behind the cut, so that none is taken that stands before them and came later.
+    /// Waits for a record behind the cut, or one of this part, so that none is taken that stands before them and came later.
     fn enter(&mut self, page: &Slice) -> Option<Verdict> {
-        let found = &self.begin()?.found;
-        let middle = found.anchor.middle();
+        let Begin { found, search } = self.begin()?;
         let hits = found.on(&page.ids);
-        let entered = hits.iter().any(|(_, rank)| *rank >= middle);
+        if *search == Search::Over && hits.is_empty() {
+            return None;
+        }
+        let middle = found.anchor.middle();
+        let is_behind = |id: &Identity| match found.rank(*id) {
+            Some(rank) => rank >= middle,
+            None => self.memory.find(*id).is_some(),
+        };
+        let entered = page.ids.iter().any(is_behind);
         let last = hits.last().map_or(0, |(index, _)| *index);
         if !entered && page.has_more && last > 0 {
             return Some(Verdict::Instead(page.offset + last as u64));
