@@ -41,6 +41,7 @@ impl Joiner {
             self.unsettled = Some(rank);
         }
         if fit == Fit::Joins
+            && sight.last.is_some()
             && sight.missing > 0
             && page.has_more
             && ((fresh.len() - behind) as u64) < few

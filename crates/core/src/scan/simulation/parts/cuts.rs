@@ -69,3 +69,13 @@ fn neighbours_that_are_inserted_at_a_cut_come_once() {
     }
     assert!(2 * proven > rounds(150), "{proven}");
 }
+
+/// All that was read before the cut may vanish between two pages of the part behind.
+#[test]
+fn a_part_ends_whatever_is_deleted_before_it() {
+    for seed in 0..rounds(100) {
+        let mut list = List::new(400, Change::BulkDelete(0.2), seed ^ 0x9a27);
+        let read = in_parts(&mut list, 12, 20, seed, nothing);
+        assert!(read.is_some(), "seed {seed}");
+    }
+}
