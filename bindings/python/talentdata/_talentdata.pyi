@@ -27,9 +27,8 @@ __all__ = [
     "Table",
     "__version__",
     "end_work",
-        "merge_sql",
+    "merge_sql",
     "receipt_of_parts",
-
     "run_command_line",
     "verify",
 ]

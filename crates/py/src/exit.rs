@@ -1,5 +1,5 @@
 //! Lets threads of the runtime end what they do before the interpreter shuts down: visits to Python, and leaving the
-//! budgets of clients that are not used any more.
+//! budgets of clients that are no longer used.
 //!
 //! A thread that waits for the interpreter while it shuts down is killed by Python 3.11 in the middle of our code,
 //! which ends the process. A budget on a server that nobody leaves counts the client for some seconds more.
@@ -43,10 +43,10 @@ pub(crate) fn end_work() -> usize {
     VISITS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
 }
 
-/// Lets a client leave its budget that is not used any more; nobody waits for that before the interpreter shuts down.
+/// Lets a client that is no longer used leave its budget; nothing waits for that before the interpreter shuts down.
 ///
-/// Objects that are still there then are dropped after the package has asked last. So the last one of those that may share a
-/// budget waits for all.
+/// Objects that still exist then are dropped after the package has asked for the last time. So the last of the clients that
+/// share a budget waits for all of them.
 pub(crate) fn leave(client: Client, is_last: bool) {
     let closed = client.closed();
     drop(client);

@@ -68,26 +68,30 @@ impl Joiner {
 
     /// By how much the seam is to overlap when it is read again; none where the page shows enough.
     pub(super) fn widen(&self, page: &Slice, sight: &Sight, shift: i64) -> Option<u64> {
-        let tried = self.seam.widened || self.seam.steps > 0 || page.offset == 0;
-        let disordered = self.evidence.has(Doubt::OrderChanged);
-        if tried || disordered || sight.last.is_none() || is_perfect(sight, shift) {
+        if self.seam.widened || self.seam.steps > 0 {
             return None;
         }
-        let needed = self.needed(page, sight, shift);
-        (sight.count < needed as usize).then(|| self.wide(needed, shift))
+        let needed = self.lacking(page, sight, shift)?;
+        Some(self.wide(needed, shift))
     }
 
     /// Whether the page joins by so few known records that they may have moved while others were deleted, and stepping back
     /// may show more. Before the first page of a part there are none.
     pub(super) fn is_weak(&self, page: &Slice, sight: &Sight, shift: i64) -> bool {
-        let remembered = self.memory.len() as u64;
-        let tried = self.seam.steps >= MOST_STEPS || page.offset == 0;
-        let begins = self.has_predecessor() && remembered < self.granted;
+        let remembered = self.memory.len();
+        let begins = self.has_predecessor() && (remembered as u64) < self.granted;
+        let may_step_back = self.seam.steps < MOST_STEPS && !begins && sight.count < remembered;
+        may_step_back && self.lacking(page, sight, shift).is_some()
+    }
+
+    /// How many known records the page would have to hold; none where it holds as many, or the number tells nothing.
+    fn lacking(&self, page: &Slice, sight: &Sight, shift: i64) -> Option<u64> {
         let disordered = self.evidence.has(Doubt::OrderChanged);
-        if tried || begins || disordered || sight.last.is_none() || is_perfect(sight, shift) {
-            return false;
+        if page.offset == 0 || disordered || sight.last.is_none() || is_perfect(sight, shift) {
+            return None;
         }
-        (sight.count as u64) < self.needed(page, sight, shift).min(remembered)
+        let needed = self.needed(page, sight, shift);
+        ((sight.count as u64) < needed).then_some(needed)
     }
 
     /// How many known records a page has to hold that does not stand where it is expected.

@@ -131,6 +131,8 @@ impl List {
     fn change(&mut self) {
         match self.change {
             Change::None => {}
+            Change::BulkInsert(_) | Change::MoveAndDelete(_)
+                if !self.requests.is_multiple_of(3) => {}
             Change::Insert(rate) => (0..self.times(rate)).for_each(|_| self.insert_anywhere()),
             Change::Delete(rate) => (0..self.times(rate)).for_each(|_| {
                 self.take_any();
@@ -149,11 +151,10 @@ impl List {
             Change::InsertOne => self.insert_anywhere(),
             Change::InsertFirst => self.insert(0),
             Change::Append => self.insert(self.records.len()),
-            Change::BulkInsert(inserts) if self.requests.is_multiple_of(3) => {
+            Change::BulkInsert(inserts) => {
                 let at = self.random.usize(..=self.records.len());
                 (0..inserts).for_each(|_| self.insert(at));
             }
-            Change::BulkInsert(_) => {}
             Change::Around { inserts, deletes } => {
                 for change in 0..inserts + deletes {
                     let at = self.around();
@@ -169,13 +170,12 @@ impl List {
             Change::MoveAnywhere(rate) => {
                 self.moves(rate, |random, length| random.usize(..=length))
             }
-            Change::MoveAndDelete(deletes) if self.requests.is_multiple_of(3) => {
+            Change::MoveAndDelete(deletes) => {
                 self.moves(1.0, |random, length| random.usize(..=length));
                 for _ in 0..deletes {
                     self.take_any();
                 }
             }
-            Change::MoveAndDelete(_) => {}
             Change::Everything(rate) => {
                 self.moves(rate, |_, length| length);
                 (0..self.times(rate)).for_each(|_| {

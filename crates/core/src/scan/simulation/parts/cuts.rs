@@ -70,6 +70,14 @@ fn neighbours_that_are_inserted_at_a_cut_come_once() {
     assert!(2 * proven > rounds(150), "{proven}");
 }
 
+#[test]
+fn where_more_came_between_than_a_page_holds_nothing_is_lost_and_nothing_proven() {
+    let (list, read) = after(|list| drop(list.records.splice(750..750, 10_000..10_150)));
+    let delivered: HashSet<&u64> = read.delivered.iter().collect();
+    assert!(list.stable().all(|record| delivered.contains(record)));
+    assert_eq!(read.receipt.completeness, Completeness::NotProven);
+}
+
 /// All that was read before the cut may vanish between two pages of the part behind.
 #[test]
 fn a_part_ends_whatever_is_deleted_before_it() {
