@@ -173,27 +173,6 @@ impl Client {
         Ok(Scan::new(resource, options, self.engine()?))
     }
 
-    /// Divides a list into parts for several workers; see [`List::parts`](crate::List::parts).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn parts(
-        &self,
-        resource: Resource,
-        count: u64,
-        options: ScanOptions,
-    ) -> Result<Vec<crate::Part>> {
-        self.run(move |client| async move { client.parts(resource, count, options).await })
-    }
-
-    /// The records of a part; see [`AsyncClient::scan_part`].
-    ///
-    /// # Errors
-    /// `Closed` after [`close`](Self::close).
-    pub fn scan_part(&self, part: &crate::Part) -> Result<Scan> {
-        self.scan(part.resource(), part.options())
-    }
-
     /// An export that is ready to be run; nothing is sent or written yet.
     ///
     /// # Errors

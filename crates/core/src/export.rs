@@ -95,10 +95,6 @@ impl Export {
                 "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        if self.resume && self.scan.part.is_some() {
-            let message = "resume: a part cannot be resumed; read it again from its beginning";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
     }

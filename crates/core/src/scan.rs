@@ -1,34 +1,25 @@
 //! A scan: every record of a list, in order, page after page.
 
 mod budget_use;
-mod consistency;
 mod driver;
 mod evidence;
 mod join;
-mod memory;
 mod options;
-mod part;
+mod order;
 mod position;
-mod progress;
 mod receipt;
 mod rfc3339;
 mod sequence;
 mod session;
-mod sight;
 #[cfg(test)]
 mod simulation;
-mod snapshot;
-mod spool;
 mod unknown_fields;
 mod written;
 
 pub use budget_use::BudgetUse;
-pub use consistency::Consistency;
 pub(crate) use driver::AbortOnDrop;
 pub use options::ScanOptions;
-pub(crate) use part::{Contents, Division, service};
-pub use part::{Part, PartRead};
-pub use position::{Batch, Position};
+pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
 pub(crate) use rfc3339::utc;
 pub use session::{Hints, Session, Use};
@@ -198,12 +189,11 @@ impl Scan {
         for page in pages {
             let batch = page.map(|records| Batch {
                 records,
+                late: Vec::new(),
                 receipt: Receipt::default(),
                 unknown: Default::default(),
-                offset: 0,
-                behind: 0,
-                evidence: Default::default(),
-                key: Default::default(),
+                entries: Vec::new(),
+                state: Default::default(),
                 _claim: None,
             });
             assert!(sender.try_send(batch).is_ok());
@@ -264,7 +254,7 @@ impl Receipt {
 
     fn set_unfinished(&mut self) {
         self.completeness = Completeness::Unfinished;
-        (self.basis, self.snapshot_at) = (None, None);
+        (self.basis, self.assumes) = (None, None);
     }
 }
 

@@ -8,7 +8,7 @@ use super::key::ExportKey;
 use super::paths::{OutputPaths, WorkName, failed, is_id, new_id};
 use crate::digest::RecordsDigest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Position, Receipt};
+use crate::scan::{Receipt, Resume};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -47,7 +47,7 @@ pub(super) struct Progress {
     /// The columns, in formats that have them, and how records differed from those that were given.
     pub(super) table: Table,
     /// Where the scan stands.
-    pub(super) position: Position,
+    pub(super) position: Resume,
     /// What has been done up to there.
     pub(super) receipt: Receipt,
     /// Of the records up to there.

@@ -2,7 +2,6 @@
 
 use super::format::Layout;
 use super::{Export, Format};
-use crate::scan::Consistency;
 use crate::settings::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +19,6 @@ pub(super) struct ExportKey {
     client_id: Option<String>,
     pub(super) format: Format,
     page_size: Option<u64>,
-    consistency: Consistency,
     limit: Option<u64>,
     /// The types of the columns, in formats that have them.
     columns: Option<String>,
@@ -46,7 +44,6 @@ impl ExportKey {
             client_id: config.client_id().map(str::to_owned),
             format: export.format,
             page_size: export.scan.page_size.or(most),
-            consistency: export.scan.consistency,
             limit: export.scan.limit,
             columns: (export.format != Format::Jsonl)
                 .then(|| export.scan.table.columns.to_string()),
@@ -61,11 +58,7 @@ impl ExportKey {
 
     /// How an unfinished export is stored.
     pub(super) fn layout(&self) -> Layout {
-        match self.consistency {
-            // Read in two parts it would not be of one instant.
-            Consistency::Snapshot => Layout::Whole,
-            Consistency::Complete | Consistency::Fast => self.format.layout(),
-        }
+        self.format.layout()
     }
 
     /// The first setting that differs from that of an export begun `before`.
@@ -79,7 +72,7 @@ impl ExportKey {
         })
     }
 
-    fn settings(&self) -> [(&'static str, String); 11] {
+    fn settings(&self) -> [(&'static str, String); 10] {
         let page_size = self.page_size.map(|size| size.to_string());
         let client_id = self.client_id.clone();
         let limit = self.limit.map(|limit| limit.to_string());
@@ -91,7 +84,6 @@ impl ExportKey {
                 .collect();
             pairs.join(" ")
         });
-        let consistency = format!("{:?}", self.consistency).to_lowercase();
         [
             ("resource", self.resource.clone()),
             ("parameters", parameters.unwrap_or_else(none)),
@@ -99,7 +91,6 @@ impl ExportKey {
             ("client_id", client_id.unwrap_or_else(none)),
             ("format", self.format.to_string()),
             ("page_size", page_size.unwrap_or_else(|| "default".into())),
-            ("consistency", consistency),
             ("limit", limit.unwrap_or_else(none)),
             ("columns", self.columns.clone().unwrap_or_else(none)),
             ("schema", self.schema.clone().unwrap_or_else(none)),

@@ -6,7 +6,7 @@ use super::paths::{Destination, OutputPaths, failed};
 use super::unfinished::Unfinished;
 use super::{Export, Format, Target};
 use crate::error::{Error, Result};
-use crate::scan::{Batch, Position, Receipt, Written};
+use crate::scan::{Batch, Receipt, Resume, Written};
 use crate::settings::Config;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -68,7 +68,7 @@ impl Output {
     }
 
     /// Where the scan continues; none at the beginning.
-    pub(super) fn position(&self) -> Option<Position> {
+    pub(super) fn position(&self) -> Option<Resume> {
         match &self.to {
             To::File(unfinished) => unfinished.position(),
             To::Stream(..) => None,

@@ -14,7 +14,7 @@ use super::key::ExportKey;
 use super::part_file::PartFile;
 use super::paths::{OutputPaths, WorkName, failed};
 use crate::error::{Error, Result};
-use crate::scan::{Batch, Position, Receipt, Unknown};
+use crate::scan::{Batch, Receipt, Resume, Unknown};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(super) struct Unfinished {
     /// The row group that is being written.
     row_group: Option<File>,
     /// How far the encoder has come.
-    position: Position,
+    position: Resume,
     /// What this run has done up to there.
     receipt: Receipt,
     unknown: Unknown,
@@ -80,7 +80,7 @@ impl Unfinished {
             leftover: None,
             part: None,
             row_group: None,
-            position: Position::default(),
+            position: Resume::default(),
             receipt: Receipt::default(),
             unknown: Unknown::default(),
             earlier: None,
@@ -243,7 +243,7 @@ impl Unfinished {
     }
 
     /// Where the scan goes on; none at the beginning.
-    pub(super) fn position(&self) -> Option<Position> {
+    pub(super) fn position(&self) -> Option<Resume> {
         self.earlier.as_ref().map(|_| self.position.clone())
     }
 

@@ -9,7 +9,7 @@ use crate::arrow::Seen;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
-use crate::scan::{Consistency, Receipt, Scan, ScanOptions, utc};
+use crate::scan::{Receipt, Scan, ScanOptions, utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -68,14 +68,9 @@ impl Sync {
     /// `InvalidArgument`, naming the setting.
     pub fn check(&self) -> Result<()> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
-        if self.scan.consistency == Consistency::Fast {
-            return refuse(
-                "consistency: a sync has to know whether its scan is complete; use complete or snapshot",
-            );
-        }
         let scan = &self.scan;
-        if scan.limit.is_some() || scan.resume.is_some() || scan.part.is_some() {
-            return refuse("limit, resume, part: a sync reads the whole list; leave them out");
+        if scan.limit.is_some() || scan.resume.is_some() {
+            return refuse("limit, resume: a sync reads the whole list; leave them out");
         }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
@@ -265,8 +260,8 @@ async fn next(
     };
     progress(&batch.receipt);
     Ok(Some(Delivered {
-        records: batch.records,
-        behind: batch.behind,
+        behind: batch.late.len(),
+        records: batch.late.into_iter().chain(batch.records).collect(),
     }))
 }
 

@@ -31,7 +31,7 @@ impl IdentityKey {
 }
 
 /// A hash of 127 bits; the lowest bit says whether the record has an `id`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity([u64; 2]);
 
 impl Identity {
@@ -45,13 +45,13 @@ impl Identity {
         self.0[0]
     }
 
-    /// The identity written as 32 hexadecimal digits.
-    pub(crate) fn to_hex(self) -> String {
-        format!("{:016x}{:016x}", self.0[0], self.0[1])
+    /// The identity as sixteen bytes.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.0[0]) << 64 | u128::from(self.0[1])).to_le_bytes()
     }
 
-    pub(crate) fn from_hex(digits: &str) -> Option<Self> {
-        let hash = u128::from_str_radix(digits, 16).ok()?;
-        Some(Identity([(hash >> 64) as u64, hash as u64]))
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
+        let hash = u128::from_le_bytes(bytes);
+        Identity([(hash >> 64) as u64, hash as u64])
     }
 }

@@ -1,13 +1,11 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
-use super::evidence::Evidence;
+use super::ScanOptions;
 use super::join::{Joiner, Slice};
-use super::position::Batch;
-use super::receipt::{Basis, Completeness, Receipt};
-use super::rfc3339;
+use super::position::{Batch, ScanState};
+use super::receipt::{ASSUMES, Basis, Completeness, Receipt};
 use super::sequence::{AHEAD, AHEAD_UNPACED, Joined, Sequence, lost};
 use super::unknown_fields::UnknownFields;
-use super::{Consistency, ScanOptions, snapshot};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +15,6 @@ use crate::record::IdentityKey;
 use crate::request::metrics::ScanMetrics;
 use crate::settings::REQUESTS_PER_SECOND;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 use talentdata_types::{Pagination, Resource};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
@@ -37,31 +34,23 @@ pub(super) struct Driver {
     /// For how many seconds the budget could not be reached before.
     lost_before: f64,
     /// Under which key of the response the records stand, once that is known.
-    pub(super) records_key: Option<String>,
-    pub(super) identity_key: IdentityKey,
+    records_key: Option<String>,
+    identity_key: IdentityKey,
 }
 
 impl Driver {
     pub(super) fn new(
         client: Client,
         resource: Resource,
-        options: ScanOptions,
+        mut options: ScanOptions,
         receipt: Arc<Mutex<Receipt>>,
     ) -> Self {
-        let mut joiner = Joiner::new(options.consistency);
+        let mut joiner = Joiner::new();
         let mut identity_key = IdentityKey::random();
-        if let Some(position) = &options.resume {
+        if let Some(resume) = options.resume.take() {
             let page_size = options.page_size.or(resource.shape().max_limit);
-            joiner.resume(position, page_size.unwrap_or(1));
-            if position.offset.is_some() {
-                identity_key = position.key;
-            }
-        }
-        if let Some(part) = &options.part {
-            let contents = part.contents();
-            identity_key = contents.identities;
-            let page_size = options.page_size.or(resource.shape().max_limit);
-            joiner.read_part(&contents.piece, page_size.unwrap_or(1));
+            joiner.resume(&resume, page_size.unwrap_or(1));
+            identity_key = resume.state.key;
         }
         Driver {
             sequence: Sequence::new(joiner, ahead(&client)),
@@ -83,9 +72,6 @@ impl Driver {
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         let outcome = match self.check() {
             Err(error) => Err(error),
-            Ok(()) if self.options.consistency == Consistency::Snapshot => {
-                snapshot::read(&mut self, &batches).await
-            }
             Ok(()) => self.read(&batches).await,
         };
         if let Err(error) = outcome {
@@ -97,45 +83,24 @@ impl Driver {
     fn check(&self) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let operation = self.resource.shape().operation;
-        self.options.arguments.check(operation)?;
-        if self.options.consistency == Consistency::Snapshot && self.options.resume.is_some() {
-            let message =
-                "resume: a scan with consistency snapshot cannot be resumed; leave it out";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
-        if let Some(part) = &self.options.part {
-            part.check(self.resource, &self.options, self.client.config())?;
-        }
-        Ok(())
+        self.options.arguments.check(operation)
     }
 
     /// Reads the list once and hands out its records as they come.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         loop {
             let joined = self.next_page().await?;
-            let batch = self.deliver(joined.page, joined.fresh, joined.behind);
-            if !batch.records.is_empty() && batches.send(Ok(batch)).await.is_err() {
+            let end = joined.delivery.end;
+            let batch = self.deliver(joined);
+            let nothing = batch.records.is_empty() && batch.late.is_empty();
+            if !nothing && batches.send(Ok(batch)).await.is_err() {
                 return Ok(());
             }
-            if joined.end {
-                self.conclude(None);
+            if end {
+                self.conclude();
                 return Ok(());
             }
         }
-    }
-
-    /// Forgets the pass over the list that has just ended, to make another one.
-    pub(super) fn start_over(&mut self) {
-        let joiner = Joiner::new(self.options.consistency);
-        self.sequence = Sequence::new(joiner, ahead(&self.client));
-        // Pages that were read ahead may still be under way.
-        self.underway = JoinSet::new();
-        self.receipt().total_first = None;
-    }
-
-    /// What the current pass over the list has seen.
-    pub(super) fn evidence(&mut self) -> &mut Evidence {
-        &mut self.sequence.joiner.evidence
     }
 
     fn receipt(&self) -> MutexGuard<'_, Receipt> {
@@ -212,7 +177,6 @@ impl Driver {
         let joiner = &self.sequence.joiner;
         let mut receipt = self.receipt();
         receipt.pages += 1;
-        receipt.note_total(u64::try_from(pagination.total).unwrap_or(0));
         receipt.duplicates_dropped = joiner.duplicates;
         receipt.seams_repaired = joiner.repairs;
         receipt.total_first.get_or_insert(pagination.total);
@@ -230,54 +194,49 @@ impl Driver {
         receipt.doubts = joiner.evidence.doubts().to_vec();
     }
 
-    /// The records of a joined page that are new, of which the first `behind` stand behind the frontier.
-    pub(super) fn deliver(&mut self, page: Page, fresh: Vec<usize>, behind: usize) -> Batch {
-        let mut records = page.records;
-        let mut fresh = fresh.into_iter().peekable();
-        let mut indices = 0..;
-        records.retain(|_| {
-            indices
-                .next()
-                .is_some_and(|index| fresh.next_if_eq(&index).is_some())
-        });
+    /// What a joined page has brought.
+    fn deliver(&mut self, joined: Joined<Page>) -> Batch {
+        let (page, delivery) = (joined.page, joined.delivery);
+        let record = |index: &usize| page.records.get(*index).cloned();
+        let fresh = delivery.fresh.iter();
+        let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
+        let late = delivery.late.iter().filter_map(record).collect();
         self.unknown_fields.count(&records);
         let joiner = &self.sequence.joiner;
+        let state = ScanState {
+            key: self.identity_key,
+            edge: joiner.edge(),
+            evidence: joiner.evidence.clone(),
+        };
         let mut receipt = self.receipt();
         receipt.records += records.len() as u64;
         Batch {
             records,
+            late,
             receipt: receipt.clone(),
             unknown: self.unknown_fields.unknown(),
-            offset: joiner.offset(),
-            behind,
-            evidence: joiner.evidence.clone(),
-            key: self.identity_key,
+            entries: delivery.fresh.into_iter().map(|(_, entry)| entry).collect(),
+            state,
             _claim: page.claim,
         }
     }
 
-    /// Completes the receipt; `instant` is when two passes that agree were apart.
-    pub(super) fn conclude(&self, instant: Option<SystemTime>) {
+    /// Completes the receipt.
+    fn conclude(&self) {
         let mut receipt = self.receipt();
         self.unknown_fields.unknown().read(&mut receipt);
         let evidence = &self.sequence.joiner.evidence;
         receipt.doubts = evidence.doubts().to_vec();
-        receipt.completeness = match (self.options.consistency, receipt.doubts.is_empty()) {
-            (Consistency::Fast, _) => Completeness::NotChecked,
-            (_, true) => Completeness::Proven,
-            (_, false) => Completeness::NotProven,
-        };
-        receipt.basis = match (
-            receipt.completeness,
-            instant,
-            self.sequence.joiner.is_counted(),
-        ) {
-            (Completeness::Proven, Some(_), _) => Some(Basis::Twice),
-            (Completeness::Proven, None, true) => Some(Basis::Counted),
-            (Completeness::Proven, None, false) => Some(Basis::Joined),
-            _ => None,
-        };
-        receipt.snapshot_at = instant.map(rfc3339::utc);
+        if !receipt.doubts.is_empty() {
+            receipt.completeness = Completeness::NotProven;
+            return;
+        }
+        receipt.completeness = Completeness::Proven;
+        receipt.basis = Some(match evidence.is_counted() {
+            true => Basis::Counted,
+            false => Basis::Joined,
+        });
+        receipt.assumes = Some(ASSUMES.to_owned());
     }
 }
 

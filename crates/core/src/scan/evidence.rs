@@ -1,104 +1,67 @@
-//! What a scan has seen that speaks for or against its completeness.
+//! What a scan has seen that speaks for or against its completeness: totals and doubts.
 
 use super::Doubt;
+use super::join::Slice;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// So many totals of before are kept to recognise one that returns.
-const MOST_LEVELS: usize = 8;
+/// A total may change by so much with each response, and back, without a doubt.
+const SMALL_STEP: i64 = 3;
+/// More steps than this are not told apart.
+const MAX_STEPS: usize = 1000;
 
 /// The observations of a scan, from its first run on if it was resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
-    /// The total that the last joined page reported, and the one that the frontier was reached with.
+    /// The total of the first response.
     total: Option<u64>,
-    frontier_total: Option<u64>,
-    /// The total that arrived last, and those before it rose or fell by more than a page.
-    arrived_total: Option<u64>,
-    levels: Vec<u64>,
-    /// Whether the total has ever differed from page to page.
+    /// Whether another response had another total.
     total_changed: bool,
-    /// Whether totals contradict the records that came with them.
-    total_wrong: bool,
+    /// By how much the total rose or fell from one response to the next, where that was much.
+    steps: BTreeSet<i64>,
     /// Records delivered.
     pub(super) delivered: u64,
+    /// Whether a page had to be read again.
+    pub(super) repaired: bool,
     doubts: Vec<Doubt>,
+    /// The total of the last response that was asked for after the one before it had arrived, and when it
+    /// arrived. In between, responses may overtake each other.
+    #[serde(skip)]
+    tip: Option<(u64, u64)>,
+    /// Responses since.
+    #[serde(skip)]
+    since: i64,
 }
 
 impl Evidence {
-    /// Begins behind so many records of a list that had this total.
-    pub(super) fn begin_with(&mut self, total: u64, before: u64) {
-        (self.total, self.frontier_total) = (Some(total), Some(total));
-        self.delivered = before;
-    }
-
-    /// Notes the total of a page as it arrives; `granted` is the most records that a page has held.
-    pub(super) fn note_arrival(&mut self, total: u64, granted: u64) {
-        let before = self.arrived_total.replace(total).unwrap_or(total);
-        self.total_changed |= before != total;
-        if before.abs_diff(total) <= granted {
-            return;
-        }
-        // A list that has changed by more than a page and is suddenly as it was is read from several copies.
-        let returned = self
-            .levels
-            .iter()
-            .any(|level| level.abs_diff(total) <= granted / 4);
-        if returned {
-            self.doubt(Doubt::StaleReads);
-        }
-        self.levels.push(before);
-        if self.levels.len() > MOST_LEVELS {
-            self.levels.remove(0);
-        }
-    }
-
-    /// Notes the total of a page that joins, which ends at this offset.
-    pub(super) fn note_total(&mut self, total: u64, end: u64, records: u64, granted: u64) {
-        // The count may be a moment older than the page; a list that reports none at all is another matter.
-        if records > 0 && (total == 0 || total.saturating_add(granted) <= end) {
-            self.total_wrong = true;
+    /// Notes the total of a page as it arrives.
+    pub(super) fn note_total(&mut self, page: &Slice) {
+        let total = page.total;
+        self.total_changed |= *self.total.get_or_insert(total) != total;
+        if !page.ids.is_empty() && page.end() > total {
             self.doubt(Doubt::WrongTotal);
         }
-        self.total = Some(total);
-    }
-
-    /// Notes that the frontier was reached with the page joined last; `newer`: it was asked for after all
-    /// joined before had arrived. An older one may hold what has been removed in the meantime.
-    pub(super) fn note_frontier(&mut self, newer: bool) {
-        self.frontier_total = match newer {
-            true => self.total,
-            false => self.total.max(self.frontier_total),
-        };
-    }
-
-    /// The total reported last, if totals can be believed.
-    pub(super) fn total(&self) -> Option<u64> {
-        self.total.filter(|_| !self.total_wrong)
-    }
-
-    /// By how much the list has shrunk since the frontier was reached, as far as the totals say.
-    pub(super) fn shrunk_to(&self, total: u64) -> u64 {
-        let before = self.frontier_total.filter(|_| !self.total_wrong);
-        before.map_or(0, |before| before.saturating_sub(total))
-    }
-
-    /// By how much the total differs from that of the last joined page; none while totals say nothing.
-    pub(super) fn change_of_total(&self, total: u64) -> Option<i64> {
-        let before = i64::try_from(self.total()?).ok()?;
-        i64::try_from(total).ok()?.checked_sub(before)
-    }
-
-    /// Whether the size of the list has ever changed by more than a page at once.
-    pub(super) fn has_jumped(&self) -> bool {
-        !self.levels.is_empty()
-    }
-
-    pub(super) fn has(&self, doubt: Doubt) -> bool {
-        self.doubts.contains(&doubt)
+        self.since += 1;
+        if let Some((before, arrived)) = self.tip {
+            if page.sent <= arrived {
+                return;
+            }
+            let step = signed(total).saturating_sub(signed(before));
+            // A list that has changed by much and is suddenly as it was is read from several copies.
+            if step.abs() > SMALL_STEP * self.since {
+                if self.steps.contains(&-step) {
+                    self.doubt(Doubt::StaleReads);
+                }
+                if self.steps.len() < MAX_STEPS {
+                    self.steps.insert(step);
+                }
+            }
+        }
+        (self.tip, self.since) = (Some((total, page.arrived)), 0);
     }
 
     pub(super) fn doubt(&mut self, doubt: Doubt) {
-        if !self.has(doubt) {
+        if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
     }
@@ -107,19 +70,21 @@ impl Evidence {
         &self.doubts
     }
 
-    /// Whether as many distinct records came as a list that never changed its size holds.
+    /// Whether the total never changed, exactly that many records were delivered, and no page had to be read again.
     pub(super) fn is_counted(&self) -> bool {
-        !self.total_changed && self.total() == Some(self.delivered)
+        !self.total_changed && self.total == Some(self.delivered) && !self.repaired
     }
 
     /// Weighs the whole, once the end of the list is reached.
     pub(super) fn conclude(&mut self) {
-        let Some(total) = self.total().filter(|_| !self.total_changed) else {
-            return;
-        };
-        // Records that moved across the frontier have come twice or not at all.
-        if self.delivered != total {
+        // Records that moved across the frontier have not come at all.
+        let differs = self.total.is_some_and(|total| total != self.delivered);
+        if differs && !self.total_changed && !self.doubts.contains(&Doubt::WrongTotal) {
             self.doubt(Doubt::CountDiffers);
         }
     }
+}
+
+fn signed(total: u64) -> i64 {
+    i64::try_from(total).unwrap_or(i64::MAX)
 }

@@ -1,299 +1,582 @@
-//! Joins pages into one complete list: decides which records are new, and where to read when a page does not join.
+//! Joins the pages of a list that may change while it is read; pure.
 //!
-//! Say the list has an order that does not change. Everything in it up to the *frontier*, the farthest
-//! record delivered, has been delivered, except for what was inserted behind the frontier. A page is a
-//! contiguous slice of the list at its own moment. If it holds a record that stands at the frontier or
-//! behind it, then all that is stable between the frontier and the end of the page is on the page.
-//!
-//! Pages therefore overlap. A known record shows where the page stands only as long as the record has
-//! not moved, so a page joins through records delivered lately: few of those that rank between the last
-//! known record and the frontier may be missing from it, no more than the list has shrunk by. Where
-//! the page stands elsewhere than expected, it is read again with a wider overlap, and both readings
-//! and what was delivered must agree on the order. Where nothing on it is known, the scan steps back.
-//!
-//! A pure state machine: it sees identities, not records, and asks for offsets.
+//! A page is a contiguous piece of the list at its own moment. If it holds a record that was delivered, all that
+//! stands behind the last such record on it comes next: whatever was in the list all the time between the two is on
+//! the page as well. What stands before that record and is not known came during the scan. This holds for every
+//! page, whenever it was read, as long as the list keeps its order and records keep their identities.
 
-mod deliver;
-mod fit;
-mod part;
-mod seam;
-mod slice;
-
+use super::Doubt;
 use super::evidence::Evidence;
-use super::memory::{Memory, Place};
-use super::position::Position;
-use super::progress::Progress;
-use super::sight::Sight;
-use super::{Consistency, Doubt};
-use crate::error::Result;
-use fit::Fit;
-use part::{Bounds, Cut};
-use seam::Seam;
-pub(crate) use slice::Slice;
-use std::ops::RangeInclusive;
+use super::order::Order;
+use super::position::{Entry, Resume};
+use crate::error::{Error, ErrorKind, Result};
+use crate::page::Page;
+use crate::record::{Identity, IdentityKey};
+use std::collections::{HashMap, HashSet};
 
-/// Pages of fewer records show too little of what stands around a record to tell whether it has moved.
-const SMALL_PAGE: u64 = 4;
+/// How often the end of the list has to be read.
+const READS_OF_END: u32 = 2;
+/// A list that gains records at its end faster than it can be read is left after so many reads of its end: what came
+/// during the scan is not owed.
+const MAX_READS_OF_END: u32 = 8;
+/// A page that cannot be is asked for so often again before it is believed.
+const MAX_BLANKS: u32 = 4;
+/// So many pages in a row may lead nowhere.
+const MAX_STUCK: u32 = 8;
+/// A list whose records have all been replaced is begun again so often.
+const MAX_RESTARTS: u32 = 2;
+/// Records that a page lacked are remembered up to this number.
+const MAX_LACKING: usize = 4096;
+/// Known records that join a page without doubt, though the frontier is not among them.
+const FEW: u64 = 8;
+/// How often in a row a page that begins earlier is asked for to see more of them.
+const MAX_WIDENED: u32 = 3;
+/// Of neighbours on a page, so many records between them are looked at.
+const MAX_BETWEEN: usize = 200;
 
-/// What to do with a page.
-#[derive(Debug, PartialEq, Eq)]
+/// What the joiner needs to know of a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    pub(crate) offset: u64,
+    pub(crate) ids: Vec<Identity>,
+    pub(crate) has_more: bool,
+    pub(crate) total: u64,
+    /// When it was asked for and when it arrived, on one clock for all pages.
+    pub(crate) sent: u64,
+    pub(crate) arrived: u64,
+}
+
+impl Slice {
+    /// The slice that a page shows.
+    pub(super) fn of(page: &Page, offset: u64, key: &IdentityKey) -> Self {
+        let identities = page.records.iter().map(|record| record.identity(key));
+        Slice {
+            offset,
+            ids: identities.collect(),
+            has_more: page.pagination.has_more,
+            total: u64::try_from(page.pagination.total).unwrap_or(0),
+            sent: 0,
+            arrived: 0,
+        }
+    }
+
+    /// The offset behind its last record.
+    pub(super) fn end(&self) -> u64 {
+        self.offset.saturating_add(self.ids.len() as u64)
+    }
+
+    fn is_blank(&self) -> bool {
+        self.ids.is_empty() && (self.has_more || self.offset < self.total)
+    }
+}
+
+/// What is to be done with a page.
+#[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It joins: deliver the records at these indices, of which the first `behind` stand behind the
-    /// frontier. `end`: the list ends with it.
-    Deliver {
-        fresh: Vec<usize>,
-        behind: usize,
-        end: bool,
-    },
-    /// It does not join yet: read this offset first, then show the page again.
+    Deliver(Delivery),
+    /// It is of use once the page at this offset has been joined.
     Before(u64),
-    /// It does not join any more: read this offset in its place.
+    /// It is of no use; the page at this offset is.
+    Retry(u64),
+    /// The same, and those read ahead are of no use either.
     Instead(u64),
 }
 
-/// The state of one scan.
+/// What a page has brought.
+#[derive(Debug, Default)]
+pub(crate) struct Delivery {
+    /// Indices of the records to deliver, and where each stands in the order.
+    pub(crate) fresh: Vec<(usize, Entry)>,
+    /// Indices of those that came into the list during the scan and are not delivered.
+    pub(crate) late: Vec<usize>,
+    /// Whether pages that were read ahead are of no use.
+    pub(crate) alone: bool,
+    /// Whether the list ends with it.
+    pub(crate) end: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The beginning is read again, after an interruption.
+    Resuming,
+    Reading,
+    /// The end is reached, and the beginning is read once more.
+    Closing,
+}
+
+/// The state of the join.
 pub(crate) struct Joiner {
-    consistency: Consistency,
-    pub(super) memory: Memory,
-    pub(super) evidence: Evidence,
-    /// Offset of the last record joined, as of its page; none before the first.
-    pub(super) cursor: Option<u64>,
-    /// The rank of that record: the frontier, unless the scan has just stepped back.
-    rank: u64,
-    /// Most records that a page has held.
-    granted: u64,
-    /// Whether the service sends only few records a page, although there are more.
-    small_pages: bool,
-    /// Whether the page joined last stood where it was expected.
-    held: bool,
-    /// By how many records the next pages overlap.
+    pub(crate) evidence: Evidence,
+    order: Order,
+    phase: Phase,
+    /// Offset of the last record of the page joined last, in `order` its frontier as it was then.
+    edge: Option<u64>,
+    /// When the page that brought it had arrived.
+    joined_at: u64,
+    /// When a page had arrived whose records were placed between others.
+    inserted_at: u64,
+    frontier: Option<Identity>,
+    /// Records that a page shares with the one before it.
     overlap: u64,
-    /// Seams in a row that held at this overlap.
-    calm: u32,
-    seam: Seam,
-    /// How often the end of the list has been looked at in a row.
-    looks: u32,
-    progress: Progress,
-    /// Records that pages sent for later must not show again.
-    removed: Option<Removed>,
-    /// When the last of the joined pages arrived.
-    latest: u64,
-    /// The rank behind which records are missing that have to turn up again, because the list has not
-    /// shrunk enough: what follows was inserted before them, or the record of this rank has moved.
-    unsettled: Option<u64>,
-    /// How often the scan has gone back to the beginning of the list and found nothing known there.
+    /// Records of a page as the service grants them.
+    granted: u64,
+    /// Pages are delivered as they come, because they cannot be joined.
+    bare: Option<Doubt>,
+    /// How far it was stepped back, where nothing on a page was known; then forward from the beginning.
+    back: u64,
+    forward: bool,
     restarts: u32,
-    /// Where the part begins and ends, if only a part of the list is read.
-    bounds: Option<Bounds>,
-    /// Whether the page that is judged was cut off where the part ends.
-    ending: bool,
+    restarting: bool,
+    widened: u32,
+    /// The edge when a page last had to wait for one before it.
+    waited_at: Option<u64>,
+    /// In a row: reads of the end, pages that cannot be, pages that lead nowhere, pages without anything new.
+    ends: u32,
+    visits: u32,
+    blanks: u32,
+    stuck: u32,
+    idle: u64,
+    reached: u64,
+    /// Records that a page should have shown, and when it arrived.
+    lacking: HashMap<u32, u64>,
+    /// Records that came again beyond the overlap, and seams that had to be repaired.
     pub(crate) duplicates: u64,
     pub(crate) repairs: u64,
 }
 
-/// Appended records that a page has shown to be gone, by rank, and when it arrived.
-struct Removed {
-    ranks: RangeInclusive<u64>,
-    at: u64,
-}
-
 impl Joiner {
-    pub(crate) fn new(consistency: Consistency) -> Self {
+    pub(crate) fn new() -> Self {
         Joiner {
-            consistency,
-            memory: Memory::default(),
             evidence: Evidence::default(),
-            cursor: None,
-            rank: 0,
-            granted: 0,
-            small_pages: false,
-            held: true,
+            order: Order::default(),
+            phase: Phase::Reading,
+            edge: None,
+            joined_at: 0,
+            inserted_at: 0,
+            frontier: None,
             overlap: 1,
-            calm: 0,
-            seam: Seam::default(),
-            looks: 0,
-            progress: Progress::default(),
-            removed: None,
-            latest: 0,
-            unsettled: None,
+            granted: 0,
+            bare: None,
+            back: 0,
+            forward: false,
             restarts: 0,
-            bounds: None,
-            ending: false,
+            restarting: false,
+            widened: 0,
+            waited_at: None,
+            ends: 0,
+            visits: 0,
+            blanks: 0,
+            stuck: 0,
+            idle: 0,
+            reached: 0,
+            lacking: HashMap::new(),
             duplicates: 0,
             repairs: 0,
         }
     }
 
-    /// Goes on from a position instead of the beginning; pages of `page_size` records are going to be
-    /// asked for.
-    pub(crate) fn resume(&mut self, position: &Position, page_size: u64) {
-        self.cursor = position.offset;
-        self.evidence = position.evidence.clone();
-        for recent in &position.recent {
-            if recent.behind {
-                let high = (2 * self.memory.frontier()).saturating_sub(1);
-                self.memory.insert(recent.id, Place::between(None, high));
-            } else {
-                self.memory.append(recent.id);
+    /// Goes on where an earlier run has ended, in pages of so many records.
+    pub(crate) fn resume(&mut self, resume: &Resume, page_size: u64) {
+        self.evidence.clone_from(&resume.state.evidence);
+        self.edge = resume.state.edge;
+        for entry in resume.entries() {
+            if !entry.repeats() {
+                self.order.insert(entry.id, entry.behind());
+                self.frontier = Some(entry.id);
             }
         }
-        if self.evidence.delivered > self.memory.len() as u64 {
-            self.memory.forget();
-        }
-        self.rank = self.memory.frontier();
-        // The list may have changed a lot in the meantime.
-        self.overlap = (page_size / 2).min(self.memory.len() as u64).max(1);
-    }
-
-    /// Whether as many records came as a list holds that never changed its size.
-    pub(crate) fn is_counted(&self) -> bool {
-        !self.is_piece() && self.evidence.is_counted()
-    }
-
-    /// Whether a page was joined, in this run or the one before.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.granted > 0
-    }
-
-    /// Offset of the frontier.
-    pub(crate) fn offset(&self) -> u64 {
-        self.cursor.unwrap_or(0)
-    }
-
-    /// The distance between the offsets of pages read ahead, in records.
-    pub(crate) fn stride(&self) -> u64 {
-        self.granted.saturating_sub(self.overlap_of_next()).max(1)
-    }
-
-    fn overlap_of_next(&self) -> u64 {
-        match self.consistency {
-            Consistency::Fast => 0,
-            // A page of one record has no room for an overlap.
-            Consistency::Complete | Consistency::Snapshot
-                if self.is_single() || self.by_position() =>
-            {
-                0
-            }
-            Consistency::Complete | Consistency::Snapshot => self.overlap,
+        self.granted = page_size;
+        if self.order.len() > 0 {
+            self.phase = Phase::Resuming;
         }
     }
 
-    /// Where to go on after everything joined so far.
+    /// Where the next page begins, behind what is joined.
     pub(crate) fn next_offset(&self) -> u64 {
-        if let Some(offset) = self.first_offset() {
-            return offset;
+        let Some(edge) = self.edge.filter(|_| self.phase == Phase::Reading) else {
+            return 0;
+        };
+        (edge + 1).saturating_sub(self.overlap())
+    }
+
+    /// How far pages are apart.
+    pub(crate) fn stride(&self) -> u64 {
+        self.granted.saturating_sub(self.overlap()).max(1)
+    }
+
+    /// Whether a page that begins here may bring something new, judged by a total.
+    pub(crate) fn may_bring(&self, offset: u64, total: u64) -> bool {
+        let reading = self.phase == Phase::Reading && self.ends == 0;
+        let straight = self.back == 0 && !self.forward && self.edge.is_some();
+        reading && straight && offset.saturating_add(self.overlap()) < total
+    }
+
+    /// Offset of the last record of the page joined last.
+    pub(crate) fn edge(&self) -> Option<u64> {
+        self.edge
+    }
+
+    fn overlap(&self) -> u64 {
+        match self.bare {
+            Some(_) => 0,
+            None => self.overlap,
         }
-        let Some(cursor) = self.cursor else { return 0 };
-        cursor
-            .saturating_add(1)
-            .saturating_sub(self.overlap_of_next())
     }
 
-    /// Whether the page joined last stood where it was expected.
-    pub(crate) fn held(&self) -> bool {
-        self.held
-    }
-
-    /// Equal records without an `id` are told apart by nothing but their position.
-    fn by_position(&self) -> bool {
-        self.evidence.has(Doubt::EqualRecords)
-    }
-
-    /// Notes a page as it arrives.
-    pub(crate) fn note_arrival(&mut self, page: &Slice) {
-        let granted = self.granted.max(page.ids.len() as u64);
-        self.evidence.note_arrival(page.total, granted);
-    }
-
-    /// Judges a page; `again` when it was shown before.
+    /// Judges a page; `again` when it was judged before.
     ///
     /// # Errors
-    /// `Paging` when the service makes no progress, or records have no identity that lasts.
+    /// `Paging` when records have no identity that lasts.
     pub(crate) fn judge(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
+        if page.has_more && !page.ids.is_empty() {
+            self.granted = page.ids.len() as u64;
+        }
         self.granted = self.granted.max(page.ids.len() as u64);
-        let small = self.granted < SMALL_PAGE;
-        self.small_pages = small && (self.small_pages || !page.ids.is_empty() && page.has_more);
-        self.memory.note_page(page.ids.len());
-        if let Some(verdict) = self.seek(page) {
-            return Ok(verdict);
+        self.idle += 1;
+        self.doubt_twins(page);
+        if self.bare.is_some() {
+            return Ok(self.read_bare(page));
         }
-        let cut = self.cut(page);
-        if cut == Cut::Missed {
-            self.evidence.doubt(Doubt::MovedTooFar);
-            return Ok(self.end_here());
+        let known = self.known(page);
+        if page.sent < self.inserted_at && !self.is_ordered(&known) {
+            // What was read since was placed before records that are deleted, and still stand on this page.
+            return Ok(Verdict::Retry(self.next_offset()));
         }
-        let page = page.up_to(cut);
-        self.ending = matches!(cut, Cut::At(_));
-        self.judge_own(&page, again)
+        self.compare(page, &known);
+        match self.phase {
+            Phase::Resuming | Phase::Closing => return Ok(self.look_at_beginning(page, &known)),
+            Phase::Reading => {}
+        }
+        if self.edge.is_none() && page.offset > 0 {
+            // Only a page from the beginning may begin a scan.
+            return Ok(Verdict::Instead(0));
+        }
+        if page.is_blank() {
+            self.blanks += 1;
+            if self.blanks <= MAX_BLANKS {
+                return Ok(Verdict::Retry(page.offset));
+            }
+            if page.has_more || self.edge.is_none() {
+                let more = [Doubt::ShortOfTotal, Doubt::EmptyPage];
+                self.evidence.doubt(more[usize::from(page.has_more)]);
+                return Ok(self.conclude(Delivery::default()));
+            }
+        }
+        if known.is_empty() && self.order.len() > 0 && !(self.restarting && page.offset == 0) {
+            return self.seek(page, again);
+        }
+        if page.offset > 0 && known.len() < page.ids.len() && !self.shows_frontier(page) {
+            // It may not know yet what came there while it was read at the same time as the pages before it.
+            if page.sent < self.joined_at && self.brings_new(page, &known) {
+                self.evidence.repaired = true;
+                return Ok(Verdict::Retry(self.next_offset()));
+            }
+            // Of few records, each may have moved there while those behind it were deleted. A page that begins
+            // earlier shows more of them.
+            let few = (self.granted / 2).min(FEW) as usize;
+            if known.len() < few && self.widened < MAX_WIDENED {
+                self.evidence.repaired = true;
+                self.widened += 1;
+                let earlier = page.offset.saturating_sub(self.granted / 2);
+                return Ok(Verdict::Retry(earlier));
+            }
+        }
+        (self.restarting, self.widened) = (false, 0);
+        (self.back, self.forward, self.blanks) = (0, false, 0);
+        let delivery = self.take(page, &known);
+        Ok(self.progress(page, &known, delivery))
     }
 
-    /// Judges a page that has nothing of the next part.
-    fn judge_own(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
-        let Some(cursor) = self.cursor else {
-            if page.offset > 0 {
-                return Ok(Verdict::Before(0));
-            }
-            return Ok(self.deliver(page, Sight::of(&self.memory, &page.ids), Fit::Joins));
+    /// The beginning of the list, which is read before a scan is resumed and once more at its end: the order of known
+    /// records there gives away a list that is sorted by time of change.
+    fn look_at_beginning(&mut self, page: &Slice, known: &[(usize, u32)]) -> Verdict {
+        let mut delivery = match known {
+            [] if self.order.len() > 0 => Delivery::default(),
+            known => self.take(page, known),
         };
-        if self.consistency == Consistency::Fast || self.by_position() {
-            return self.judge_by_position(page, cursor);
+        let grows = self.visits >= MAX_READS_OF_END;
+        if self.phase == Phase::Closing && (delivery.fresh.is_empty() || grows) {
+            return self.conclude(delivery);
         }
-        let sight = Sight::of(&self.memory, &page.ids);
-        self.watch(page, &sight);
-        if self.by_position() {
-            return self.judge_by_position(page, cursor);
-        }
-        let appended = self.memory.frontier();
-        if let Err(error) = self.progress.note(page, cursor, appended, self.stride()) {
-            if self.evidence.has(Doubt::StaleReads) {
-                // Its end comes and goes; what there is has been read.
-                return Ok(self.end_here());
-            }
-            return Err(error);
-        }
-        let gap = sight.last.is_none() && page.offset > cursor && !page.ids.is_empty();
-        if gap && !self.follows_single(page, cursor) {
-            return Ok(Verdict::Before(self.next_offset()));
-        }
-        let fit = self.fit(page, &sight, cursor)?;
-        if fit == Fit::None {
-            return Ok(self.read_elsewhere(page, cursor, again));
-        }
-        let shift = self.shift(page, &sight, cursor);
-        if !again && let Some(wide) = self.widen(page, &sight, shift) {
-            let frontier = cursor.saturating_add_signed(shift).saturating_add(1);
-            let from = frontier.saturating_sub(wide).min(page.offset - 1);
-            self.seam.widened = true;
-            self.seam.glimpse.clone_from(&page.ids);
-            return Ok(Verdict::Before(from));
-        }
-        if self.is_weak(page, &sight, shift) {
-            return Ok(self.read_elsewhere(page, cursor, again));
-        }
-        Ok(self.deliver(page, sight, fit))
+        self.visits += u32::from(self.phase == Phase::Closing);
+        (self.phase, self.ends) = (Phase::Reading, 0);
+        delivery.alone = true;
+        Verdict::Deliver(delivery)
     }
 
-    fn judge_by_position(&mut self, page: &Slice, cursor: u64) -> Result<Verdict> {
-        if page.offset > cursor.saturating_add(1) {
-            return Ok(Verdict::Before(self.next_offset()));
+    /// The records of a page that were delivered, by index and number.
+    fn known(&self, page: &Slice) -> Vec<(usize, u32)> {
+        let numbered = page.ids.iter().enumerate();
+        numbered
+            .filter_map(|(index, id)| Some((index, self.order.find(*id)?)))
+            .collect()
+    }
+
+    /// Records with one identity on a page: one of them may be taken for the other.
+    fn doubt_twins(&mut self, page: &Slice) {
+        let mut seen = HashSet::with_capacity(page.ids.len());
+        for id in &page.ids {
+            match (seen.insert(*id), id.by_id()) {
+                (true, _) => {}
+                (false, true) => self.evidence.doubt(Doubt::RepeatedId),
+                (false, false) => {
+                    self.evidence.doubt(Doubt::EqualRecords);
+                    self.bare = Some(Doubt::EqualRecords);
+                }
+            }
         }
-        if !self.by_position() {
-            let delivered = self.evidence.delivered;
-            self.progress.note(page, cursor, delivered, self.stride())?;
+    }
+
+    fn is_ordered(&self, known: &[(usize, u32)]) -> bool {
+        known.is_sorted_by_key(|(_, number)| self.order.place(*number))
+    }
+
+    /// Known records stand on a page in the order of their places; and one that a page lacked does not come back.
+    fn compare(&mut self, page: &Slice, known: &[(usize, u32)]) {
+        for (_, number) in known {
+            if self
+                .lacking
+                .get(number)
+                .is_some_and(|since| page.sent > *since)
+            {
+                self.evidence.doubt(Doubt::StaleReads);
+            }
         }
-        let known = usize::try_from(cursor.saturating_add(1) - page.offset).unwrap_or(usize::MAX);
-        let fresh: Vec<usize> = (known..page.ids.len()).collect();
+        for pair in known.windows(2) {
+            let [(_, first), (_, second)] = *pair else {
+                continue;
+            };
+            if self.order.place(first) > self.order.place(second) {
+                self.evidence.doubt(Doubt::OrderChanged);
+                continue;
+            }
+            let mut between = self.order.next(first);
+            for _ in 0..MAX_BETWEEN {
+                let Some(number) = between.filter(|number| *number != second) else {
+                    break;
+                };
+                if page.sent >= self.joined_at && self.lacking.len() < MAX_LACKING {
+                    self.lacking.entry(number).or_insert(page.arrived);
+                }
+                between = self.order.next(number);
+            }
+        }
+    }
+
+    /// Whether something unknown stands behind what is known.
+    fn brings_new(&self, page: &Slice, known: &[(usize, u32)]) -> bool {
+        let last = known
+            .iter()
+            .max_by_key(|(_, number)| self.order.place(*number));
+        let behind = known
+            .iter()
+            .filter(|(index, _)| last.is_some_and(|last| *index > last.0));
+        last.is_some_and(|(index, _)| index + 1 + behind.count() < page.ids.len())
+    }
+
+    /// Whether the page shows the record that was delivered last.
+    fn shows_frontier(&self, page: &Slice) -> bool {
+        self.frontier
+            .is_some_and(|frontier| page.ids.contains(&frontier))
+    }
+
+    /// Delivers what stands behind the last known record, directly behind it in the order.
+    fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
+        // Where records have changed their order, the one farthest along the list.
+        let last = known
+            .iter()
+            .max_by_key(|(_, number)| self.order.place(*number));
+        let begin = last.map_or(0, |(index, _)| index + 1);
+        let mut behind = last.map(|(_, number)| *number).or(self.order.last());
+        let mut others = known.iter().map(|(index, _)| *index).peekable();
+        let unknown = (0..page.ids.len()).filter(|index| others.next_if_eq(index).is_none());
+        let (late, unknown): (Vec<_>, Vec<_>) = unknown.partition(|index| *index < begin);
+        if behind != self.order.last() && !unknown.is_empty() {
+            self.inserted_at = self.inserted_at.max(page.arrived);
+        }
+        let mut fresh = Vec::new();
+        for (index, id) in unknown
+            .iter()
+            .filter_map(|index| Some((*index, page.ids.get(*index)?)))
+        {
+            fresh.push((index, Entry::new(*id, behind)));
+            behind = Some(self.order.insert(*id, behind));
+        }
+        self.adapt_overlap(page);
+        self.duplicates += (known.len() as u64).saturating_sub(self.overlap);
+        let current = self.phase == Phase::Reading && page.sent >= self.joined_at;
+        if !page.ids.is_empty() && (current || !fresh.is_empty()) {
+            self.edge = Some(page.end() - 1);
+        }
+        if let Some((_, entry)) = fresh.last() {
+            self.frontier = Some(entry.id);
+            (self.joined_at, self.idle) = (self.joined_at.max(page.arrived), 0);
+        }
         self.evidence.delivered += fresh.len() as u64;
-        if let (Some(_), Some(last)) = (fresh.last(), page.end().checked_sub(1)) {
-            self.cursor = Some(last);
-        }
-        let end = self.ending
-            || page.ids.is_empty()
-            || !page.has_more && (fresh.is_empty() || page.end() >= page.total);
-        Ok(Verdict::Deliver {
+        Delivery {
             fresh,
-            behind: 0,
-            end,
-        })
+            late,
+            ..Delivery::default()
+        }
+    }
+
+    /// By how much the frontier has moved since it was seen is what the next pages should overlap by, and some.
+    fn adapt_overlap(&mut self, page: &Slice) {
+        let most = (self.granted / 2).max(1);
+        let at = self
+            .frontier
+            .and_then(|frontier| page.ids.iter().position(|id| *id == frontier));
+        let (Some(edge), Some(at)) = (self.edge, at) else {
+            return;
+        };
+        let shift = edge.saturating_sub(page.offset + at as u64);
+        self.overlap = match shift {
+            0 => self.overlap.saturating_sub(1).max(1),
+            shift => (2 * shift + 1).min(most),
+        };
+    }
+
+    /// Looks whether the page ends the list, or leads nowhere.
+    fn progress(
+        &mut self,
+        page: &Slice,
+        known: &[(usize, u32)],
+        mut delivery: Delivery,
+    ) -> Verdict {
+        let nothing = delivery.fresh.is_empty();
+        if !page.has_more {
+            delivery.alone = true;
+            self.ends = if nothing { self.ends + 1 } else { 1 };
+            let short = page.end() < page.total;
+            // Of a list of one page, the end is read with the beginning.
+            let enough = if page.offset == 0 { 1 } else { READS_OF_END };
+            self.visits += 1;
+            let grows = !short && self.visits >= MAX_READS_OF_END;
+            if self.ends < enough + u32::from(short) * MAX_BLANKS && !grows {
+                return Verdict::Deliver(delivery);
+            }
+            if short {
+                self.evidence.doubt(Doubt::ShortOfTotal);
+            }
+            self.phase = Phase::Closing;
+            return Verdict::Deliver(delivery);
+        }
+        (self.ends, self.visits) = (0, 0);
+        let last = known
+            .last()
+            .map_or(0, |(_, number)| self.order.place(*number));
+        let stuck = nothing && last <= self.reached;
+        self.stuck = if stuck { self.stuck + 1 } else { 0 };
+        self.reached = last;
+        if self.granted == 1 && self.stuck > 0 {
+            // A page that only holds what is known may be followed by more all the same.
+            self.bare = Some(Doubt::NoOverlap);
+            delivery.alone = true;
+        }
+        let most = 200 + 8 * (self.order.len() as u64 + 1) / self.granted.max(1);
+        if self.stuck > MAX_STUCK || self.idle > most {
+            self.evidence.doubt(Doubt::MovedTooFar);
+            return self.conclude(delivery);
+        }
+        Verdict::Deliver(delivery)
+    }
+
+    /// Nothing on the page is known: the list has shrunk, or grown in front. Reads further back; from its beginning,
+    /// forward.
+    fn seek(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
+        self.evidence.repaired = true;
+        self.repairs += 1;
+        self.overlap = (self.overlap * 2).min((self.granted / 2).max(1));
+        let next = self.next_offset();
+        let straight = self.back == 0 && !self.forward;
+        if straight && page.offset > next && !(again && self.waited_at == self.edge) {
+            self.waited_at = self.edge;
+            return Ok(Verdict::Before(next));
+        }
+        if again {
+            return Ok(Verdict::Instead(next));
+        }
+        if page.offset > 0 && !self.forward {
+            self.back = match self.back {
+                0 => self.granted.saturating_sub(1).max(1),
+                back => back * 2,
+            };
+            let from = page.offset.min(page.total).min(next + self.overlap);
+            return Ok(Verdict::Instead(from.saturating_sub(self.back)));
+        }
+        if page.has_more && !page.ids.is_empty() {
+            self.forward = true;
+            return Ok(Verdict::Instead(page.end().max(page.offset + 2) - 1));
+        }
+        self.begin_again(page)
+    }
+
+    /// All that was delivered is gone: what is there now is another list, in which nothing was delivered.
+    fn begin_again(&mut self, page: &Slice) -> Result<Verdict> {
+        self.restarts += 1;
+        if self.restarts > MAX_RESTARTS {
+            self.evidence.doubt(Doubt::MovedTooFar);
+            let lasting = page.ids.is_empty() || page.ids.iter().any(|id| id.by_id());
+            if !lasting {
+                let message = "records have no id and change from one read to the next, so pages cannot be joined";
+                return Err(Error::new(ErrorKind::Paging, message).with_offset(page.offset));
+            }
+            return Ok(self.conclude(Delivery::default()));
+        }
+        (self.back, self.forward) = (0, false);
+        if page.offset > 0 {
+            self.restarting = true;
+            return Ok(Verdict::Instead(0));
+        }
+        let delivery = self.take(page, &[]);
+        Ok(self.progress(page, &[], delivery))
+    }
+
+    /// Pages that cannot overlap, or whose records cannot be told from each other: each as it comes.
+    fn read_bare(&mut self, page: &Slice) -> Verdict {
+        let expected = self.edge.map_or(0, |edge| edge + 1);
+        if page.offset > expected || page.end() < expected {
+            return Verdict::Instead(expected);
+        }
+        let skipped = (expected - page.offset) as usize;
+        let mut fresh = Vec::new();
+        for (index, id) in page.ids.iter().enumerate().skip(skipped) {
+            let behind = self.order.last();
+            let entry = match self.order.find(*id) {
+                Some(_) => Entry::repeated(*id),
+                None => Entry::new(*id, behind),
+            };
+            if !entry.repeats() {
+                self.order.insert(*id, behind);
+            }
+            fresh.push((index, entry));
+        }
+        if !fresh.is_empty() {
+            self.edge = Some(page.end() - 1);
+            self.evidence.delivered += fresh.len() as u64;
+            self.bare
+                .into_iter()
+                .for_each(|doubt| self.evidence.doubt(doubt));
+        }
+        let delivery = Delivery {
+            end: false,
+            alone: false,
+            late: Vec::new(),
+            fresh,
+        };
+        match (page.ids.len() > skipped, page.has_more) {
+            (true, true) => Verdict::Deliver(delivery),
+            (false, true) => {
+                self.evidence.doubt(Doubt::EmptyPage);
+                self.conclude(delivery)
+            }
+            (_, false) => self.conclude(delivery),
+        }
+    }
+
+    fn conclude(&mut self, mut delivery: Delivery) -> Verdict {
+        self.evidence.conclude();
+        (delivery.alone, delivery.end) = (true, true);
+        Verdict::Deliver(delivery)
     }
 }

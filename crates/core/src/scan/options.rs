@@ -1,6 +1,6 @@
 //! What a scan is asked to do.
 
-use super::{Consistency, Position, Receipt};
+use super::{Receipt, Resume};
 use crate::arguments::Arguments;
 use crate::arrow::TableOptions;
 use talentdata_types::Resource;
@@ -8,19 +8,15 @@ use talentdata_types::Resource;
 /// What a scan is asked to do.
 #[derive(Clone, Debug, Default)]
 pub struct ScanOptions {
-    /// How it deals with a changing list.
-    pub consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default.
     pub page_size: Option<u64>,
     /// Where to go on; from the beginning by default.
-    pub resume: Option<Position>,
+    pub resume: Option<Resume>,
     /// How many records to deliver at most; the scan ends behind so many, and its receipt says that it is
     /// unfinished.
     pub limit: Option<u64>,
     /// Values of the list's parameters, such as filters; they are sent with every page.
     pub arguments: Arguments,
-    /// Which part of the list to read; [`Part::options`](super::Part::options) makes all options of one.
-    pub part: Option<super::Part>,
     /// How records become columns.
     pub table: TableOptions,
 }
@@ -30,7 +26,6 @@ impl ScanOptions {
     pub(crate) fn receipt(&self, resource: Resource) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
-            part: self.part_read(),
             parameters: self.arguments.recorded(resource.shape().operation),
             ..Receipt::default()
         }

@@ -1,119 +1,161 @@
-//! Where a scan stands, so that another one can go on from there.
+//! What a scan hands out with its records, so that another one can go on from there.
 
 use super::evidence::Evidence;
 use super::receipt::Receipt;
 use super::unknown_fields::{Unknown, UnknownFields};
+use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use crate::record::{Identity, IdentityKey};
 use crate::request::memory::Claim;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use talentdata_types::ListShape;
 
-/// How many identities a position carries: as many records may be removed or added around it
-/// before the scan goes on, without a doubt about completeness.
-const REMEMBERED: usize = 5_000;
+/// Bytes of an [`Entry`].
+const ENTRY: usize = 24;
+/// In place of a record: there is none before.
+const FIRST: u64 = u64::MAX;
+/// The record was delivered before under this identity.
+const REPEATED: u64 = u64::MAX - 1;
 
-/// A place in a list: everything up to it has been delivered.
+/// A record that was delivered: its identity, and behind which delivered record it stands in the order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(super) id: Identity,
+    behind: u64,
+}
+
+impl Entry {
+    pub(super) fn new(id: Identity, behind: Option<u32>) -> Self {
+        let behind = behind.map_or(FIRST, u64::from);
+        Entry { id, behind }
+    }
+
+    pub(super) fn repeated(id: Identity) -> Self {
+        let behind = REPEATED;
+        Entry { id, behind }
+    }
+
+    pub(super) fn repeats(&self) -> bool {
+        self.behind == REPEATED
+    }
+
+    pub(super) fn behind(&self) -> Option<u32> {
+        u32::try_from(self.behind).ok()
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; ENTRY] {
+        let mut bytes = [0; ENTRY];
+        bytes[..16].copy_from_slice(&self.id.to_bytes());
+        bytes[16..].copy_from_slice(&self.behind.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; ENTRY]) -> Self {
+        let (mut id, mut behind) = ([0; 16], [0; 8]);
+        id.copy_from_slice(&bytes[..16]);
+        behind.copy_from_slice(&bytes[16..]);
+        Entry {
+            id: Identity::from_bytes(id),
+            behind: u64::from_le_bytes(behind),
+        }
+    }
+}
+
+/// The part of a scan's state that does not grow with the list. With the entries of all records delivered, it is
+/// what another scan needs to go on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Position {
+pub struct ScanState {
     /// How identities are hashed.
     pub(super) key: IdentityKey,
-    /// Offset of the last record delivered, as the list was then; none before the first.
-    pub(super) offset: Option<u64>,
-    /// The records delivered last, the latest at the end.
-    pub(super) recent: VecDeque<Recent>,
+    /// Offset of the last record of the page joined last.
+    pub(super) edge: Option<u64>,
     /// What the scan has seen so far.
     pub(super) evidence: Evidence,
 }
 
-/// A record that was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub(super) struct Recent {
-    pub(super) id: Identity,
-    /// Whether it stood behind the frontier.
-    pub(super) behind: bool,
+/// Where a scan goes on: all that earlier scans of the list have delivered and seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resume {
+    pub(super) state: ScanState,
+    pub(super) entries: Vec<u8>,
 }
 
-impl From<Recent> for String {
-    fn from(recent: Recent) -> String {
-        let mut text = recent.id.to_hex();
-        if recent.behind {
-            text.push('-');
+impl Resume {
+    /// `entries` are those of all batches so far, one behind the other.
+    ///
+    /// # Errors
+    /// `Io`, when the entries are not those that the state belongs to.
+    pub fn new(state: ScanState, entries: Vec<u8>) -> Result<Self> {
+        let (records, rest) = entries.as_chunks::<ENTRY>();
+        let mut known = 0;
+        let fits = |bytes: &[u8; ENTRY]| {
+            let entry = Entry::from_bytes(bytes);
+            let fits = match entry.behind {
+                REPEATED => true,
+                FIRST => known == 0,
+                behind => behind < known,
+            };
+            known += u64::from(!entry.repeats());
+            fits
+        };
+        let whole = rest.is_empty() && records.len() as u64 == state.evidence.delivered;
+        match whole && records.iter().all(fits) {
+            true => Ok(Resume { state, entries }),
+            false => {
+                let message = "the identities kept of earlier runs are damaged";
+                Err(Error::new(ErrorKind::Io, message))
+            }
         }
-        text
     }
-}
 
-impl TryFrom<String> for Recent {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let digits = text.strip_suffix('-');
-        let id = Identity::from_hex(digits.unwrap_or(&text));
-        Ok(Recent {
-            id: id.ok_or("an identity is not hexadecimal")?,
-            behind: digits.is_some(),
-        })
+    /// Records delivered so far.
+    pub fn records(&self) -> u64 {
+        self.state.evidence.delivered
     }
-}
 
-impl Position {
     /// Moves on behind a batch.
-    pub fn advance(&mut self, batch: &Batch) {
-        self.key = batch.key;
-        let identities = batch
-            .records
-            .iter()
-            .map(|record| record.identity(&batch.key));
-        let delivered = identities.enumerate().map(|(index, id)| Recent {
-            id,
-            behind: index < batch.behind,
-        });
-        self.note(batch.offset, &batch.evidence, delivered);
+    pub(crate) fn advance(&mut self, batch: &Batch) {
+        self.state.clone_from(&batch.state);
+        batch.append_entries(&mut self.entries);
     }
 
-    pub(super) fn note(
-        &mut self,
-        offset: u64,
-        evidence: &Evidence,
-        delivered: impl ExactSizeIterator<Item = Recent>,
-    ) {
-        self.offset = Some(offset);
-        self.evidence.clone_from(evidence);
-        // At once and exactly, since pieces that grow leave holes behind.
-        let most = REMEMBERED + delivered.len();
-        self.recent
-            .reserve_exact(most.saturating_sub(self.recent.len()));
-        self.recent.extend(delivered);
-        let surplus = self.recent.len().saturating_sub(REMEMBERED);
-        self.recent.drain(..surplus);
+    pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
+        let (records, _) = self.entries.as_chunks::<ENTRY>();
+        records.iter().map(Entry::from_bytes)
     }
 }
 
-/// The new records of a page.
+/// What a page has brought.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The records, in order.
+    /// The records to deliver, in order; there may be none.
     pub records: Vec<RawRecord>,
+    /// Records that came into the list during the scan, before what was delivered already: they are not delivered.
+    pub late: Vec<RawRecord>,
     /// What had been done when they were joined, except for what is unknown; the scan itself may be
     /// further ahead.
     pub(crate) receipt: Receipt,
     /// What was unknown up to here.
     pub(crate) unknown: Unknown,
-    /// Offset of the last record of the page.
-    pub(super) offset: u64,
-    /// How many of the records, at the beginning, stand behind the frontier.
-    pub(crate) behind: usize,
-    pub(super) evidence: Evidence,
-    pub(super) key: IdentityKey,
+    /// One for each of the records.
+    pub(super) entries: Vec<Entry>,
+    pub(super) state: ScanState,
     /// What its page takes of the memory of all pages, until the batch is dropped.
     pub(super) _claim: Option<Arc<Claim>>,
 }
 
 impl Batch {
+    /// The state of the scan behind these records.
+    pub fn state(&self) -> &ScanState {
+        &self.state
+    }
+
+    /// Adds the entries of the records, of 24 bytes each, to those of the batches before.
+    pub fn append_entries(&self, entries: &mut Vec<u8>) {
+        entries.extend(self.entries.iter().flat_map(|entry| entry.to_bytes()));
+    }
+
     /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
     pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
         if count >= self.records.len() {
@@ -121,18 +163,16 @@ impl Batch {
         }
         let rest = Batch {
             records: self.records.split_off(count),
+            late: Vec::new(),
             receipt: self.receipt.clone(),
             unknown: self.unknown.clone(),
-            offset: self.offset,
-            behind: self.behind.saturating_sub(count),
-            evidence: self.evidence.clone(),
-            key: self.key,
+            entries: self.entries.split_off(count),
+            state: self.state.clone(),
             _claim: self._claim.clone(),
         };
-        self.behind = self.behind.min(count);
-        self.evidence.delivered -= rest.records.len() as u64;
-        if let Some(last) = self.records.last() {
-            self.offset = last.offset();
+        self.state.evidence.delivered -= rest.records.len() as u64;
+        if let Some(first) = rest.records.first() {
+            self.state.edge = first.offset().checked_sub(1);
         }
         let mut unknown_fields = UnknownFields::new(shape);
         unknown_fields.count(&rest.records);
@@ -160,20 +200,21 @@ mod tests {
         let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
         let page = Page::read(&Response::of_json(body), None, 71).unwrap();
         unknown_fields.count(&page.records);
-        let receipt = Receipt {
-            records: 100,
-            ..Receipt::default()
-        };
-        let mut evidence = Evidence::default();
-        evidence.delivered = 100;
+        let key = IdentityKey::random();
+        let mut state = ScanState::default();
+        (state.edge, state.evidence.delivered) = (Some(74), 100);
+        let entry =
+            |(record, behind): (&RawRecord, u32)| Entry::new(record.identity(&key), Some(behind));
         let whole = Batch {
+            entries: page.records.iter().zip(95..).map(entry).collect(),
             records: page.records,
-            receipt,
+            late: Vec::new(),
+            receipt: Receipt {
+                records: 100,
+                ..Receipt::default()
+            },
             unknown: unknown_fields.unknown(),
-            offset: 74,
-            behind: 2,
-            evidence,
-            key: IdentityKey::random(),
+            state,
             _claim: None,
         };
         let mut first = whole.clone();
@@ -187,15 +228,35 @@ mod tests {
         };
         assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
         assert_eq!(unknown(&rest), unknown(&whole));
-        assert_eq!((first.offset, rest.offset), (71, 74));
-        assert_eq!((first.behind, rest.behind), (1, 1));
-        let (mut at_once, mut in_parts) = (Position::default(), Position::default());
-        at_once.advance(&whole);
-        in_parts.advance(&first);
-        in_parts.advance(&rest);
+        assert_eq!((first.state.edge, rest.state.edge), (Some(71), Some(74)));
+        assert_eq!(first.state.evidence.delivered, 97);
+        let (mut at_once, mut in_parts) = (Vec::new(), Vec::new());
+        whole.append_entries(&mut at_once);
+        first.append_entries(&mut in_parts);
+        rest.append_entries(&mut in_parts);
         assert_eq!(at_once, in_parts);
-        let stored = serde_json::to_string(&at_once).unwrap();
-        assert_eq!(serde_json::from_str::<Position>(&stored).unwrap(), at_once);
         assert!(first.split_off(1, shape).is_none());
+    }
+
+    #[test]
+    fn entries_that_do_not_fit_are_refused() {
+        let key = IdentityKey::random();
+        let id = |number: u32| key.identify(&number.to_le_bytes(), true);
+        let entries = [
+            Entry::new(id(0), None),
+            Entry::new(id(1), Some(0)),
+            Entry::repeated(id(1)),
+            Entry::new(id(2), Some(1)),
+        ];
+        let bytes: Vec<u8> = entries.iter().flat_map(|entry| entry.to_bytes()).collect();
+        let mut state = ScanState::default();
+        state.evidence.delivered = 4;
+        let resume = Resume::new(state.clone(), bytes.clone()).unwrap();
+        assert!(resume.entries().eq(entries));
+        let mut wrong = bytes.clone();
+        wrong[ENTRY + 16] = 7;
+        for damaged in [bytes[..95].to_vec(), bytes[..72].to_vec(), wrong] {
+            assert!(Resume::new(state.clone(), damaged).is_err());
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The receipt of a scan: what was done, and whether completeness is proven.
 
 use super::budget_use::BudgetUse;
-use super::part::PartRead;
 use super::written::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +9,7 @@ use std::collections::BTreeMap;
 /// What a scan has done. Times are in seconds.
 ///
 /// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
-/// did after its last checkpoint when it was killed. In a snapshot, pages, requests and times are those of
-/// all passes, everything else is of the last one.
+/// did after its last checkpoint when it was killed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The list.
@@ -19,16 +17,13 @@ pub struct Receipt {
     /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
-    /// Which part of the list was read; null for a whole list.
-    #[serde(default)]
-    pub part: Option<PartRead>,
     /// Whether every record present throughout the scan was delivered exactly once.
     pub completeness: Completeness,
     /// What the proof rests on; null where completeness is not proven.
     pub basis: Option<Basis>,
-    /// The instant between the two passes that agree, at which the list was as delivered, by the clock of this
-    /// machine: a time in UTC as in RFC 3339; null unless [`basis`](Self::basis) is `twice`.
-    pub snapshot_at: Option<String>,
+    /// What "proven" assumes, because it cannot be checked from outside; null where completeness is not proven.
+    #[serde(default)]
+    pub assumes: Option<String>,
     /// Why completeness is not proven.
     pub doubts: Vec<Doubt>,
     /// How often the export was resumed; 0 when a single run has done it all.
@@ -105,6 +100,9 @@ pub struct Example {
     pub found: String,
 }
 
+/// What the word "proven" assumes in [`Receipt::assumes`].
+pub(super) const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
+
 /// Whether every record present throughout a scan was delivered exactly once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -116,19 +114,16 @@ pub enum Completeness {
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
-    /// The scan was asked not to check.
-    NotChecked,
 }
 
 /// What a proof of completeness rests on, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Two passes over the list, one after the other, read the same records with the same contents.
-    Twice,
-    /// The total never changed during the scan, and exactly that many records were delivered.
+    /// The total never changed during the scan, exactly that many records were delivered, and no page had to be read
+    /// again.
     Counted,
-    /// The list changed during the scan; every page joined the one before it, and the order held.
+    /// The list changed during the scan; every page joined those before it, and the order held.
     Joined,
 }
 
@@ -150,14 +145,12 @@ pub enum Doubt {
     OrderChanged,
     /// Responses contradict each other, as those of copies that lag behind do.
     StaleReads,
-    /// More records were removed or inserted at once than the scan can follow.
+    /// Pages hold nothing of what was delivered, or lead nowhere.
     MovedTooFar,
     /// Several records have the same `id`.
     RepeatedId,
     /// Several records without an `id` are identical.
     EqualRecords,
-    /// The list was read five times, and no two passes in a row read the same without a doubt.
-    Unsettled,
 }
 
 impl Doubt {
@@ -182,16 +175,13 @@ impl Doubt {
                 "responses contradict each other: the list seems to be read from several copies, some of which lag behind"
             }
             Self::MovedTooFar => {
-                "more records were removed or inserted at once than the scan can follow; some may be missing or repeated"
+                "pages no longer hold what was delivered, or repeat it without end: the list changes faster than it can be read, or its offsets are not honoured"
             }
             Self::RepeatedId => {
                 "several records have the same id, so one may have been taken for another"
             }
             Self::EqualRecords => {
                 "several records without an id are identical, so one may have been taken for another"
-            }
-            Self::Unsettled => {
-                "the list was read five times, and no two passes in a row read the same without a doubt"
             }
         }
     }
@@ -228,7 +218,7 @@ impl Receipt {
         }
         if self.completeness == Completeness::Proven && !self.doubts.is_empty() {
             self.completeness = Completeness::NotProven;
-            self.basis = None;
+            (self.basis, self.assumes) = (None, None);
         }
         self.budget = match (self.budget, &first.budget) {
             (Some(budget), Some(first)) => Some(budget.after(first)),
@@ -257,6 +247,5 @@ fn add(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
     }
 }
 
-mod parts;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
-use super::join::{Joiner, Slice, Verdict};
+use super::join::{Delivery, Joiner, Slice, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub(crate) struct Sequence<P> {
     queue: VecDeque<Entry<P>>,
     /// Where the next page ahead begins; none while only the joiner can say.
     next: Option<u64>,
-    /// The service's latest word on how many records there are; only a hint.
+    /// The total that arrived last; only a hint.
     total: u64,
     requests: u64,
     /// Counts what happens, so that it can be told which page is older.
@@ -51,12 +51,8 @@ enum State<P> {
 /// A page that joined.
 pub(crate) struct Joined<P> {
     pub(crate) page: P,
-    /// Indices of its new records.
-    pub(crate) fresh: Vec<usize>,
-    /// How many of them stand behind the frontier.
-    pub(crate) behind: usize,
-    /// Whether the list ends with it.
-    pub(crate) end: bool,
+    /// What it has brought.
+    pub(crate) delivery: Delivery,
 }
 
 impl<P> Sequence<P> {
@@ -80,13 +76,13 @@ impl<P> Sequence<P> {
             self.push_front(offset);
             self.next = self
                 .joiner
-                .has_begun()
+                .may_bring(offset, u64::MAX)
                 .then(|| offset.saturating_add(self.joiner.stride()));
         }
         // Only the first page says how many records there are, so it is read alone.
         if self.queue.len() < self.ahead
             && let Some(next) = self.next
-            && next.saturating_add(1) < self.joiner.read_ahead_to(self.total)
+            && self.joiner.may_bring(next, self.total)
         {
             let entry = self.entry(next, true);
             self.queue.push_back(entry);
@@ -107,22 +103,24 @@ impl<P> Sequence<P> {
 
     /// Takes a page that has arrived, or what went wrong with it.
     pub(crate) fn arrive(&mut self, request: u64, page: Result<(P, Slice)>) {
-        if let Ok((_, slice)) = &page {
-            self.joiner.note_arrival(slice);
-            self.total = slice.total;
-        }
+        self.clock += 1;
+        let arrived = self.clock;
         let mut entries = self.queue.iter_mut();
-        if let Some(entry) = entries.find(|entry| entry.request == request) {
-            self.clock += 1;
-            let (sent, arrived) = (entry.sent, self.clock);
-            entry.state = State::Arrived(page.map(|(page, slice)| {
-                let slice = Slice {
-                    sent,
-                    arrived,
-                    ..slice
-                };
-                (page, slice)
-            }));
+        let entry = entries.find(|entry| entry.request == request);
+        // One that was read ahead in vain still has a total.
+        let sent = entry.as_ref().map_or(0, |entry| entry.sent);
+        let page = page.map(|(page, slice)| {
+            let slice = Slice {
+                sent,
+                arrived,
+                ..slice
+            };
+            self.joiner.evidence.note_total(&slice);
+            self.total = slice.total;
+            (page, slice)
+        });
+        if let Some(entry) = entry {
+            entry.state = State::Arrived(page);
         }
     }
 
@@ -141,16 +139,13 @@ impl<P> Sequence<P> {
                 }
             };
             match self.joiner.judge(&slice, again)? {
-                Verdict::Deliver { fresh, behind, end } => {
-                    if entry.planned && !again && self.joiner.held() {
+                Verdict::Deliver(delivery) => {
+                    if delivery.alone {
+                        self.queue.clear();
+                    } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
                     }
-                    return Ok(Some(Joined {
-                        page,
-                        fresh,
-                        behind,
-                        end,
-                    }));
+                    return Ok(Some(Joined { page, delivery }));
                 }
                 Verdict::Before(earlier) => {
                     self.queue.push_front(Entry {
@@ -160,7 +155,13 @@ impl<P> Sequence<P> {
                     self.push_front(earlier);
                     self.ahead = (self.ahead / 2).max(1);
                 }
-                Verdict::Instead(other) => self.push_front(other),
+                Verdict::Retry(offset) => self.push_front(offset),
+                Verdict::Instead(offset) => {
+                    self.queue.clear();
+                    self.push_front(offset);
+                    // What is to be read ahead is known when that page is joined.
+                    self.next = None;
+                }
             }
         }
         Ok(None)

@@ -3,16 +3,15 @@
 
 mod extremes;
 mod lists;
-mod parts;
+mod long;
 mod resumed;
 mod services;
-mod syncs;
+// mod syncs;
 
+use super::Doubt;
 use super::join::{Joiner, Slice};
-use super::part::Piece;
-use super::position::{Position, Recent};
+use super::position::{Resume, ScanState};
 use super::sequence::Sequence;
-use super::{Consistency, Doubt};
 use crate::error::Result;
 use crate::record::IdentityKey;
 use fastrand::Rng;
@@ -42,9 +41,7 @@ struct Run {
     ahead: usize,
     /// Whether pages under way are answered in any order.
     reorder: bool,
-    resume: Option<Position>,
-    /// The part to read, and how identities are hashed.
-    part: Option<(Piece, IdentityKey)>,
+    resume: Option<Resume>,
     /// After how many requests the scan is stopped.
     stop: Option<u64>,
 }
@@ -56,7 +53,6 @@ impl Run {
             ahead,
             reorder,
             resume: None,
-            part: None,
             stop: None,
         }
     }
@@ -65,7 +61,7 @@ impl Run {
 /// What a scan has done.
 struct Outcome {
     delivered: Vec<u64>,
-    /// Those that stand behind what was delivered before them, and the records around each on its page.
+    /// Those that came during the scan, and the records around each on its page.
     strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     doubts: Vec<Doubt>,
     counted: bool,
@@ -73,7 +69,7 @@ struct Outcome {
     totals: (u64, u64),
     requests: u64,
     /// Where it stands, if it was stopped.
-    position: Option<Position>,
+    position: Option<Resume>,
 }
 
 impl Outcome {
@@ -92,20 +88,15 @@ impl Outcome {
 }
 
 /// More requests than any scan of these lists may take.
-const MOST_REQUESTS: u64 = 20_000;
+const MOST_REQUESTS: u64 = 100_000;
 
 fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
-    let mut joiner = Joiner::new(Consistency::Complete);
-    let mut position = run.resume.clone().unwrap_or_else(|| Position {
-        key: IdentityKey::random(),
-        ..Position::default()
-    });
-    if run.resume.is_some() {
-        joiner.resume(&position, run.page_size);
-    }
-    if let Some((piece, key)) = &run.part {
-        position.key = *key;
-        joiner.read_part(piece, run.page_size);
+    let mut joiner = Joiner::new();
+    let mut entries = Vec::new();
+    let mut key = IdentityKey::random();
+    if let Some(resume) = &run.resume {
+        joiner.resume(resume, run.page_size);
+        (entries, key) = (resume.entries.clone(), resume.state.key);
     }
     let mut sequence: Sequence<Page> = Sequence::new(joiner, run.ahead);
     let mut underway = VecDeque::new();
@@ -120,42 +111,39 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
     };
     loop {
         while let Some(joined) = sequence.join()? {
-            let records: Vec<u64> = joined
-                .fresh
-                .iter()
-                .map(|index| joined.page.records[*index])
-                .collect();
-            let identify = |(index, record): (usize, &u64)| {
-                let (bytes, by_id) = service.identity(*record);
-                Recent {
-                    id: position.key.identify(&bytes.to_le_bytes(), by_id),
-                    behind: index < joined.behind,
-                }
-            };
-            let strays = &joined.fresh[..joined.behind];
-            for stray in strays {
-                let others = |index: &usize| !strays.contains(index);
+            let (page, delivery) = (joined.page, joined.delivery);
+            for stray in &delivery.late {
+                let others = |index: &usize| !delivery.late.contains(index);
                 let before = (0..*stray).rev().find(others);
-                let behind = (*stray + 1..joined.page.records.len()).find(others);
-                let record = |index: Option<usize>| index.map(|index| joined.page.records[index]);
+                let behind = (*stray + 1..page.records.len()).find(others);
+                let record = |index: Option<usize>| index.map(|index| page.records[index]);
                 let around = (record(before), record(behind));
-                outcome.strays.insert(joined.page.records[*stray], around);
+                outcome.strays.insert(page.records[*stray], around);
             }
-            let recent: Vec<Recent> = records.iter().enumerate().map(identify).collect();
-            outcome.delivered.extend(records);
+            for (index, entry) in &delivery.fresh {
+                outcome.delivered.push(page.records[*index]);
+                entries.extend(entry.to_bytes());
+            }
             let joiner = &sequence.joiner;
-            position.note(joiner.offset(), &joiner.evidence, recent.into_iter());
             let evidence = &joiner.evidence;
             outcome.doubts = evidence.doubts().to_vec();
-            outcome.counted = joiner.is_counted();
+            outcome.counted = evidence.is_counted();
             let (low, high) = outcome.totals;
-            let total = joined.page.total;
+            let total = page.total;
             outcome.totals = (low.min(total), high.max(total));
-            if joined.end {
+            if delivery.end {
                 return Ok(outcome);
             }
             if run.stop.is_some_and(|stop| outcome.requests >= stop) {
-                outcome.position = Some(position);
+                let state = ScanState {
+                    key,
+                    edge: joiner.edge(),
+                    evidence: evidence.clone(),
+                };
+                // As a checkpoint would have it.
+                let state = serde_json::to_string(&state).unwrap();
+                let state = serde_json::from_str(&state).unwrap();
+                outcome.position = Some(Resume::new(state, entries)?);
                 return Ok(outcome);
             }
         }
@@ -171,7 +159,7 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
         let page = service.page(offset, run.page_size);
         let identities = page.records.iter().map(|record| {
             let (bytes, by_id) = service.identity(*record);
-            position.key.identify(&bytes.to_le_bytes(), by_id)
+            key.identify(&bytes.to_le_bytes(), by_id)
         });
         let slice = Slice {
             offset,

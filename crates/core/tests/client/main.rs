@@ -7,15 +7,12 @@ mod blocking;
 mod calls;
 mod cases;
 mod completeness;
-mod cuts;
 mod fault;
 mod lists;
 mod network;
-mod parts;
 mod proxies;
 mod secrets;
 mod session;
-mod snapshots;
 mod stub;
 mod tokens;
 

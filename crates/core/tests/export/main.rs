@@ -19,7 +19,6 @@ mod planted;
 mod refusals;
 mod schemas;
 mod service;
-mod snapshots;
 mod successors;
 mod two_at_once;
 mod verified;

@@ -31,12 +31,12 @@ fn two_runs_are_counted_together() {
 #[test]
 fn a_scan_is_unfinished_until_the_caller_has_every_record() {
     let part = Receipt {
-        basis: Some(Basis::Twice),
-        snapshot_at: Some("2026-11-22T03:55:00.000000Z".into()),
+        basis: Some(Basis::Joined),
+        assumes: Some(ASSUMES.to_owned()),
         ..receipt(3, Vec::new())
     };
     let part = part.without(1);
-    assert_eq!((part.basis, part.snapshot_at), (None, None));
+    assert_eq!((part.basis, part.assumes), (None, None));
     assert_eq!(
         (part.records, part.completeness),
         (2, Completeness::Unfinished)

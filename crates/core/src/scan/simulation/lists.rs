@@ -100,7 +100,7 @@ impl List {
         (0..4).filter(|_| self.random.f64() < rate / 4.0).count()
     }
 
-    fn insert(&mut self, at: usize) {
+    pub(super) fn insert(&mut self, at: usize) {
         self.records.insert(at, self.next);
         self.next += 1;
     }

