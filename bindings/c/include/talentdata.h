@@ -206,10 +206,6 @@ enum talentdata_completeness
    * The end was reached, but there are doubts; the receipt's JSON lists them.
    */
   TALENTDATA_COMPLETENESS_NOT_PROVEN = 3,
-  /**
-   * Checking was turned off.
-   */
-  TALENTDATA_COMPLETENESS_NOT_CHECKED = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -239,10 +235,6 @@ enum talentdata_basis
    * The list changed during the scan; every page joined the one before it, and the order held.
    */
   TALENTDATA_BASIS_JOINED = 2,
-  /**
-   * Two passes over the list, one after the other, read the same records with the same contents.
-   */
-  TALENTDATA_BASIS_TWICE = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -475,40 +467,6 @@ typedef uint32_t talentdata_log_level;
 #endif // __cplusplus
 
 /**
- * How a scan handles a list that changes while it is read.
- */
-enum talentdata_consistency
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * Pages overlap, and the scan steps back where they do not join: every record present throughout
-   * the scan is delivered exactly once, provided the list has a stable order. The receipt says whether that is
-   * proven.
-   */
-  TALENTDATA_CONSISTENCY_COMPLETE = 1,
-  /**
-   * Pages follow each other without overlap; nothing is checked.
-   */
-  TALENTDATA_CONSISTENCY_FAST = 2,
-  /**
-   * The list as it was at one instant: it is read completely, at least twice and at most five times, until
-   * two passes in a row read the same records with the same contents; only then are they delivered.
-   *
-   * Until then the records are in a temporary file. Such a scan cannot be resumed.
-   */
-  TALENTDATA_CONSISTENCY_SNAPSHOT = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum talentdata_consistency talentdata_consistency;
-#else
-typedef uint32_t talentdata_consistency;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
  * For whom a statement is.
  */
 enum talentdata_dialect
@@ -687,11 +645,6 @@ typedef struct talentdata_pagination talentdata_pagination;
  * Optional parameters of a call, or parameters of a list. Freed with talentdata_parameters_free.
  */
 typedef struct talentdata_parameters talentdata_parameters;
-
-/**
- * The parts of a list, as texts. Freed with talentdata_parts_free.
- */
-typedef struct talentdata_parts talentdata_parts;
 
 /**
  * An estimate of a scan or an export of a whole list. Freed with talentdata_plan_free.
@@ -1086,7 +1039,7 @@ talentdata_error *talentdata_export_options_set_resume(talentdata_export_options
                                                        bool resume);
 
 /**
- * Sets how the list is read, and which columns a CSV, Parquet or Arrow file has: consistency, page size,
+ * Sets how the list is read, and which columns a CSV, Parquet or Arrow file has: page size,
  * limit, column types, and schema with the action for new fields.
  *
  * @param options the options to change
@@ -1112,7 +1065,7 @@ void talentdata_export_options_free(talentdata_export_options *options);
  * The file appears under its name when it is complete, and then replaces what was there. Until then the
  * records are in files beside it: the name with .part behind it, and with .checkpoint. Files at these names
  * that no export has left are refused and stay as they are. Whatever ends an export, it can be resumed, apart
- * from an Arrow file and a snapshot.
+ * from an Arrow file.
  *
  * @param client the client
  * @param resource the list, a talentdata_resource
@@ -1425,18 +1378,6 @@ talentdata_error *talentdata_scan_options_new(talentdata_scan_options **options_
 void talentdata_scan_options_free(talentdata_scan_options *options);
 
 /**
- * Sets how the scan handles a list that changes while it is read.
- *
- * @param options the options to change
- * @param consistency a talentdata_consistency
- * Threads: one at a time per options.
- * Errors: INVALID_ARGUMENT for NULL or an unknown consistency.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_scan_options_set_consistency(talentdata_scan_options *options,
-                                                          uint32_t consistency);
-
-/**
  * Sets how many records to request per page; by default as many as the service allows.
  *
  * @param options the options to change
@@ -1625,101 +1566,6 @@ talentdata_error *talentdata_parameters_add_n(talentdata_parameters *parameters,
 void talentdata_parameters_free(talentdata_parameters *parameters);
 
 /**
- * Divides a list into at most so many parts of about the same size, instead of reading it. talentdata_client_scan_part
- * reads each of them in any process, in any order. Every record that is in the list from now until the last part
- * is read comes in exactly one of them; talentdata_receipt_of_parts says whether that is proven.
- *
- * One page is fetched, and one for each part. A list of few pages has fewer parts.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param count how many parts at most, 1 to 10,000
- * @param options how the parts are read, or NULL for the defaults; without a limit, and not a snapshot
- * @param parts_out the parts
- * Ownership: the caller frees `*parts_out` with talentdata_parts_free.
- * Threads: any; no other may change `options` meanwhile; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, another count, or options that no part has; those of a call.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_parts(const talentdata_client *client,
-                                          uint32_t resource,
-                                          uint64_t count,
-                                          const talentdata_scan_options *options,
-                                          talentdata_parts **parts_out);
-
-/**
- * The number of parts.
- *
- * @param parts the parts
- * @param count_out how many there are
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_parts_count(const talentdata_parts *parts,
-                                         size_t *count_out);
-
-/**
- * A part, as JSON text of one line without a secret, a token or a client id.
- *
- * @param parts the parts
- * @param index its number, from 0
- * @param json_out the text
- * Ownership: `*json_out` is lent until the parts are freed.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, or where there are no so many parts.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_parts_json(const talentdata_parts *parts,
-                                        size_t index,
-                                        talentdata_text *json_out);
-
-/**
- * Frees the parts of a list; does nothing when they are NULL.
- *
- * Ownership: `parts` and what was read from it must not be used any more.
- * Threads: one at a time per handle.
- */
-void talentdata_parts_free(talentdata_parts *parts);
-
-/**
- * Creates a scan of a part that was planned here or elsewhere. Its Arrow stream has the same columns as those of all
- * other parts.
- *
- * @param client the client
- * @param resource the list that it is a part of, a talentdata_resource
- * @param part the JSON text of the part, NUL-terminated
- * @param scan_out the scan
- * Ownership: the caller frees `*scan_out` with talentdata_scan_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, for what is not a part, was altered, or is of another version or list; CLOSED. Nothing is
- * sent yet. The first wait fails with INVALID_ARGUMENT for a part of another base URL or client id.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_scan_part(const talentdata_client *client,
-                                              uint32_t resource,
-                                              const char *part,
-                                              talentdata_scan **scan_out);
-
-/**
- * The receipt of a whole list, from the JSON texts of those of its parts in any order. Counts and times are sums.
- * Completeness is proven if each part of the plan is there and proven, and each has as many records as planned where the
- * total never changed; it is unfinished where a part is not there.
- *
- * @param receipts the texts, each NUL-terminated
- * @param receipts_count how many these are
- * @param receipt_out the receipt
- * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, where a text is no receipt of a part or is of another plan, and when a part is there
- * twice: only the reading whose records were kept counts.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_receipt_of_parts(const char *const *receipts,
-                                              size_t receipts_count,
-                                              talentdata_receipt **receipt_out);
-
-/**
  * Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches
  * one page.
  *
@@ -1845,20 +1691,6 @@ talentdata_error *talentdata_receipt_completeness(const talentdata_receipt *rece
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_receipt_basis(const talentdata_receipt *receipt,
                                            talentdata_basis *basis_out);
-
-/**
- * When the list was as delivered: the instant between the two passes of a snapshot that agree, by the
- * clock of this machine.
- *
- * @param receipt the receipt
- * @param instant_out a time in UTC as in RFC 3339; its data is NULL unless the basis is TWICE
- * Ownership: `*instant_out` is lent until the receipt is freed.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_receipt_snapshot_at(const talentdata_receipt *receipt,
-                                                 talentdata_text *instant_out);
 
 /**
  * The number of records handed out.

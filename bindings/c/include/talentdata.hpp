@@ -99,30 +99,6 @@ class client : public detail::calls<client> {
     if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, held->get(), &made)) return error(cause);
     return scan<Record>(made, log_);
   }
-  /// Divides a list into at most `count` parts, as texts that scan_part reads in any process; see
-  /// talentdata_client_parts.
-  template <class Record>
-  result<std::vector<std::string>> try_parts(list_of<Record> list, std::uint64_t count,
-                                             const scan_options &options = {}) const {
-    const auto held = detail::held(options);
-    if (!held) return held.error();
-    talentdata_parts *raw = nullptr;
-    if (talentdata_error *cause = talentdata_client_parts(handle_.get(), list.number, count, held->get(), &raw)) return error(cause);
-    const detail::handle<talentdata_parts, talentdata_parts_free> parts(raw);
-    std::vector<std::string> texts(detail::sure<std::size_t>([&](auto *out) { return talentdata_parts_count(raw, out); }));
-    for (std::size_t index = 0; index < texts.size(); ++index) {
-      const auto get = [&](auto *out) { return talentdata_parts_json(raw, index, out); };
-      texts[index] = detail::sure<std::string_view>(get);
-    }
-    return texts;
-  }
-  /// The records of a part of a list.
-  template <class Record>
-  result<scan<Record>> try_scan_part(list_of<Record> list, const std::string &part) const {
-    talentdata_scan *made = nullptr;
-    if (talentdata_error *cause = talentdata_client_scan_part(handle_.get(), list.number, part.c_str(), &made)) return error(cause);
-    return scan<Record>(made, log_);
-  }
   /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records: JSON text for
   /// scan_options::schema.
   template <class Record>
@@ -194,14 +170,6 @@ class client : public detail::calls<client> {
   template <class Record>
   scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
     return detail::log::take(log_, try_list(list, options));
-  }
-  template <class Record>
-  std::vector<std::string> parts(list_of<Record> list, std::uint64_t count, const scan_options &options = {}) const {
-    return detail::log::take(log_, try_parts(list, count, options));
-  }
-  template <class Record>
-  talentdata::scan<Record> scan_part(list_of<Record> list, const std::string &part) const {
-    return detail::log::take(log_, try_scan_part(list, part));
   }
   template <class Record>
   std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED,

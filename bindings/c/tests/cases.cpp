@@ -43,7 +43,6 @@ const char *name(talentdata_completeness completeness) {
     case TALENTDATA_COMPLETENESS_UNFINISHED: return "unfinished";
     case TALENTDATA_COMPLETENESS_PROVEN: return "proven";
     case TALENTDATA_COMPLETENESS_NOT_PROVEN: return "not_proven";
-    case TALENTDATA_COMPLETENESS_NOT_CHECKED: return "not_checked";
   }
   throw std::logic_error("a completeness that there is not");
 }

@@ -75,7 +75,6 @@ struct fixture *fixture_make(void) {
   OK(talentdata_scan_next(all->scan, &all->record));
   OK(talentdata_record_value(all->record, "", &all->value));
   OK(talentdata_client_plan(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->plan));
-  OK(talentdata_client_parts(all->client, TALENTDATA_RESOURCE_CONTACTS, 2, NULL, &all->parts));
   OK(talentdata_export_options_new(&all->export_options));
   OK(talentdata_client_exporter(all->client, TALENTDATA_RESOURCE_CONTACTS, "fixture.jsonl", NULL, &all->exporter));
   OK(talentdata_scan_receipt(all->scan, &all->receipt));
@@ -109,7 +108,6 @@ void fixture_free(struct fixture *all) {
   talentdata_scan_options_free(all->scan_options);
   talentdata_scan_free(all->scan);
   talentdata_plan_free(all->plan);
-  talentdata_parts_free(all->parts);
   talentdata_export_options_free(all->export_options);
   talentdata_exporter_free(all->exporter);
   talentdata_page_free(all->page);

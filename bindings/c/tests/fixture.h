@@ -15,7 +15,6 @@ struct fixture {
   talentdata_scan_options *scan_options;
   talentdata_scan *scan;
   talentdata_plan *plan;
-  talentdata_parts *parts;
   talentdata_export_options *export_options;
   talentdata_exporter *exporter;
   talentdata_page *page;

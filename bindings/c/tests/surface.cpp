@@ -66,15 +66,15 @@ static bool throws(Call &&call) {
 static void lists(const talentdata::client &client) {
   std::size_t count = 0;
   std::optional<talentdata::contact> kept;
-  for (auto &contact : client.list(talentdata::contacts, {TALENTDATA_CONSISTENCY_COMPLETE, 50})) {
+  for (auto &contact : client.list(talentdata::contacts, {50})) {
     CHECK(!contact.id().empty());
     if (count++ == 7) kept = std::move(contact);
   }
   CHECK(count == std::strtoul(std::getenv("CONTACTS"), nullptr, 10));
-  auto snapshot = client.list(talentdata::contacts, {TALENTDATA_CONSISTENCY_SNAPSHOT});
-  while (snapshot.next()) {}
-  const auto receipt = snapshot.receipt();
-  CHECK(receipt.basis() == TALENTDATA_BASIS_TWICE && receipt.snapshot_at()->back() == 'Z');
+  auto whole = client.list(talentdata::contacts);
+  while (whole.next()) {}
+  const auto receipt = whole.receipt();
+  CHECK(receipt.basis() == TALENTDATA_BASIS_COUNTED);
   const auto page = client.page(talentdata::contacts, 10, 7);
   CHECK(page.size() == 10 && page[0].id() == kept->id() && page[0].json() == kept->json());
   std::size_t index = 0;
@@ -214,25 +214,6 @@ static void exports(const talentdata::client &client) {
         TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
 }
 
-// A list in parts, each read by a client of its own; the other tests of parts are in C.
-static void parts(const talentdata::client &client) {
-  talentdata::scan_options options;
-  options.page_size = 20;
-  std::vector<std::string> receipts;
-  std::uint64_t records = 0;
-  for (const std::string &part : client.parts(talentdata::contacts, 3, options)) {
-    const talentdata::client other{talentdata::config()};
-    auto scan = other.scan_part(talentdata::contacts, part);
-    for (const auto &contact : scan) records += contact.id().empty() ? 0 : 1;
-    const auto receipt = scan.receipt();
-    receipts.emplace_back(receipt.json());
-    CHECK(other.try_scan_part(talentdata::pools, part).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
-  }
-  const auto whole = talentdata::receipt::of_parts(receipts);
-  CHECK(whole.completeness() == TALENTDATA_COMPLETENESS_PROVEN && whole.records() == records && records > 0);
-  CHECK(!talentdata::receipt::try_of_parts({}).has_value());
-  CHECK(client.try_parts(talentdata::contacts, 0).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
-}
 
 // A sync, what it has changed, and the statement that applies it; the other tests of mirrors are in C.
 static void mirrors(const talentdata::client &client) {
@@ -378,7 +359,6 @@ int main() {
   values(client);
   exports(client);
   mirrors(client);
-  parts(client);
   a_proxy_is_named();
   setters_on_temporaries();
   a_log_that_throws();

@@ -18,7 +18,6 @@ from ._merge_sql import merge_sql
 from ._mirror import Generation, Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
-from ._part import Part
 from ._plan import LastResponse, Plan
 from ._polars import scan_polars
 from ._receipt import Basis, Completeness, Receipt
@@ -44,7 +43,6 @@ __all__ = [
     "Mirror",
     "OpenEnum",
     "Page",
-    "Part",
     "Plan",
     "Receipt",
     "Record",

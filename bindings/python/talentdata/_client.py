@@ -13,7 +13,6 @@ from ._errors import InvalidArgumentError
 from ._html import table
 from ._lists import NAMES, AsyncLists, Lists
 from ._mirror import SyncReceipt
-from ._part import Part
 from ._plan import LastResponse
 from ._progress import follow, told
 from ._resource import AsyncResource, Resource
@@ -50,29 +49,6 @@ class Client(Lists, Calls):
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
-    def scan(self, part: Part, *, progress: bool | None = None) -> Scan[Record]:
-        """The records of a part that `Scan.parts` has planned, here or elsewhere.
-
-        It delivers what the part still has, wherever that has moved in the list meanwhile, with the columns of the plan.
-
-        Args:
-            part: The part. It was planned with this client's base URL and client id.
-            progress: See `Resource.list`.
-
-        Raises:
-            talentdata.InvalidArgumentError: It is not a part, was altered, or is of another version, here; or of another
-                base URL or client id, when the scan begins. Nothing is sent then.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox(records={"contacts": 500}) as sandbox, sandbox.client() as client:
-        ...     parts = client.contacts.list().parts(2)
-        ...     len([contact.email for contact in client.scan(parts[0])]), client.scan(parts[1]).to_arrow().num_rows
-        (250, 250)
-        """
-        scan = RawScan.of_part(self, part.json)
-        resource: Resource[Record] = getattr(self, part.resource)
-        return Scan(scan, part.resource, resource._model, progress)
-
     def sync(
         self,
         resources: Iterable[str | Resource[Any]],
@@ -80,7 +56,6 @@ class Client(Lists, Calls):
         *,
         keep: datetime.timedelta | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "snapshot"] = "complete",
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
@@ -94,7 +69,6 @@ class Client(Lists, Calls):
             path: The directory of the mirror; it is begun where it does not exist.
             keep: Generations that are older are folded together; by default all are kept.
             page_size: See `Resource.list`, like the following arguments.
-            consistency: See `Resource.list`.
             progress: See `Resource.list`.
 
         Raises:
@@ -114,7 +88,7 @@ class Client(Lists, Calls):
         (2, 1, 2)
         """
         receipts = []
-        for name, sync in syncs(self, resources, path, keep, page_size, consistency):
+        for name, sync in syncs(self, resources, path, keep, page_size):
             with follow(sync, name, progress) as tell:
                 receipts.append(SyncReceipt(sync.run(False, tell)))
                 tell()
@@ -161,12 +135,6 @@ class AsyncClient(AsyncLists, AsyncCalls):
         last = self._last_response()
         return None if last is None else LastResponse(last)
 
-    def scan(self, part: Part, *, progress: bool | None = None) -> AsyncScan[Record]:
-        """See `Client.scan`; there is nothing to await before the first record."""
-        scan = RawScan.of_part(self, part.json)
-        resource: AsyncResource[Record] = getattr(self, part.resource)
-        return AsyncScan(scan, part.resource, resource._model, progress)
-
     async def sync(
         self,
         resources: Iterable[str | AsyncResource[Any]],
@@ -174,12 +142,11 @@ class AsyncClient(AsyncLists, AsyncCalls):
         *,
         keep: datetime.timedelta | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "snapshot"] = "complete",
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """See `Client.sync`. A task that is cancelled leaves the mirror as it was."""
         receipts = []
-        for name, sync in syncs(self, resources, path, keep, page_size, consistency):
+        for name, sync in syncs(self, resources, path, keep, page_size):
             with follow(sync, name, progress) as tell:
                 receipts.append(SyncReceipt(await told(sync.run(True, tell), tell)))
                 tell()
@@ -207,7 +174,6 @@ def syncs(
     path: str | os.PathLike[str],
     keep: datetime.timedelta | None,
     page_size: int | None,
-    consistency: str,
 ) -> list[tuple[str, RawSync]]:
     """A sync of each list, all of them checked before the first is run."""
     if isinstance(resources, str):
@@ -218,7 +184,7 @@ def syncs(
             name, parameters = resource, None
         else:
             name, parameters = resource._name, resource._parameters
-        made.append((name, RawSync(client, name, path, keep, page_size, consistency, parameters)))
+        made.append((name, RawSync(client, name, path, keep, page_size, parameters)))
     return made
 
 

@@ -31,12 +31,10 @@ def batches(scan: Scan[Any], unproven: Literal["fail", "accept"]) -> Iterator[py
 
 
 def check(receipt: Receipt, unproven: Literal["fail", "accept"]) -> None:
-    """Raises an `IncompleteError` where a scan is not proven, unless that is accepted or nothing was checked."""
+    """Raises an `IncompleteError` where a scan is not proven, unless that is accepted."""
     if receipt.completeness in ("not_proven", "unfinished") and unproven != "accept":
         doubts = ", ".join(receipt.doubts) or receipt.completeness
-        part = receipt.part
-        which = f"part {part['part']} of {part['of']} of {receipt.resource}" if part else receipt.resource
         raise IncompleteError(
-            f"{which}: it is not proven that every record was read ({doubts}); read it again, or accept it with "
+            f"{receipt.resource}: it is not proven that every record was read ({doubts}); read it again, or accept it with "
             "unproven='accept'"
         )

@@ -22,7 +22,6 @@ def scan_polars(
     *,
     client: Client | None = None,
     page_size: int | None = None,
-    consistency: Literal["complete", "fast", "snapshot"] = "complete",
     columns: Literal["typed", "json"] = "typed",
     schema: pyarrow.Schema | None = None,
     unproven: Literal["fail", "accept"] = "fail",
@@ -36,7 +35,6 @@ def scan_polars(
         resource: The list, such as `"contacts"`.
         client: The client that reads it; by default one with the settings of the environment.
         page_size: See `Resource.list`.
-        consistency: See `Resource.list`.
         columns: See `Resource.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
         unproven: What happens when the whole list was read and it is not proven that every record was: `"fail"` raises
@@ -75,7 +73,7 @@ def scan_polars(
             return
         with connected() as connection:
             scan = getattr(connection, resource).list(
-                page_size=page_size, consistency=consistency, schema=given, on_new="freeze", limit=n_rows, progress=False
+                page_size=page_size, schema=given, on_new="freeze", limit=n_rows, progress=False
             )
             # A scan that was told to stop early proves nothing, and need not.
             for batch in batches(scan, "accept" if n_rows is not None else unproven):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._html import table
 from ._open_enum import OpenEnum
-from ._talentdata import Field, Record, receipt_of_parts
+from ._talentdata import Field, Record
 
 
 class Completeness(OpenEnum):
@@ -16,9 +16,9 @@ class Completeness(OpenEnum):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"pools": 3}) as sandbox, sandbox.client() as client:
-    ...     scan = client.pools.list(consistency="fast")
+    ...     scan = client.pools.list()
     ...     pools = list(scan)
-    >>> scan.receipt.completeness == talentdata.Completeness.NOT_CHECKED == "not_checked"
+    >>> scan.receipt.completeness == talentdata.Completeness.PROVEN == "proven"
     True
     """
 
@@ -27,7 +27,6 @@ class Completeness(OpenEnum):
     UNFINISHED = "unfinished"
     PROVEN = "proven"
     NOT_PROVEN = "not_proven"
-    NOT_CHECKED = "not_checked"
 
 
 class Basis(OpenEnum):
@@ -35,20 +34,18 @@ class Basis(OpenEnum):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"pools": 3}) as sandbox, sandbox.client() as client:
-    ...     scan = client.pools.list(consistency="snapshot")
+    ...     scan = client.pools.list()
     ...     pools = list(scan)
-    >>> scan.receipt.basis == talentdata.Basis.TWICE == "twice"
+    >>> scan.receipt.basis == talentdata.Basis.COUNTED == "counted"
     True
     """
 
     __slots__ = ()
 
-    TWICE = "twice"
-    """Two passes over the list, one after the other, read the same records with the same contents."""
     COUNTED = "counted"
-    """The total never changed during the scan, and exactly that many records were delivered."""
+    """The total never changed, exactly that many records were delivered, and no page had to be read again."""
     JOINED = "joined"
-    """The list changed during the scan; every page joined the one before it, and the order held."""
+    """The list changed during the scan; every page joined those before it, and the order held."""
 
 
 class Receipt(Record):
@@ -66,11 +63,10 @@ class Receipt(Record):
     _documented = (
         "resource",
                 "parameters",
-        "part",
 
         "completeness",
         "basis",
-        "snapshot_at",
+        "assumes",
         "doubts",
         "resumed",
         "records",
@@ -97,16 +93,12 @@ class Receipt(Record):
     """The list."""
     parameters: Field[dict[str, Any]] = Field("parameters", "object", required=True)
     """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
-    part: Field[dict[str, Any] | None] = Field("part", "object")
-    """Which part of a list was read: the id of its `plan`, its number `part`, `of` how many, the range of the totals that
-    were reported, and `planned_records`; `None` for a whole list."""
     completeness: Field[Completeness] = Field("completeness", "text", required=True, of=Completeness)
     """Whether every record present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field("basis", "text", of=Basis)
     """What the proof of completeness rests on; `None` where it is not proven."""
-    snapshot_at: Field[str | None] = Field("snapshot_at", "text")
-    """The instant between the two passes of a snapshot that agree, at which the list was as delivered, by
-    the clock of this machine: a time in UTC as in RFC 3339."""
+    assumes: Field[str | None] = Field("assumes", "text")
+    """What "proven" assumes, because it cannot be checked from outside; `None` where completeness is not proven."""
     doubts: Field[list[str]] = Field("doubts", "array", required=True)
     """Why completeness is not proven."""
     resumed: Field[int] = Field("resumed", "integer", required=True)
@@ -150,19 +142,6 @@ class Receipt(Record):
     written: Field[dict[str, Any] | None] = Field("written", "object")
     """What an export has written, for `verify`: name of the `file`, `format`, `bytes`, `blake3`, `records`, and
     `records_digest`, which is the same for the same records in any order and format; `None` for a scan."""
-
-    @staticmethod
-    def of_parts(receipts: Iterable[Receipt]) -> Receipt:
-        """The receipt of a whole list from those of its parts, in any order; see `Scan.parts`.
-
-        Counts and times are sums. Completeness is proven if each part of the plan is there and proven, and each has as many
-        records as planned where the total never changed; it is `unfinished` where a part is not there.
-
-        Raises:
-            talentdata.InvalidArgumentError: One is not of a part, or of another plan, or a part is there twice: only
-                the reading whose records were kept counts.
-        """
-        return Receipt(receipt_of_parts([receipt.json for receipt in receipts]))
 
     def _repr_html_(self) -> str:
         return table(f"Receipt of {self.resource}", self.to_dict())

@@ -44,7 +44,6 @@ class Resource(Generic[R]):
         *,
         limit: int | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new: Literal["keep", "freeze", "fail"] = "keep",
@@ -55,10 +54,6 @@ class Resource(Generic[R]):
         Args:
             limit: Records to deliver at most; by default all.
             page_size: Records per request; the list's maximum by default (section 8: 100).
-            consistency: `"complete"` delivers every record present throughout the scan exactly once,
-                even while the list changes; `"fast"` follows the offsets and checks nothing; `"snapshot"` delivers
-                the list as it was at one instant: it reads it two to five times, until two passes in a row agree,
-                and keeps the records in a temporary file until then.
             columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
@@ -75,7 +70,7 @@ class Resource(Generic[R]):
         (150, Completeness('proven'))
         """
         scan = RawScan(
-            self._client, self._name, page_size, limit, consistency, columns, schema, on_new, self._parameters
+            self._client, self._name, page_size, limit, columns, schema, on_new, self._parameters
         )
         return Scan(scan, self._name, self._model, progress)
 
@@ -87,7 +82,6 @@ class Resource(Generic[R]):
         resume: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new: Literal["keep", "freeze", "fail"] = "keep",
@@ -107,7 +101,6 @@ class Resource(Generic[R]):
                 is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
-            consistency: See `list`. A snapshot cannot be resumed.
             columns: See `list`.
             schema: See `list`.
             on_new: See `list`.
@@ -127,7 +120,7 @@ class Resource(Generic[R]):
         >>> receipt.records, receipt.completeness
         (250, Completeness('proven'))
         """
-        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new, self._parameters)
+        arguments = (path, format, resume, page_size, limit, columns, schema, on_new, self._parameters)
         export = RawExport(self._client, self._name, *arguments)
         with follow(export, self._name, progress) as tell:
             receipt = Receipt(export.run(False, tell))
@@ -230,7 +223,6 @@ class AsyncResource(Generic[R]):
         *,
         limit: int | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new: Literal["keep", "freeze", "fail"] = "keep",
@@ -238,7 +230,7 @@ class AsyncResource(Generic[R]):
     ) -> AsyncScan[R]:
         """See `Resource.list`; there is nothing to await before the first record."""
         scan = RawScan(
-            self._client, self._name, page_size, limit, consistency, columns, schema, on_new, self._parameters
+            self._client, self._name, page_size, limit, columns, schema, on_new, self._parameters
         )
         return AsyncScan(scan, self._name, self._model, progress)
 
@@ -250,7 +242,6 @@ class AsyncResource(Generic[R]):
         resume: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
-        consistency: Literal["complete", "fast", "snapshot"] = "complete",
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new: Literal["keep", "freeze", "fail"] = "keep",
@@ -258,7 +249,7 @@ class AsyncResource(Generic[R]):
     ) -> Receipt:
         """See `Resource.export`. A task that is cancelled keeps what was written until about a second before, for
         `resume=True` to continue; the cause (`__cause__`) of its `CancelledError` says so."""
-        arguments = (path, format, resume, page_size, limit, consistency, columns, schema, on_new, self._parameters)
+        arguments = (path, format, resume, page_size, limit, columns, schema, on_new, self._parameters)
         export = RawExport(self._client, self._name, *arguments)
         # Whoever awaits has imported it; the package does without.
         import asyncio

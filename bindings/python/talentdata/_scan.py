@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from . import _frames
-from ._part import Part
 from ._progress import Bar, follow, start
 from ._receipt import Receipt
 from ._talentdata import RawScan, Record, Records, Table
@@ -98,29 +97,6 @@ class Scan(Generic[R]):
         """
         return self._collect(_frames.to_pandas(dtype_backend))
 
-    def parts(self, count: int) -> list[Part]:
-        """Divides the list into at most `count` parts of about the same size, instead of reading it here.
-
-        A part can be pickled and holds no secret: `client.scan(part)` reads it in any process and on any host, in any
-        order, and again where a worker has died. Every record that is in the list from now until the last part is read
-        comes in exactly one of them; `Receipt.of_parts` says whether that is proven. All parts have the same columns.
-
-        One request is sent, and one for each part. A list of few pages has fewer parts.
-
-        Raises:
-            talentdata.InvalidArgumentError: The scan has a limit or is a snapshot, which cannot be divided; nothing was
-                sent.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox(records={"contacts": 1000}) as sandbox, sandbox.client() as client:
-        ...     scans = [client.scan(part) for part in client.contacts.list().parts(3)]
-        ...     tables = [scan.to_arrow() for scan in scans]
-        >>> receipt = talentdata.Receipt.of_parts(scan.receipt for scan in scans)
-        >>> len(tables), receipt.records, receipt.completeness
-        (3, 1000, Completeness('proven'))
-        """
-        return [Part(part) for part in self._scan.parts(False, count)]
-
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they come, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
@@ -192,10 +168,6 @@ class AsyncScan(Generic[R]):
     def __aiter__(self) -> AsyncIterator[R]:
         bar = start(self._scan, self._name, self._progress)
         return AsyncRecords(self._scan.records(self._model, False, None), bar)
-
-    async def parts(self, count: int) -> list[Part]:
-        """See `Scan.parts`."""
-        return [Part(part) for part in await self._scan.parts(True, count)]
 
     async def to_arrow(self) -> pyarrow.Table:
         """See `Scan.to_arrow`."""

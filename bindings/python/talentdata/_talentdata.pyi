@@ -28,7 +28,6 @@ __all__ = [
     "__version__",
     "end_work",
     "merge_sql",
-    "receipt_of_parts",
     "run_command_line",
     "verify",
 ]
@@ -78,7 +77,6 @@ class Table:
 
 def end_work() -> int: ...
 def merge_sql(dialect: str, table: str, columns: list[str]) -> str: ...
-def receipt_of_parts(receipts: list[str]) -> RawRecord: ...
 def run_command_line(arguments: list[str]) -> int: ...
 def verify(
     file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None
@@ -142,18 +140,11 @@ class RawScan:
         resource: str,
         page_size: int | None,
         limit: int | None,
-        consistency: str,
         columns: str,
         schema: object,
         on_new: str,
         parameters: str | None = None,
     ) -> Self: ...
-    @staticmethod
-    def of_part(client: BaseClient, part: str) -> RawScan: ...
-    @overload
-    def parts(self, awaited: Literal[False], parts: int) -> list[RawRecord]: ...
-    @overload
-    def parts(self, awaited: Literal[True], parts: int) -> Awaitable[list[RawRecord]]: ...
     def records(self, model: type[_R], waits: bool, progress: Bar | None) -> Records[_R]: ...
     @overload
     def collect(self, awaited: Literal[False]) -> bool: ...
@@ -177,7 +168,6 @@ class RawExport:
         resume: bool,
         page_size: int | None,
         limit: int | None,
-        consistency: str,
         columns: str,
         schema: object,
         on_new: str,
@@ -199,7 +189,6 @@ class RawSync:
         path: str | os.PathLike[str],
         keep: datetime.timedelta | None,
         page_size: int | None,
-        consistency: str,
         parameters: str | None,
     ) -> Self: ...
     @overload

@@ -1,10 +1,10 @@
 """Lists as data frames of Apache Spark, and of engines that speak its protocol, such as Sail.
 
     spark.dataSource.register(talentdata.spark.DataSource)
-    contacts = spark.read.format("talentdata").option("resource", "contacts").option("parts", 8).load()
+    contacts = spark.read.format("talentdata").option("resource", "contacts").load()
 
-Needs `pyspark` 4 and `pyarrow`, on the workers as well. The driver plans the parts, and each task reads one of them; see
-docs/engines.md for what that proves.
+Needs `pyspark` 4 and `pyarrow`, on the workers as well. One task reads one list: the request budget is the company's, so
+several tasks would not read it faster. Lists that are loaded together share one budget; see docs/engines.md.
 """
 
 from __future__ import annotations
@@ -25,26 +25,22 @@ from ._client import Client
 from ._engines import arrow_schema, check
 from ._errors import InvalidArgumentError
 from ._lists import NAMES
-from ._part import Part
 from ._receipt import Receipt
 
 __all__ = ["DataSource", "receipts"]
 
 #: Options that are settings of the client. What is not given comes from the environment or the profile of each host.
 _SETTINGS = ("base_url", "client_id", "client_secret", "profile")
-_OPTIONS = ("resource", "parts", "page_size", "consistency", "columns", "unproven", "receipts", *_SETTINGS)
-#: How many parts a list has where nothing else is asked for.
-_PARTS = 8
+_OPTIONS = ("resource", "page_size", "columns", "unproven", "receipts", *_SETTINGS)
 
 
 class DataSource(_DataSource):
     """The data source `talentdata`. Its options:
 
     - `resource`: the list, such as `contacts`.
-    - `parts`: how many tasks read it, 8 by default; a list of few pages has fewer.
-    - `page_size`, `consistency` (`complete` or `fast`), `columns` (`typed` or `json`): see `Resource.list`.
-    - `unproven`: `fail` (the default) fails a task whose part is not proven to be complete, `accept` does not.
-    - `receipts`: a directory that driver and workers share, for the receipt of each part; see `receipts`.
+    - `page_size`, `columns` (`typed` or `json`): see `Resource.list`.
+    - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `accept` does not.
+    - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
     - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query's plan,
       so that secrets are better left to the environment or the profile file of each worker.
     """
@@ -75,9 +71,7 @@ class _Options:
         if resource not in NAMES:
             raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
         self.resource: str = resource
-        self.parts = _number("parts", options.get("parts", str(_PARTS)))
         self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
-        self.consistency: Any = options.get("consistency", "complete")
         self.columns: Any = options.get("columns", "typed")
         self.unproven: Any = options.get("unproven", "fail")
         if self.unproven not in ("fail", "accept"):
@@ -89,13 +83,6 @@ class _Options:
         return Client(**self.settings)
 
 
-class _Partition(InputPartition):
-    """One part, as text: the engine pickles it."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-
-
 class _Reader(DataSourceReader):
     def __init__(self, options: _Options, schema: StructType | pyarrow.Schema) -> None:
         self._options = options
@@ -103,19 +90,18 @@ class _Reader(DataSourceReader):
         self._columns: pyarrow.Schema = schema if isinstance(schema, pyarrow.Schema) else to_arrow_schema(schema)
 
     def partitions(self) -> Sequence[InputPartition]:
-        options = self._options
-        given = _for_core(self._columns)
-        with options.client() as client:
-            scan = getattr(client, options.resource).list(
-                page_size=options.page_size, consistency=options.consistency, schema=given, on_new="freeze"
-            )
-            return [_Partition(part.json) for part in scan.parts(options.parts)]
+        return [InputPartition(self._options.resource)]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        assert isinstance(partition, _Partition)
         options = self._options
         columns = self._columns
-        with options.client() as client, client.scan(Part(partition.part), progress=False) as scan:
+        given = _for_core(columns)
+        with (
+            options.client() as client,
+            getattr(client, options.resource).list(
+                page_size=options.page_size, schema=given, on_new="freeze", progress=False
+            ) as scan,
+        ):
             for batch in pyarrow.RecordBatchReader.from_stream(scan):
                 rows = [batch.column(field.name).cast(field.type) for field in columns]
                 yield pyarrow.RecordBatch.from_arrays(rows, schema=columns)
@@ -126,25 +112,16 @@ class _Reader(DataSourceReader):
 
 
 def receipts(directory: str | os.PathLike[str]) -> list[Receipt]:
-    """The receipts of the lists whose parts have left theirs in a directory, the option `receipts`: one for each plan.
-
-    A query that is run twice has two plans. `completeness` is `unfinished` where a task has not ended.
-    """
-    plans: dict[str, list[Receipt]] = {}
-    for path in sorted(Path(directory).glob("*.json"), key=lambda path: path.stat().st_mtime_ns):
-        receipt = Receipt(path.read_text(encoding="utf-8"))
-        if receipt.part is not None:
-            plans.setdefault(receipt.part["plan"], []).append(receipt)
-    return [Receipt.of_parts(parts) for parts in plans.values()]
+    """The receipts that tasks have left in a directory, the option `receipts`: one for each list, of its last reading."""
+    return [Receipt(path.read_text(encoding="utf-8")) for path in sorted(Path(directory).glob("*.json"))]
 
 
 def _keep(receipt: Receipt, directory: Path) -> None:
-    """Writes the receipt of a part; that of a task that was run again replaces the one before."""
+    """Writes a receipt; that of a task that was run again replaces the one before."""
     directory.mkdir(parents=True, exist_ok=True)
-    part = receipt.part or {}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
         file.write(receipt.json)
-    os.replace(file.name, directory / f"{part['plan']}-{part['part']}.json")
+    os.replace(file.name, directory / f"{receipt.resource}.json")
 
 
 def _number(name: str, text: str) -> int:

@@ -73,7 +73,6 @@ def test_columns_and_schema(client, tmp_path):
     [
         ({"path": "a.csv", "format": "xlsx"}, "format"),
         ({"path": "a.arrow", "resume": True}, "resume: an Arrow file cannot be continued"),
-        ({"path": "a.csv", "consistency": "slow"}, "consistency"),
         ({"path": "a.csv", "columns": "many"}, "columns"),
         ({"path": "a.csv", "page_size": -1}, "page_size"),
     ],

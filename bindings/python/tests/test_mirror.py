@@ -105,7 +105,6 @@ def test_what_cannot_be_is_refused(service, tmp_path):
     for wrong in (
         lambda: client.sync("pools", tmp_path),
         lambda: client.sync(["pools", "people"], tmp_path),
-        lambda: client.sync(["pools"], tmp_path, consistency="fast"),
     ):
         with pytest.raises(talentdata.InvalidArgumentError):
             wrong()

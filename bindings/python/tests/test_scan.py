@@ -204,26 +204,13 @@ def test_an_error_names_the_page_and_ends_the_scan(client, faults):
     assert len(list(client.pools.list())) == 3
 
 
-def test_consistency_is_checked(client):
-    scan = client.contacts.list(consistency="fast")
-    assert len(list(scan)) == 450 and scan.receipt.completeness == "not_checked"
-    assert scan.receipt.basis is None and scan.receipt.snapshot_at is None
-    with pytest.raises(talentdata.InvalidArgumentError, match="consistency"):
-        client.contacts.list(consistency="slow")
+def test_a_proof_names_what_it_assumes(client):
+    scan = client.contacts.list()
+    assert scan.receipt.basis is None and scan.receipt.assumes is None
+    assert len(list(scan)) == 450 and scan.receipt.completeness == "proven"
+    assert scan.receipt.basis == "counted" and "keeps its order" in scan.receipt.assumes
     with pytest.raises(talentdata.InvalidArgumentError, match="page_size"):
         client.contacts.list(page_size=-5)
-
-
-def test_a_snapshot_is_of_one_instant(client):
-    before = datetime.now(timezone.utc)
-    scan = client.contacts.list(consistency="snapshot")
-    records = [record.to_dict() for record in scan]
-    after = datetime.now(timezone.utc)
-    assert records == [record.to_dict() for record in client.contacts.list()]
-    receipt = scan.receipt
-    assert (receipt.completeness, receipt.basis) == ("proven", talentdata.Basis.TWICE)
-    instant = datetime.strptime(receipt.snapshot_at, "%Y-%m-%dT%H:%M:%S.%f%z")
-    assert before <= instant <= after
 
 
 def test_a_progress_bar_counts_records(client, capsys):

@@ -41,11 +41,11 @@ def load(spark, **options):
     return reader.load()
 
 
-def test_a_list_that_changes_is_read_in_parts(spark, environment, tmp_path):
+def test_a_list_that_changes_is_read_whole(spark, environment, tmp_path):
     drift = {"every": 3, "inserts": 3, "deletes": 2}
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", drift=drift) as sandbox:
         environment(sandbox)
-        contacts = load(spark, resource="contacts", parts=8, receipts=str(tmp_path))
+        contacts = load(spark, resource="contacts", receipts=str(tmp_path))
         delivered = contacts.select("id").toArrow()["id"].to_pylist()
         changes = sandbox.changes("contacts")
     inserted = {change["key"] for change in changes if change["op"] == "insert"}
@@ -54,7 +54,6 @@ def test_a_list_that_changes_is_read_in_parts(spark, environment, tmp_path):
     assert len(set(delivered) - inserted - deleted) == 20_000 - len(deleted - inserted)
     [receipt] = talentdata.spark.receipts(tmp_path)
     assert receipt.completeness == "proven" and receipt.records == len(delivered)
-    assert len(list(tmp_path.glob("*.json"))) == 8
 
 
 def test_columns_are_those_of_the_list(spark, environment):
@@ -62,7 +61,7 @@ def test_columns_are_those_of_the_list(spark, environment):
         environment(sandbox)
         with sandbox.client() as client:
             table = client.ja_tasks.list().to_arrow()
-        tasks = load(spark, resource="ja_tasks", parts=2)
+        tasks = load(spark, resource="ja_tasks")
         rows = tasks.toArrow()
         assert tasks.columns == table.column_names
         assert rows["id"].to_pylist() == table["id"].to_pylist()
@@ -71,12 +70,12 @@ def test_columns_are_those_of_the_list(spark, environment):
         assert tasks.where(tasks.id == table["id"][7].as_py()).count() == 1
 
 
-def test_a_part_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, environment):
+def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, environment):
     with talentdata.Sandbox(records={"pools": 400}, policy="unlimited", order="random") as sandbox:
         environment(sandbox)
         with pytest.raises(Exception, match="not proven"):
-            load(spark, resource="pools", parts=2).toArrow()
-        assert load(spark, resource="pools", parts=2, unproven="accept").toArrow().num_rows > 0
+            load(spark, resource="pools").toArrow()
+        assert load(spark, resource="pools", unproven="accept").toArrow().num_rows > 0
 
 
 @pytest.mark.parametrize(
@@ -89,12 +88,12 @@ def test_wrong_options_are_refused(spark, options, reason):
 
 
 def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
-    """What an engine does with a task: the reader is pickled, dies in the middle, and reads the part again."""
+    """What an engine does with a task: the reader is pickled, dies in the middle, and reads the list again."""
     from cloudpickle import dumps, loads
 
     with talentdata.Sandbox(records={"contacts": 2000}, policy="unlimited") as sandbox:
         environment(sandbox)
-        options = {"resource": "contacts", "parts": "4", "receipts": str(tmp_path)}
+        options = {"resource": "contacts", "receipts": str(tmp_path)}
         source = talentdata.spark.DataSource(options)
         reader = source.reader(source.schema())
         partitions = reader.partitions()
@@ -108,4 +107,4 @@ def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
             ids += [one for batch in worker.read(part) for one in batch["id"].to_pylist()]
     assert len(set(ids)) == len(ids) == 2000
     [receipt] = talentdata.spark.receipts(tmp_path)
-    assert receipt.basis == "joined" and os.listdir(tmp_path) != []
+    assert receipt.basis == "counted" and os.listdir(tmp_path) == ["contacts.json"]

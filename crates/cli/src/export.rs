@@ -10,7 +10,6 @@ use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{from_mirror, names, receipts};
-use clap::ValueEnum;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ use std::time::Duration;
 use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_core::export::{Export, Format, Target};
 use talentdata_core::mirror::AsOf;
-use talentdata_core::scan::{self, Receipt};
+use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use tokio::task::{JoinSet, LocalSet};
@@ -59,9 +58,6 @@ pub(crate) struct Verb {
     /// lists an array. It says "unfinished" while the export runs and after it has failed
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
-    /// What the export promises although the list changes while it is read
-    #[arg(long, default_value = "complete")]
-    consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default
     #[arg(long, value_name = "N")]
     page_size: Option<u64>,
@@ -78,24 +74,13 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
     on_new: Option<OnNew>,
     /// Read the list from the mirror in this directory, as a sync has read it, and not from the service
-    #[arg(long, value_name = "DIR", requires = "as_of", conflicts_with_all = ["resume", "receipt", "consistency", "page_size"])]
+    #[arg(long, value_name = "DIR", requires = "as_of", conflicts_with_all = ["resume", "receipt", "page_size"])]
     from: Option<PathBuf>,
     /// Which sync: its generation, or a time such as 2026-11-20T06:00:00Z by which it had ended
     #[arg(long, value_name = "TIME|GENERATION", requires = "from")]
     as_of: Option<AsOf>,
     #[command(flatten)]
     filters: Filters,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Consistency {
-    /// Every record present throughout the export, exactly once
-    Complete,
-    /// One percent fewer requests, and nothing is checked
-    Fast,
-    /// The list as it was at one instant: read twice, or up to five times, until two passes in a row agree;
-    /// the records wait in a temporary file. Cannot be resumed
-    Snapshot,
 }
 
 /// `arguments` are those of the whole command line.
@@ -247,11 +232,6 @@ impl Verb {
                 false => Target::File(self.out.join(file)),
             },
             scan: ScanOptions {
-                consistency: match self.consistency {
-                    Consistency::Complete => scan::Consistency::Complete,
-                    Consistency::Fast => scan::Consistency::Fast,
-                    Consistency::Snapshot => scan::Consistency::Snapshot,
-                },
                 page_size: self.page_size,
                 arguments: self.filters.of(resource)?,
                 table,

@@ -155,9 +155,7 @@ fn proof(receipts: &[&Receipt]) -> &'static str {
         "not checked"
     } else if any(Some(Basis::Joined)) {
         "proven (joined)"
-    } else if any(Some(Basis::Counted)) {
-        "proven (counted)"
     } else {
-        "proven (twice)"
+        "proven (counted)"
     }
 }

@@ -8,12 +8,11 @@ use crate::output::remark;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{names, receipts};
-use clap::ValueEnum;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_core::mirror::{Sync, SyncReceipt};
-use talentdata_core::scan::{self, Completeness, Doubt, Receipt};
+use talentdata_core::scan::{Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 
@@ -48,22 +47,11 @@ pub(crate) struct Verb {
     /// sync runs and after it has failed
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
-    /// How the list is read although it changes meanwhile
-    #[arg(long, default_value = "complete")]
-    consistency: Consistency,
     /// Records per page to ask for; the list's maximum by default
     #[arg(long, value_name = "N")]
     page_size: Option<u64>,
     #[command(flatten)]
     filters: Filters,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Consistency {
-    /// Every record present throughout the sync, exactly once
-    Complete,
-    /// The list as it was at one instant: read twice, or up to five times, until two passes in a row agree
-    Snapshot,
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
@@ -181,10 +169,6 @@ impl Verb {
         let sync = |resource: &Resource| {
             let sync = Sync {
                 scan: ScanOptions {
-                    consistency: match self.consistency {
-                        Consistency::Complete => scan::Consistency::Complete,
-                        Consistency::Snapshot => scan::Consistency::Snapshot,
-                    },
                     page_size: self.page_size,
                     arguments: self.filters.of(*resource)?,
                     ..ScanOptions::default()

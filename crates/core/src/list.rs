@@ -44,18 +44,6 @@ impl<T> List<T> {
         }
     }
 
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(crate) fn resource(&self) -> Resource {
-        self.resource
-    }
-
-    pub(crate) fn arguments(&self) -> &Arguments {
-        &self.arguments
-    }
-
     /// The same list with records as the service sent them.
     pub fn raw(&self) -> List<RawRecord> {
         let raw = self.client.resource(self.resource);

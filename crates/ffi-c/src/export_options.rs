@@ -73,7 +73,7 @@ pub extern "C" fn talentdata_export_options_set_resume(
     })
 }
 
-/// Sets how the list is read, and which columns a CSV, Parquet or Arrow file has: consistency, page size,
+/// Sets how the list is read, and which columns a CSV, Parquet or Arrow file has: page size,
 /// limit, column types, and schema with the action for new fields.
 ///
 /// @param options the options to change

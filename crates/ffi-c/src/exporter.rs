@@ -30,7 +30,7 @@ pub struct Exporter {
 /// The file appears under its name when it is complete, and then replaces what was there. Until then the
 /// records are in files beside it: the name with .part behind it, and with .checkpoint. Files at these names
 /// that no export has left are refused and stay as they are. Whatever ends an export, it can be resumed, apart
-/// from an Arrow file and a snapshot.
+/// from an Arrow file.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource

@@ -28,7 +28,6 @@ mod model;
 mod options;
 mod page;
 mod parameters;
-mod parts;
 mod plan;
 mod receipt;
 mod record;

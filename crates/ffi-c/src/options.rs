@@ -7,7 +7,6 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use talentdata_core::arrow::{Columns, OnNew, TableSchema};
-use talentdata_core::scan::Consistency;
 use talentdata_core::{Result, ScanOptions as CoreOptions};
 
 /// Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
@@ -40,25 +39,6 @@ pub extern "C" fn talentdata_scan_options_new(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_options_free(options: Option<Box<ScanOptions>>) {
     guard_or((), || drop(options));
-}
-
-/// Sets how the scan handles a list that changes while it is read.
-///
-/// @param options the options to change
-/// @param consistency a talentdata_consistency
-/// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL or an unknown consistency.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_consistency(
-    options: Option<&mut ScanOptions>,
-    consistency: u32,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let options = lent(options, "options")?;
-        options.inner.consistency = Consistency::of_number(consistency)?;
-        Ok(())
-    })
 }
 
 /// Sets how many records to request per page; by default as many as the service allows.

@@ -19,8 +19,6 @@ pub enum Completeness {
     Proven = 2,
     /// The end was reached, but there are doubts; the receipt's JSON lists them.
     NotProven = 3,
-    /// Checking was turned off.
-    NotChecked = 4,
 }
 
 /// What a proof of completeness rests on.
@@ -33,8 +31,6 @@ pub enum Basis {
     Counted = 1,
     /// The list changed during the scan; every page joined the one before it, and the order held.
     Joined = 2,
-    /// Two passes over the list, one after the other, read the same records with the same contents.
-    Twice = 3,
 }
 
 /// What a scan has done, at the time of the request. Freed with talentdata_receipt_free.
@@ -75,7 +71,6 @@ pub extern "C" fn talentdata_receipt_completeness(
                 CoreCompleteness::Unfinished => Completeness::Unfinished,
                 CoreCompleteness::Proven => Completeness::Proven,
                 CoreCompleteness::NotProven => Completeness::NotProven,
-                CoreCompleteness::NotChecked => Completeness::NotChecked,
             })
         },
     )
@@ -98,30 +93,8 @@ pub extern "C" fn talentdata_receipt_basis(
             None => Basis::None,
             Some(CoreBasis::Counted) => Basis::Counted,
             Some(CoreBasis::Joined) => Basis::Joined,
-            Some(CoreBasis::Twice) => Basis::Twice,
         })
     })
-}
-
-/// When the list was as delivered: the instant between the two passes of a snapshot that agree, by the
-/// clock of this machine.
-///
-/// @param receipt the receipt
-/// @param instant_out a time in UTC as in RFC 3339; its data is NULL unless the basis is TWICE
-/// Ownership: `*instant_out` is lent until the receipt is freed.
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_receipt_snapshot_at(
-    receipt: Option<&Receipt>,
-    instant_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
-    get(
-        (receipt, "receipt"),
-        (instant_out, "instant_out"),
-        |receipt| Ok(Text::of_option(receipt.inner.snapshot_at.as_deref())),
-    )
 }
 
 /// The number of records handed out.

@@ -34,7 +34,6 @@ impl RawExport {
         resume: bool,
         page_size: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
-        consistency: &str,
         columns: &str,
         schema: Option<&Bound<'_, PyAny>>,
         on_new: &str,
@@ -48,7 +47,7 @@ impl RawExport {
             None => Format::of_path(&path),
         };
         let table = (columns, schema, on_new);
-        let scan = options(py, page_size, limit, consistency, table, parameters)?;
+        let scan = options(py, page_size, limit, table, parameters)?;
         let export = Export {
             resource: parse(py, resource)?,
             format,

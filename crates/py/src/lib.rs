@@ -13,7 +13,6 @@ mod json;
 mod log;
 mod merge_sql;
 mod mirror;
-mod part;
 
 mod record;
 mod records;
@@ -58,7 +57,6 @@ mod _talentdata {
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows};
     #[pymodule_export]
-    use crate::part::receipt_of_parts;
     #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]

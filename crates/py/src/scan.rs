@@ -4,7 +4,6 @@ use crate::arguments::{count, parse};
 use crate::arrow::{Table, stream};
 use crate::client::{BaseClient, json, list_arguments};
 use crate::errors::raise;
-use crate::part;
 
 use crate::record::RawRecord;
 use crate::records::Records;
@@ -16,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use std::sync::Arc;
 use talentdata_core::scan::{Hints, Session, Use};
-use talentdata_core::{Client, Part, ScanOptions};
+use talentdata_core::{Client, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -48,14 +47,13 @@ impl RawScan {
 #[pymethods]
 impl RawScan {
     #[new]
-    #[pyo3(signature = (client, resource, page_size, limit, consistency, columns, schema, on_new, parameters=None))]
+    #[pyo3(signature = (client, resource, page_size, limit, columns, schema, on_new, parameters=None))]
     #[expect(clippy::too_many_arguments, reason = "the options of list()")]
     fn new(
         client: &Bound<'_, BaseClient>,
         resource: &str,
         page_size: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
-        consistency: &str,
         columns: &str,
         schema: Option<&Bound<'_, PyAny>>,
         on_new: &str,
@@ -66,39 +64,9 @@ impl RawScan {
         client.core(py)?;
         let resource = parse(py, resource)?;
         let table = (columns, schema, on_new);
-        let options = options(py, page_size, limit, consistency, table, parameters)?;
+        let options = options(py, page_size, limit, table, parameters)?;
         let session = Arc::new(Session::new(resource, options, ROWS, HINTS));
         Ok(RawScan { client, session })
-    }
-
-    /// A scan of the part that is given as JSON text.
-    #[staticmethod]
-    fn of_part(client: &Bound<'_, BaseClient>, part: &str, py: Python<'_>) -> PyResult<Self> {
-        let client = client.get().shared();
-        client.core(py)?;
-        let part = Part::from_json(part).map_err(|error| raise(py, &error))?;
-        let session = Arc::new(Session::new(part.resource(), part.options(), ROWS, HINTS));
-        Ok(RawScan { client, session })
-    }
-
-    /// Divides the list into at most so many parts, instead of reading it here.
-    fn parts(
-        &self,
-        py: Python<'_>,
-        awaited: bool,
-        parts: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let count = count("parts", parts)?;
-        let (client, session) = self.with(py)?;
-        let (resource, options) = session.asked();
-        let options = options.clone();
-        run(py, awaited, async move {
-            let parts = client.parts(resource, count, options).await?;
-            parts
-                .iter()
-                .map(part::record)
-                .collect::<talentdata_core::Result<Vec<_>>>()
-        })
     }
 
     /// An iterator over the records, each as a `model`; the first one that is used is the only one.
@@ -165,13 +133,10 @@ pub(crate) fn options(
     py: Python<'_>,
     page_size: Option<&Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
-    consistency: &str,
     (columns, schema, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
     parameters: Option<&str>,
 ) -> PyResult<ScanOptions> {
-    let consistency = consistency.parse();
     Ok(ScanOptions {
-        consistency: consistency.map_err(|error| raise(py, &error))?,
         page_size: page_size.map(|size| count("page_size", size)).transpose()?,
         limit: limit.map(|limit| count("limit", limit)).transpose()?,
         table: table::options(py, columns, schema, on_new)?,

@@ -31,7 +31,6 @@ impl RawSync {
         path: PathBuf,
         keep: Option<Duration>,
         page_size: Option<&Bound<'_, PyAny>>,
-        consistency: &str,
         parameters: Option<&str>,
         py: Python<'_>,
     ) -> PyResult<Self> {
@@ -41,7 +40,7 @@ impl RawSync {
         let sync = Sync {
             resource: parse(py, resource)?,
             path,
-            scan: options(py, page_size, None, consistency, table, parameters)?,
+            scan: options(py, page_size, None, table, parameters)?,
             keep,
         };
         sync.check().map_err(|error| raise(py, &error))?;

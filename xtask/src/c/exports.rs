@@ -10,12 +10,11 @@ use syn::{Attribute, Expr, ExprLit, FnArg, Item, Lit, Pat, ReturnType};
 
 const SOURCES: &str = "crates/ffi-c/src";
 /// Enums of the core that C has as they are.
-const SHARED: [&str; 5] = [
+const SHARED: [&str; 4] = [
     "crates/core/src/error/kind.rs",
     "crates/core/src/arrow/options.rs",
     "crates/core/src/export/format.rs",
     "crates/core/src/nested/kind.rs",
-    "crates/core/src/scan/consistency.rs",
 ];
 
 /// A file of Rust, as it stands or as it is about to be generated.

@@ -86,13 +86,7 @@ fn config(names: &[String]) -> Config {
     );
     // Enums that only numbers refer to.
     let include = [
-        "Resource",
-        "LogLevel",
-        "Consistency",
-        "Dialect",
-        "Columns",
-        "OnNew",
-        "Format",
+        "Resource", "LogLevel", "Dialect", "Columns", "OnNew", "Format",
     ];
     let include = include.map(str::to_owned).to_vec();
     Config {

@@ -44,13 +44,13 @@ pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
-    close exporter free from_environment list list_with new page page_with parts plan plan_with scan_part schema \
+    close exporter free from_environment list list_with new page page_with plan plan_with schema \
     schema_with sync syncer";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\
-    client close exporter handle_ list log_ owned page parts plan raw scan_part schema self sync syncer taken \
-    try_exporter try_list try_make try_page try_parts try_plan try_scan_part try_schema try_sync try_syncer";
+    client close exporter handle_ list log_ owned page plan raw schema self sync syncer taken \
+    try_exporter try_list try_make try_page try_plan try_schema try_sync try_syncer";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\

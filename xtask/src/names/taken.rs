@@ -44,7 +44,6 @@ impl Taken {
             [
                 "Resource",
                 "Columns",
-                "Consistency",
                 "Format",
                 "OnNew",
                 "ValueKind",

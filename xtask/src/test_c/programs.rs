@@ -87,11 +87,6 @@ pub(super) const TESTS: &[Test] = &[
         flags: &["-D_XOPEN_SOURCE=700"],
     },
     Test {
-        sources: &["parts.c", "fixture.c"],
-        standards: &["c11"],
-        flags: &[],
-    },
-    Test {
         sources: &["token_cache.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &["-D_XOPEN_SOURCE=700"],

@@ -18,24 +18,8 @@ class receipt {
  public:
   /// Takes ownership of the receipt.
   explicit receipt(talentdata_receipt *owned) noexcept : handle_(owned) {}
-  /// The receipt of a whole list from the JSON texts of those of its parts; see talentdata_receipt_of_parts.
-  static result<receipt> try_of_parts(const std::vector<std::string> &receipts) {
-    std::vector<const char *> texts;
-    for (const std::string &text : receipts) texts.push_back(text.c_str());
-    talentdata_receipt *raw = nullptr;
-    if (talentdata_error *cause = talentdata_receipt_of_parts(texts.data(), texts.size(), &raw)) return error(cause);
-    return receipt(raw);
-  }
-#if defined(__cpp_exceptions)
-  static receipt of_parts(const std::vector<std::string> &receipts) { return detail::take(try_of_parts(receipts)); }
-#endif
   talentdata_completeness completeness() const { return get<talentdata_completeness>(talentdata_receipt_completeness); }
   talentdata_basis basis() const { return get<talentdata_basis>(talentdata_receipt_basis); }
-  /// When the list was as delivered, in RFC 3339; none unless the basis is TALENTDATA_BASIS_TWICE.
-  std::optional<std::string_view> snapshot_at() const & {
-    return get<std::optional<std::string_view>>(talentdata_receipt_snapshot_at);
-  }
-  std::optional<std::string_view> snapshot_at() const && = delete;
   std::uint64_t records() const { return get<std::uint64_t>(talentdata_receipt_records); }
   /// The number of records in the list as the service last reported it; none where it has not been asked yet.
   std::optional<std::uint64_t> total() const {
@@ -60,7 +44,6 @@ class receipt {
 
 /// Options of a scan, and of how an export reads a list.
 struct scan_options {
-  talentdata_consistency consistency = TALENTDATA_CONSISTENCY_COMPLETE;
   /// Records per page; by default as many as the service allows.
   std::optional<std::uint64_t> page_size{};
   /// Records to deliver at most; by default all.
@@ -83,7 +66,6 @@ inline result<handle<talentdata_scan_options, talentdata_scan_options_free>> hel
   talentdata_scan_options *raw = nullptr;
   if (talentdata_error *cause = talentdata_scan_options_new(&raw)) return error(cause);
   handle<talentdata_scan_options, talentdata_scan_options_free> made(raw);
-  if (talentdata_error *cause = talentdata_scan_options_set_consistency(raw, options.consistency)) return error(cause);
   if (options.page_size) {
     if (talentdata_error *cause = talentdata_scan_options_set_page_size(raw, *options.page_size)) return error(cause);
   }

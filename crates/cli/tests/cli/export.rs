@@ -126,43 +126,13 @@ fn a_receipt_of_one_list_is_an_object() {
     let directory = tempfile::tempdir().unwrap();
     let receipt = directory.path().join("receipt.json");
     let path = receipt.to_str().unwrap();
-    let verb = [
-        "export",
-        "pools",
-        "--out",
-        "-",
-        "--consistency",
-        "fast",
-        "--receipt",
-        path,
-    ];
+    let verb = ["export", "pools", "--out", "-", "--receipt", path];
     quiet(&run(&mut against(&sandbox, &verb)));
     let receipt: Value = serde_json::from_slice(&fs::read(receipt).unwrap()).unwrap();
     assert_eq!(
         (&receipt["records"], &receipt["completeness"]),
-        (&5.into(), &"not_checked".into())
+        (&5.into(), &"proven".into())
     );
-}
-
-#[test]
-fn a_snapshot_is_read_twice() {
-    let sandbox = sandbox(records(&[("contacts", 250)]));
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name| directory.path().join(name).to_str().unwrap().to_owned();
-    let (out, receipt) = (path("contacts.jsonl"), path("receipt.json"));
-    let mut verb = vec!["export", "contacts", "--out", &out, "--receipt", &receipt];
-    quiet(&run(&mut against(&sandbox, &verb)));
-    let complete = fs::read(&out).unwrap();
-    let requests = sandbox.stats().requests;
-    // There is nothing to resume from, so it begins.
-    verb.extend(["--consistency", "snapshot", "--resume"]);
-    quiet(&run(&mut against(&sandbox, &verb)));
-    assert!(fs::read(&out).unwrap() == complete);
-    assert!(sandbox.stats().requests >= 3 * (requests - 1));
-    let receipt: Value = serde_json::from_slice(&fs::read(receipt).unwrap()).unwrap();
-    assert_eq!(receipt["completeness"], "proven");
-    assert_eq!(receipt["basis"], "twice");
-    assert!(receipt["snapshot_at"].is_string(), "{receipt}");
 }
 
 #[test]

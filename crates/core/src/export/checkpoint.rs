@@ -8,13 +8,13 @@ use super::key::ExportKey;
 use super::paths::{OutputPaths, WorkName, failed, is_id, new_id};
 use crate::digest::RecordsDigest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::{Receipt, Resume};
+use crate::scan::{Receipt, ScanState};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 
 /// Changes whenever older checkpoints can no longer be resumed from.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -27,6 +27,8 @@ pub(super) struct Checkpoint {
     pub(super) id: String,
     pub(super) key: ExportKey,
     pub(super) part: Option<WorkFile>,
+    /// `PATH.part.ids`: what records were delivered.
+    pub(super) ids: Option<WorkFile>,
     /// `PATH.part.1` and so on.
     pub(super) row_groups: Vec<WorkFile>,
     /// None until there is something to resume from.
@@ -39,6 +41,8 @@ pub(super) struct WorkFile {
     pub(super) identity: FileIdentity,
     /// Of what has been synced and can be resumed from.
     pub(super) synced: Option<FileFingerprint>,
+    /// A digest of all of that, where it is not kept elsewhere.
+    pub(super) blake3: Option<String>,
 }
 
 /// How far an export has come.
@@ -47,7 +51,7 @@ pub(super) struct Progress {
     /// The columns, in formats that have them, and how records differed from those that were given.
     pub(super) table: Table,
     /// Where the scan stands.
-    pub(super) position: Resume,
+    pub(super) state: ScanState,
     /// What has been done up to there.
     pub(super) receipt: Receipt,
     /// Of the records up to there.
@@ -61,6 +65,7 @@ impl WorkFile {
         Ok(WorkFile {
             identity: FileIdentity::of(file)?,
             synced: None,
+            blake3: None,
         })
     }
 
@@ -84,6 +89,7 @@ impl Checkpoint {
             id: new_id(),
             key,
             part: None,
+            ids: None,
             row_groups: Vec::new(),
             progress: None,
         }
@@ -146,9 +152,10 @@ impl Checkpoint {
     /// Whether what was synced is still there.
     pub(super) fn is_intact(&self, paths: &OutputPaths) -> bool {
         let part = self.part.iter().map(|file| (WorkName::Part, file));
+        let ids = self.ids.iter().map(|file| (WorkName::Ids, file));
         let groups = self.row_groups.iter().zip(1..);
         let groups = groups.map(|(file, number)| (WorkName::RowGroup(number), file));
-        part.chain(groups).all(|(name, file)| {
+        part.chain(ids).chain(groups).all(|(name, file)| {
             let Some(synced) = &file.synced else {
                 return true;
             };
@@ -172,6 +179,7 @@ impl Checkpoint {
     pub(super) fn vouches_for(&self, name: WorkName, file: &File) -> io::Result<bool> {
         let (known, announced) = match name {
             WorkName::Part => (self.part.as_ref(), true),
+            WorkName::Ids => (self.ids.as_ref(), true),
             WorkName::RowGroup(number) => (
                 number
                     .checked_sub(1)

@@ -68,8 +68,8 @@ impl Output {
     }
 
     /// Where the scan continues; none at the beginning.
-    pub(super) fn position(&self) -> Option<Resume> {
-        match &self.to {
+    pub(super) fn position(&mut self) -> Option<Resume> {
+        match &mut self.to {
             To::File(unfinished) => unfinished.position(),
             To::Stream(..) => None,
         }

@@ -1,13 +1,13 @@
 //! The file with the unfinished data, which becomes the output.
 
 use super::files::{create_new, is_same};
-use super::paths::{OutputPaths, failed};
+use super::paths::failed;
 use crate::error::{Error, ErrorKind, Result};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// `PATH.part`.
+/// `PATH.part` or `PATH.part.ids`.
 pub(super) struct PartFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
@@ -16,8 +16,7 @@ pub(super) struct PartFile {
 impl PartFile {
     /// # Errors
     /// `Io`, also when the name is taken.
-    pub(super) fn create(paths: &OutputPaths) -> Result<Self> {
-        let path = paths.part();
+    pub(super) fn create(path: PathBuf) -> Result<Self> {
         let file = create_new(&path).map_err(|error| failed("create", &path, &error))?;
         Ok(PartFile { file, path })
     }

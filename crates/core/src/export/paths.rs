@@ -23,6 +23,8 @@ pub(super) struct OutputPaths {
 pub(super) enum WorkName {
     /// `PATH.part`.
     Part,
+    /// `PATH.part.ids`.
+    Ids,
     /// `PATH.part.N`, from 1.
     RowGroup(usize),
 }
@@ -82,6 +84,7 @@ impl OutputPaths {
     pub(super) fn work(&self, name: WorkName) -> PathBuf {
         match name {
             WorkName::Part => self.with(".part"),
+            WorkName::Ids => self.with(".part.ids"),
             WorkName::RowGroup(number) => self.with(&format!(".part.{number}")),
         }
     }
@@ -119,6 +122,7 @@ impl OutputPaths {
     fn work_name(&self, name: &OsStr) -> Option<WorkName> {
         let work = match self.ending(name, ".part")? {
             "" => WorkName::Part,
+            ".ids" => WorkName::Ids,
             number => WorkName::RowGroup(number.strip_prefix('.')?.parse().ok()?),
         };
         // A number can be written in several ways; only one is ours.

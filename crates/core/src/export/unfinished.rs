@@ -13,9 +13,11 @@ use super::format::Layout;
 use super::key::ExportKey;
 use super::part_file::PartFile;
 use super::paths::{OutputPaths, WorkName, failed};
+use crate::digest::{FileDigest, in_chunks};
 use crate::error::{Error, Result};
-use crate::scan::{Batch, Receipt, Resume, Unknown};
+use crate::scan::{Batch, Receipt, Resume, ScanState, Unknown};
 use std::fs::{self, File};
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -36,8 +38,14 @@ pub(super) struct Unfinished {
     part: Option<PartFile>,
     /// The row group that is being written.
     row_group: Option<File>,
+    /// `PATH.part.ids`, made together with the part file, its digest, and what is still to be written to it.
+    ids: Option<PartFile>,
+    ids_digest: FileDigest,
+    entries: Vec<u8>,
     /// How far the encoder has come.
-    position: Resume,
+    state: ScanState,
+    /// Where the scan goes on, until that is asked for.
+    resume: Option<Resume>,
     /// What this run has done up to there.
     receipt: Receipt,
     unknown: Unknown,
@@ -80,7 +88,11 @@ impl Unfinished {
             leftover: None,
             part: None,
             row_group: None,
-            position: Resume::default(),
+            ids: None,
+            ids_digest: FileDigest::new(),
+            entries: Vec::new(),
+            state: ScanState::default(),
+            resume: None,
             receipt: Receipt::default(),
             unknown: Unknown::default(),
             earlier: None,
@@ -134,10 +146,20 @@ impl Unfinished {
         match &mut self.part {
             Some(part) => part.truncate(kept)?,
             none => {
-                let part = none.insert(PartFile::create(&self.paths)?);
+                let part = none.insert(PartFile::create(self.paths.part())?);
                 let recorded = WorkFile::new(&part.file);
                 let recorded = recorded.map_err(|error| failed("read", &part.path, &error))?;
                 self.checkpoint.part = Some(recorded);
+            }
+        }
+        let kept = synced_bytes(self.checkpoint.ids.as_ref());
+        match &mut self.ids {
+            Some(ids) => ids.truncate(kept)?,
+            none => {
+                let ids = none.insert(PartFile::create(self.paths.work(WorkName::Ids))?);
+                let recorded = WorkFile::new(&ids.file);
+                let recorded = recorded.map_err(|error| failed("read", &ids.path, &error))?;
+                self.checkpoint.ids = Some(recorded);
             }
         }
         if self.layout == Layout::RowGroups {
@@ -182,7 +204,8 @@ impl Unfinished {
 
     /// The encoder has taken a batch; writes a checkpoint when it is time.
     pub(super) fn note(&mut self, batch: Batch, encoder: &mut Encoder) -> Result<()> {
-        self.position.advance(&batch);
+        self.state.clone_from(batch.state());
+        batch.append_entries(&mut self.entries);
         (self.receipt, self.unknown) = (batch.receipt, batch.unknown);
         let due = |saved: &Saved| saved.at.elapsed() >= INTERVAL;
         match self.layout {
@@ -220,16 +243,19 @@ impl Unfinished {
         let synced = file.sync_all().and_then(|()| file.metadata());
         let synced = synced.and_then(|metadata| FileFingerprint::of(file, metadata.len()));
         recorded.synced = Some(synced.map_err(|error| failed("write", &path, &error))?);
+        let digest = digest_of(file).map_err(|error| failed("read", &path, &error))?;
+        recorded.blake3 = Some(digest);
         self.row_group = None;
         Ok(())
     }
 
     fn store(&mut self, encoder: &Encoder) -> Result<()> {
+        self.save_ids()?;
         let receipt = self.receipt();
         let records = receipt.records;
         self.checkpoint.progress = Some(Progress {
             table: encoder.table(),
-            position: self.position.clone(),
+            state: self.state.clone(),
             receipt,
             records: encoder.records,
             blake3: encoder.file.to_hex(),
@@ -242,9 +268,26 @@ impl Unfinished {
         Ok(())
     }
 
+    /// Writes and syncs which records were delivered.
+    fn save_ids(&mut self) -> Result<()> {
+        let (Some(ids), Some(recorded)) = (&mut self.ids, &mut self.checkpoint.ids) else {
+            return Ok(());
+        };
+        let bytes = synced_bytes(Some(recorded)) + self.entries.len() as u64;
+        let written = ids.file.write_all(&self.entries);
+        let synced = written
+            .and_then(|()| ids.file.sync_all())
+            .and_then(|()| FileFingerprint::of(&ids.file, bytes));
+        recorded.synced = Some(synced.map_err(|error| failed("write", &ids.path, &error))?);
+        self.ids_digest.update(&self.entries);
+        recorded.blake3 = Some(self.ids_digest.to_hex());
+        self.entries.clear();
+        Ok(())
+    }
+
     /// Where the scan goes on; none at the beginning.
-    pub(super) fn position(&self) -> Option<Resume> {
-        self.earlier.as_ref().map(|_| self.position.clone())
+    pub(super) fn position(&mut self) -> Option<Resume> {
+        self.resume.take()
     }
 
     /// How many records the runs before have written.
@@ -269,9 +312,7 @@ impl Unfinished {
 
     /// How much of the part file is kept.
     fn kept_bytes(&self) -> u64 {
-        let recorded = self.checkpoint.part.as_ref();
-        let synced = recorded.and_then(|part| part.synced.as_ref());
-        synced.map_or(0, |synced| synced.bytes)
+        synced_bytes(self.checkpoint.part.as_ref())
     }
 
     /// How many row-group files are kept.
@@ -295,4 +336,17 @@ impl Unfinished {
         let message = format!("{}: {}", self.written().display(), error.message());
         error.with_message(message)
     }
+}
+
+fn synced_bytes(file: Option<&WorkFile>) -> u64 {
+    let synced = file.and_then(|file| file.synced.as_ref());
+    synced.map_or(0, |synced| synced.bytes)
+}
+
+/// The digest of a whole file.
+fn digest_of(mut file: &File) -> io::Result<String> {
+    let digest = FileDigest::new();
+    file.rewind()?;
+    in_chunks(file, |chunk| digest.update(chunk))?;
+    Ok(digest.to_hex())
 }

@@ -8,10 +8,11 @@ use super::write::{Delivered, Writing, Written};
 use crate::arrow::Seen;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RawRecord;
-use crate::scan::{Receipt, Scan, ScanOptions, utc};
+use crate::record::{Identity, IdentityKey, RawRecord};
+use crate::scan::{Batch, Receipt, Scan, ScanOptions, utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -150,7 +151,8 @@ impl Sync {
         let generation = last.map_or(0, |last| last.generation) + 1;
         let started = SystemTime::now();
         let mut scan = client.resource(self.resource).scan(self.scan.clone());
-        let sample = sample(&mut scan, stop.as_mut(), progress).await?;
+        let mut late = Late::default();
+        let sample = sample(&mut scan, &mut late, stop.as_mut(), progress).await?;
         let first: Vec<RawRecord> = (sample.iter())
             .flat_map(|page| &page.records)
             .cloned()
@@ -161,7 +163,7 @@ impl Sync {
         for page in sample {
             writing.take_page(claim, &page, micros(SystemTime::now()))?;
         }
-        while let Some(page) = next(&mut scan, stop.as_mut(), progress).await? {
+        while let Some(page) = next(&mut scan, &mut late, stop.as_mut(), progress).await? {
             writing.take_page(claim, &page, micros(SystemTime::now()))?;
         }
         let receipt = scan.receipt();
@@ -231,12 +233,13 @@ impl Sync {
 /// The first records, on which columns are decided.
 async fn sample(
     scan: &mut Scan,
+    late: &mut Late,
     mut stop: Pin<&mut impl Future<Output = ()>>,
     progress: &mut impl FnMut(&Receipt),
 ) -> Result<Vec<Delivered>> {
     let (mut sample, mut seen) = (Vec::new(), Seen::default());
     while !seen.is_enough()
-        && let Some(page) = next(scan, stop.as_mut(), progress).await?
+        && let Some(page) = next(scan, late, stop.as_mut(), progress).await?
     {
         page.records.iter().for_each(|record| seen.add(record));
         sample.push(page);
@@ -247,6 +250,7 @@ async fn sample(
 /// The next page that brings new records; none at the end of the list.
 async fn next(
     scan: &mut Scan,
+    late: &mut Late,
     stop: Pin<&mut impl Future<Output = ()>>,
     progress: &mut impl FnMut(&Receipt),
 ) -> Result<Option<Delivered>> {
@@ -259,10 +263,29 @@ async fn next(
         return Ok(None);
     };
     progress(&batch.receipt);
-    Ok(Some(Delivered {
-        behind: batch.late.len(),
-        records: batch.late.into_iter().chain(batch.records).collect(),
-    }))
+    Ok(Some(late.add_to(batch)))
+}
+
+/// The records that came during the scan before what was delivered already. They are seen, too, but only once, however
+/// often pages show them and wherever they move.
+#[derive(Default)]
+struct Late {
+    key: Option<IdentityKey>,
+    seen: HashSet<Identity>,
+}
+
+impl Late {
+    fn add_to(&mut self, batch: Batch) -> Delivered {
+        let key = *self.key.get_or_insert_with(IdentityKey::random);
+        let late = batch.late.into_iter();
+        let mut records: Vec<_> = late
+            .filter(|record| self.seen.insert(record.identity(&key)))
+            .collect();
+        let behind = records.len();
+        let others = batch.records.into_iter();
+        records.extend(others.filter(|record| !self.seen.contains(&record.identity(&key))));
+        Delivered { records, behind }
+    }
 }
 
 fn stopped() -> Error {

@@ -91,11 +91,6 @@ impl PageText {
             + self.records.capacity() * size_of::<Entry>()
     }
 
-    /// The whole text.
-    pub(crate) fn text(&self) -> &[u8] {
-        &self.text
-    }
-
     /// Handles of all the records, in order.
     pub(super) fn records(self) -> Vec<RawRecord> {
         let page = Arc::new(self);

@@ -75,7 +75,7 @@ pub struct ScanState {
 }
 
 /// Where a scan goes on: all that earlier scans of the list have delivered and seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Resume {
     pub(super) state: ScanState,
     pub(super) entries: Vec<u8>,
@@ -112,12 +112,6 @@ impl Resume {
     /// Records delivered so far.
     pub fn records(&self) -> u64 {
         self.state.evidence.delivered
-    }
-
-    /// Moves on behind a batch.
-    pub(crate) fn advance(&mut self, batch: &Batch) {
-        self.state.clone_from(&batch.state);
-        batch.append_entries(&mut self.entries);
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {

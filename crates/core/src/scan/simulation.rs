@@ -6,7 +6,7 @@ mod lists;
 mod long;
 mod resumed;
 mod services;
-// mod syncs;
+mod syncs;
 
 use super::Doubt;
 use super::join::{Joiner, Slice};
@@ -61,6 +61,8 @@ impl Run {
 /// What a scan has done.
 struct Outcome {
     delivered: Vec<u64>,
+    /// Those, and before the ones of each page those that came during the scan, each once.
+    seen: Vec<u64>,
     /// Those that came during the scan, and the records around each on its page.
     strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     doubts: Vec<Doubt>,
@@ -102,6 +104,7 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
     let mut underway = VecDeque::new();
     let mut outcome = Outcome {
         delivered: Vec::new(),
+        seen: Vec::new(),
         strays: HashMap::new(),
         doubts: Vec::new(),
         counted: false,
@@ -113,6 +116,10 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
         while let Some(joined) = sequence.join()? {
             let (page, delivery) = (joined.page, joined.delivery);
             for stray in &delivery.late {
+                if outcome.strays.contains_key(&page.records[*stray]) {
+                    continue;
+                }
+                outcome.seen.push(page.records[*stray]);
                 let others = |index: &usize| !delivery.late.contains(index);
                 let before = (0..*stray).rev().find(others);
                 let behind = (*stray + 1..page.records.len()).find(others);
@@ -121,7 +128,11 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
                 outcome.strays.insert(page.records[*stray], around);
             }
             for (index, entry) in &delivery.fresh {
-                outcome.delivered.push(page.records[*index]);
+                let record = page.records[*index];
+                outcome.delivered.push(record);
+                if !outcome.strays.contains_key(&record) {
+                    outcome.seen.push(record);
+                }
                 entries.extend(entry.to_bytes());
             }
             let joiner = &sequence.joiner;

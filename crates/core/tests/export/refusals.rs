@@ -6,7 +6,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use talentdata_core::export::Export;
-use talentdata_core::scan::Consistency;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind};
 
@@ -119,11 +118,6 @@ async fn another_key_is_refused_and_the_message_says_what_differs() {
     other.scan.page_size = None;
     stopped
         .refuses(&other, invalid, &["page_size: ", "10", "100"])
-        .await;
-    let mut other = stopped.export.clone();
-    other.scan.consistency = Consistency::Fast;
-    stopped
-        .refuses(&other, invalid, &["consistency: ", "complete", "fast"])
         .await;
     let sandbox = &stopped.service.sandbox;
     let (here, id) = (sandbox.base_url(), sandbox.client_id());

@@ -4,7 +4,7 @@ use super::{CONTACTS, List, as_of, files, list::contact, run, sync};
 use std::fs;
 use std::path::Path;
 use talentdata_core::mirror::{AsOf, Mirror, Sync};
-use talentdata_core::scan::{Consistency, Receipt, ScanOptions};
+use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use tokio::sync::Notify;
@@ -81,16 +81,11 @@ async fn a_mirror_is_of_one_service_one_client_and_one_filter() {
 async fn settings_that_prove_nothing_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let list = List::with_ids(0..5);
-    for scan in [
-        ScanOptions {
-            consistency: Consistency::Fast,
+    for limit in [Some(0), Some(3)] {
+        let scan = ScanOptions {
+            limit,
             ..ScanOptions::default()
-        },
-        ScanOptions {
-            limit: Some(3),
-            ..ScanOptions::default()
-        },
-    ] {
+        };
         let sync = Sync {
             scan,
             ..Sync::new(CONTACTS, directory.path())

@@ -1,6 +1,6 @@
 //! The end of an export to a file: complete, or given up with as much kept as can be resumed.
 
-use super::Unfinished;
+use super::{Unfinished, synced_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::encoder::Encoder;
 use crate::export::files::remove_if_same;
@@ -100,11 +100,16 @@ impl Unfinished {
         encoder.close();
         self.drop_row_group()?;
         let kept = self.kept_bytes();
+        let kept_ids = synced_bytes(self.checkpoint.ids.as_ref());
+        let ids = match &mut self.ids {
+            Some(ids) if self.ready => ids.truncate(kept_ids),
+            _ => Ok(()),
+        };
         let truncated = match &mut self.part {
             Some(part) if self.ready => part.truncate(kept),
             _ => Ok(()),
         };
-        outcome.and(truncated)
+        outcome.and(truncated).and(ids)
     }
 
     /// Removes the row-group file that is being written.

@@ -1,14 +1,16 @@
 //! Takes over what an earlier export has left, if it is still as its checkpoint says.
 
-use super::{Saved, Unfinished};
+use super::{Saved, Unfinished, digest_of, synced_bytes};
 use crate::digest::in_chunks;
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::checkpoint::{Checkpoint, WorkFile};
+use crate::export::checkpoint::{Checkpoint, Progress, WorkFile};
 use crate::export::encoder::Encoder;
+use crate::export::files::FileIdentity;
 use crate::export::foreign_files::open_vouched;
 use crate::export::part_file::PartFile;
 use crate::export::paths::{WorkName, failed};
 use crate::export::row_groups::missing;
+use crate::scan::Resume;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::time::Instant;
@@ -67,6 +69,11 @@ impl Unfinished {
             let file = open_vouched(&self.paths, &self.new, found, name)?;
             let file = file.ok_or_else(|| missing(&self.paths, name))?;
             self.check_file(name, recorded, &file)?;
+            let path = self.paths.work(name);
+            let digest = digest_of(&file).map_err(|error| failed("read", &path, &error))?;
+            if recorded.blake3.as_ref() != Some(&digest) {
+                return Err(self.changed(name));
+            }
         }
         Ok(())
     }
@@ -100,10 +107,42 @@ impl Unfinished {
             .and_then(|()| in_chunks(file.take(bytes), |chunk| encoder.file.update(chunk)));
         read.map_err(|error| failed("read", &path, &error))?;
         if encoder.file.to_hex() != blake3 {
-            let path = path.display();
-            let message = format!("{path} was changed after its checkpoint was written");
-            return Err(Error::new(ErrorKind::Io, message));
+            return Err(self.changed(WorkName::Part));
         }
+        Ok(())
+    }
+
+    fn changed(&self, name: WorkName) -> Error {
+        let path = self.paths.work(name);
+        let message = format!(
+            "{} was changed after its checkpoint was written",
+            path.display()
+        );
+        Error::new(ErrorKind::Io, message)
+    }
+
+    /// Takes over which records were delivered.
+    fn resume_ids(&mut self, found: &Checkpoint, progress: &Progress) -> Result<()> {
+        let name = WorkName::Ids;
+        let file = open_vouched(&self.paths, &self.new, found, name)?;
+        let (Some(mut file), Some(recorded)) = (file, &found.ids) else {
+            return Err(missing(&self.paths, name));
+        };
+        let path = self.paths.work(name);
+        let mut entries = Vec::new();
+        let read = file.rewind().and_then(|()| {
+            (&file)
+                .take(synced_bytes(Some(recorded)))
+                .read_to_end(&mut entries)
+        });
+        read.map_err(|error| failed("read", &path, &error))?;
+        self.ids_digest.update(&entries);
+        if recorded.blake3 != Some(self.ids_digest.to_hex()) {
+            return Err(self.changed(name));
+        }
+        self.resume = Some(Resume::new(progress.state.clone(), entries)?);
+        self.state = progress.state.clone();
+        self.ids = Some(PartFile { file, path });
         Ok(())
     }
 
@@ -113,9 +152,9 @@ impl Unfinished {
             if let Some(synced) = found.part.as_ref().and_then(|part| part.synced.as_ref()) {
                 self.digest_kept(&file, synced.bytes, &progress.blake3, encoder)?;
             }
+            self.resume_ids(&found, &progress)?;
             encoder.records = progress.records;
             encoder.go_on(progress.table);
-            self.position = progress.position;
             self.saved = Some(Saved {
                 records: progress.receipt.records,
                 at: Instant::now(),
@@ -130,6 +169,10 @@ impl Unfinished {
         self.checkpoint = found;
         let recorded = WorkFile::new(&file).map_err(|error| failed("read", &path, &error))?;
         self.checkpoint.part = Some(WorkFile { synced, ..recorded });
+        if let (Some(ids), Some(recorded)) = (&self.ids, &mut self.checkpoint.ids) {
+            let identity = FileIdentity::of(&ids.file);
+            recorded.identity = identity.map_err(|error| failed("read", &ids.path, &error))?;
+        }
         self.part = Some(PartFile { file, path });
         Ok(())
     }

@@ -147,7 +147,7 @@ impl Mirrored {
             }
         };
         let mask = (1 << VERSION) - 1;
-        let delivered = outcome.delivered.iter();
+        let delivered = outcome.seen.iter();
         let scanned = Scanned {
             delivered: delivered.map(|it| (it & mask, it >> VERSION)).collect(),
             strays: (outcome.strays.iter())
