@@ -71,15 +71,15 @@ pub(crate) fn total(page: &Page) -> u64 {
 }
 
 /// Pages of a complete scan of a list that stands still: each but the first brings one record less than
-/// it holds, because it overlaps the one before, and the end of a list of several pages is looked at again.
+/// it holds, because it overlaps the one before; then the end is read once more, and so is the beginning.
 fn pages(page: &Page) -> u64 {
     let granted = page.records.len() as u64;
     if !page.pagination.has_more || granted == 0 {
-        return 1;
+        return 2;
     }
     let pages = match granted {
         1 => total(page),
         _ => total_pages(total(page).saturating_sub(1), granted - 1).unwrap_or(1),
     };
-    pages.saturating_add(1)
+    pages.saturating_add(2)
 }

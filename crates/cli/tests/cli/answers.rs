@@ -93,11 +93,11 @@ fn list_leaves_the_page_size_to_the_service() {
 fn plan_counts_the_pages_that_an_export_takes() {
     // At 30 a page the overlap of one matters: 30 + 29 * 3 = 117. The end of several pages is looked at again.
     for (size, most, pages) in [
-        (117, 30, 5),
-        (118, 30, 6),
-        (7, 1, 8),
-        (30, 30, 1),
-        (0, 30, 1),
+        (117, 30, 6),
+        (118, 30, 7),
+        (7, 1, 9),
+        (30, 30, 2),
+        (0, 30, 2),
     ] {
         let sandbox = sandbox(Options {
             max_limit: most,

@@ -7,6 +7,7 @@ use crate::record::RawRecord;
 use crate::record::{Identity, IdentityKey};
 use bytes::Bytes;
 use memchr::memchr;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -113,7 +114,7 @@ impl PageText {
     /// What tells a record from others.
     pub(crate) fn identity(&self, record: usize, key: &IdentityKey) -> Identity {
         match self.records.get(record).and_then(|entry| entry.id) {
-            Some(id) => key.identify(id.of(&self.text), true),
+            Some(id) => key.identify(&spelt_out(id.of(&self.text)), true),
             None => key.identify(self.json(record), false),
         }
     }
@@ -190,6 +191,18 @@ impl PageText {
     }
 }
 
+/// The text of an `id`, however it is written: `6` and `"6"` are one.
+fn spelt_out(id: &[u8]) -> Cow<'_, [u8]> {
+    let text = id
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""));
+    match text.and_then(json::text) {
+        Some(Cow::Borrowed(text)) => Cow::Borrowed(text.as_bytes()),
+        Some(Cow::Owned(text)) => Cow::Owned(text.into_bytes()),
+        None => Cow::Borrowed(text.unwrap_or(id)),
+    }
+}
+
 /// Whether a raw value can tell a record from others: a number, or a string that is not empty.
 fn names_something(id: &[u8]) -> bool {
     match id.first() {
@@ -229,8 +242,8 @@ mod tests {
 
     #[test]
     fn a_record_is_told_by_its_id_else_by_all_of_it() {
-        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}}"#;
-        let pagination = r#"{"total":8,"limit":8,"offset":0,"hasMore":false}"#;
+        let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}},{"id":"2"},{"id":"\u0061"}"#;
+        let pagination = r#"{"total":10,"limit":10,"offset":0,"hasMore":false}"#;
         let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
         let page = Page::read(&Response::of_json(body), None, 0).unwrap();
         let key = IdentityKey::random();
@@ -239,20 +252,23 @@ mod tests {
         assert_eq!(
             found,
             [
-                key.identify(b"\"a\"", true),
+                key.identify(b"a", true),
                 key.identify(b"2", true),
                 key.identify(br#"{"x":{"id":3}}"#, false),
                 // Of a name that occurs twice the last counts.
-                key.identify(b"\"c\"", true),
-                key.identify(b"\"e\"", true),
+                key.identify(b"c", true),
+                key.identify(b"e", true),
                 key.identify(br#"{"id":null,"x":1}"#, false),
                 key.identify(br#"{"id":""}"#, false),
                 key.identify(br#"{"id":{}}"#, false),
+                // However it is written.
+                key.identify(b"2", true),
+                key.identify(b"a", true),
             ]
         );
         assert_eq!(page.records[0].clone().into_bytes(), r#"{"id":"a","x":1}"#);
         let distinct = page.records.iter().map(RawRecord::has_distinct_names);
-        let expected = [true, true, true, false, false, true, true, true];
+        let expected = [true, true, true, false, false, true, true, true, true, true];
         assert!(distinct.eq(expected));
     }
 }

@@ -23,6 +23,8 @@ const MAX_READS_OF_END: u32 = 8;
 const MAX_BLANKS: u32 = 4;
 /// So many pages in a row may lead nowhere.
 const MAX_STUCK: u32 = 8;
+/// So many pages may bring nothing new without being farther along the list than those before them.
+const MAX_IDLE: u64 = 40;
 /// A list whose records have all been replaced is begun again so often.
 const MAX_RESTARTS: u32 = 2;
 /// Records that a page lacked are remembered up to this number.
@@ -136,6 +138,10 @@ pub(crate) struct Joiner {
     blanks: u32,
     stuck: u32,
     idle: u64,
+    /// All pages.
+    judged: u64,
+    /// Offset of the page farthest along the list since something new came.
+    farthest: u64,
     reached: u64,
     /// Records that a page should have shown, and when it arrived.
     lacking: HashMap<u32, u64>,
@@ -168,6 +174,8 @@ impl Joiner {
             blanks: 0,
             stuck: 0,
             idle: 0,
+            judged: 0,
+            farthest: 0,
             reached: 0,
             lacking: HashMap::new(),
             duplicates: 0,
@@ -232,7 +240,12 @@ impl Joiner {
             self.granted = page.ids.len() as u64;
         }
         self.granted = self.granted.max(page.ids.len() as u64);
-        self.idle += 1;
+        self.judged += 1;
+        if page.offset > self.farthest {
+            self.farthest = page.offset;
+        } else {
+            self.idle += 1;
+        }
         self.doubt_twins(page);
         if self.bare.is_some() {
             return Ok(self.read_bare(page));
@@ -265,7 +278,8 @@ impl Joiner {
         if known.is_empty() && self.order.len() > 0 && !(self.restarting && page.offset == 0) {
             return self.seek(page, again);
         }
-        if page.offset > 0 && known.len() < page.ids.len() && !self.shows_frontier(page) {
+        let sound = self.evidence.doubts().is_empty();
+        if sound && page.offset > 0 && known.len() < page.ids.len() && !self.shows_frontier(page) {
             // It may not know yet what came there while it was read at the same time as the pages before it.
             if page.sent < self.joined_at && self.brings_new(page, &known) {
                 self.evidence.repaired = true;
@@ -282,6 +296,9 @@ impl Joiner {
             }
         }
         (self.restarting, self.widened) = (false, 0);
+        if self.back > 0 {
+            self.farthest = page.offset;
+        }
         (self.back, self.forward, self.blanks) = (0, false, 0);
         let delivery = self.take(page, &known);
         Ok(self.progress(page, &known, delivery))
@@ -411,6 +428,7 @@ impl Joiner {
         if let Some((_, entry)) = fresh.last() {
             self.frontier = Some(entry.id);
             (self.joined_at, self.idle) = (self.joined_at.max(page.arrived), 0);
+            self.farthest = page.offset;
         }
         self.evidence.delivered += fresh.len() as u64;
         Delivery {
@@ -457,6 +475,7 @@ impl Joiner {
             }
             if short {
                 self.evidence.doubt(Doubt::ShortOfTotal);
+                return self.conclude(delivery);
             }
             self.phase = Phase::Closing;
             return Verdict::Deliver(delivery);
@@ -473,8 +492,10 @@ impl Joiner {
             self.bare = Some(Doubt::NoOverlap);
             delivery.alone = true;
         }
-        let most = 200 + 8 * (self.order.len() as u64 + 1) / self.granted.max(1);
-        if self.stuck > MAX_STUCK || self.idle > most {
+        // A list that is known to have no order need not be followed wherever it leads.
+        let enough = 100 + 3 * self.order.len() as u64 / self.stride();
+        let lost = !self.evidence.doubts().is_empty() && self.judged > enough;
+        if self.stuck > MAX_STUCK || self.idle > MAX_IDLE || lost {
             self.evidence.doubt(Doubt::MovedTooFar);
             return self.conclude(delivery);
         }
@@ -505,6 +526,9 @@ impl Joiner {
             return Ok(Verdict::Instead(from.saturating_sub(self.back)));
         }
         if page.has_more && !page.ids.is_empty() {
+            if !self.forward {
+                self.farthest = 0;
+            }
             self.forward = true;
             return Ok(Verdict::Instead(page.end().max(page.offset + 2) - 1));
         }

@@ -142,7 +142,10 @@ async fn files_of_another_user_are_refused() {
             assert_eq!(fs::read(&file).unwrap(), before);
         }
     }
-    assert_eq!(names(&disk.directory), ["out.checkpoint", "out.part"]);
+    assert_eq!(
+        names(&disk.directory),
+        ["out.checkpoint", "out.part", "out.part.ids"]
+    );
 }
 
 #[tokio::test]

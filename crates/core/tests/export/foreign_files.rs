@@ -10,7 +10,7 @@ use std::path::Path;
 use talentdata_core::export::{Export, Format};
 use talentdata_core::scan::Receipt;
 
-const TAKEN: [&str; 4] = [".part", ".part.1", ".part.40", ".checkpoint"];
+const TAKEN: [&str; 5] = [".part", ".part.1", ".part.40", ".part.ids", ".checkpoint"];
 
 #[tokio::test]
 async fn without_a_checkpoint_they_are_refused_and_stay() {
@@ -141,6 +141,7 @@ async fn first_checkpoints_that_were_never_used_do_not_stay() {
     );
     fs::rename(&checkpoint, &ours).unwrap();
     fs::remove_file(beside(&planted.path, ".part")).unwrap();
+    fs::remove_file(beside(&planted.path, ".part.ids")).unwrap();
     fs::write(beside(&planted.path, ".checkpoint.0123456789abcdef"), "").unwrap();
     // Of these, only the name is like ours.
     let alike = [

@@ -83,6 +83,7 @@ async fn parquet_goes_on_behind_the_last_group() {
         "out.parquet.checkpoint",
         "out.parquet.part",
         "out.parquet.part.1",
+        "out.parquet.part.ids",
     ];
     assert_eq!(names(directory.path()), left);
     let group = beside(&path, ".part.1");

@@ -113,7 +113,14 @@ async fn a_full_disk_is_an_error_and_then_resumed() {
             );
         } else {
             assert!(said.contains("records are kept in"), "{said}");
-            assert_eq!(left, ["out.jsonl.checkpoint", "out.jsonl.part"]);
+            assert_eq!(
+                left,
+                [
+                    "out.jsonl.checkpoint",
+                    "out.jsonl.part",
+                    "out.jsonl.part.ids"
+                ]
+            );
             let part = fs::read_to_string(beside(&path, ".part")).unwrap();
             assert!(!part.is_empty() && expected.starts_with(&part));
         }

@@ -152,7 +152,7 @@ async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
         fs::write(&path, &whole[..length]).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }
-    for foreign in ["[]", "{\"version\":5}", "\0\u{fffd}"] {
+    for foreign in ["[]", "{\"version\":6}", "\0\u{fffd}"] {
         fs::write(&path, foreign).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }

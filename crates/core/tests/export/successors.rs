@@ -66,7 +66,10 @@ async fn one_whose_lock_was_taken_away_harms_nobody() {
     for file in [part, checkpoint] {
         assert_eq!(fs::read(file).unwrap(), b"another");
     }
-    assert_eq!(names(directory.path()), ["out.checkpoint", "out.part"]);
+    assert_eq!(
+        names(directory.path()),
+        ["out.checkpoint", "out.part", "out.part.ids"]
+    );
 }
 
 #[tokio::test]

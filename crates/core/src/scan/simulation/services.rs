@@ -107,7 +107,7 @@ fn lists_that_only_insert_and_delete_are_proven_and_nothing_is_lost() {
         Change::InsertAndDelete(0.3),
         Change::InsertAndDelete(1.0),
         Change::BulkDelete(0.5),
-        Change::BulkInsert(30),
+        Change::BulkInsert(5),
         Change::DeleteOne,
         Change::Append,
         Change::Around {

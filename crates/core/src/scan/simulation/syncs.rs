@@ -148,8 +148,13 @@ impl Mirrored {
         };
         let mask = (1 << VERSION) - 1;
         let delivered = outcome.seen.iter();
+        let mut once = HashSet::new();
         let scanned = Scanned {
-            delivered: delivered.map(|it| (it & mask, it >> VERSION)).collect(),
+            // Each once, as a sync takes them.
+            delivered: delivered
+                .map(|it| (it & mask, it >> VERSION))
+                .filter(|(record, _)| once.insert(*record))
+                .collect(),
             strays: (outcome.strays.iter())
                 .map(|(stray, (before, behind))| {
                     let number = |record: &Option<u64>| record.map(|record| record & mask);
