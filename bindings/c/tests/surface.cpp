@@ -222,7 +222,7 @@ static void mirrors(const talentdata::client &client) {
   talentdata::sync_options options;
   options.keep = std::chrono::hours(24);
   CHECK(client.try_sync(talentdata::pools, path, options).has_value());
-  options.scan.consistency = TALENTDATA_CONSISTENCY_FAST;
+  options.scan.limit = 3;
   CHECK(client.try_sync(talentdata::pools, path, options).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
   CHECK(!client.try_syncer(talentdata::pools, path, options).has_value());
   auto syncer = client.syncer(talentdata::pools, path);
