@@ -1,7 +1,5 @@
 //! Rules of the house that neither formatter nor linter knows.
 
-mod vocabulary;
-
 use crate::Outcome;
 use std::path::Path;
 use std::process::Command;
@@ -16,9 +14,6 @@ const EDGES: [(&str, &[&str]); 7] = [
     ("ffi-c", &["core"]),
     ("xtask", &[]),
 ];
-
-/// A hand-written file longer than this holds a second idea.
-const LONGEST: usize = 300;
 
 /// Words that must not stand in any source, put together so that this file does not hold them.
 const FORBIDDEN: [(&str, &str); 3] = [
@@ -39,7 +34,6 @@ pub(crate) fn run(root: &Path) -> Outcome {
             check_file(path, &text, &mut wrong);
         }
     }
-    vocabulary::check(root, &tracked, &mut wrong)?;
     check_edges(root, &mut wrong)?;
     check_examples(root, &mut wrong);
     if wrong.is_empty() {
@@ -65,17 +59,10 @@ fn tracked(root: &Path) -> Result<Vec<String>, String> {
 }
 
 fn check_file(path: &str, text: &str, wrong: &mut Vec<String>) {
-    let generated = path.contains("/generated/");
     if path.ends_with(".rs") {
         if !text.starts_with("//! ") {
             wrong.push(format!(
                 "{path}: the first line does not say what the file is for (`//! ...`)"
-            ));
-        }
-        let lines = text.lines().count();
-        if !generated && lines > LONGEST {
-            wrong.push(format!(
-                "{path}: {lines} lines, more than {LONGEST}; is there a second idea in it?"
             ));
         }
         let library = path.ends_with("/src/lib.rs");

@@ -24,7 +24,6 @@ pub(crate) struct RawSync {
 #[pymethods]
 impl RawSync {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "the options of sync()")]
     fn new(
         client: &Bound<'_, BaseClient>,
         resource: &str,
