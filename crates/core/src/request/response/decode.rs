@@ -42,7 +42,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
                 error.column()
             ),
         )
-        .with_retryability(Retryability::Once),
+        .with_retryability(Retryability::Yes),
         Category::Syntax | Category::Io => Error::new(
             ErrorKind::Decode,
             format!(
@@ -50,7 +50,8 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
                 error.line(),
                 error.column()
             ),
-        ),
+        )
+        .with_retryability(Retryability::Yes),
     }
 }
 
