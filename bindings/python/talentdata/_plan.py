@@ -13,7 +13,7 @@ class Plan(Record):
     >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
     ...     plan = client.pools.plan()
     >>> plan.resource, plan.records, plan.pages, plan.sync_pages
-    ('pools', 250, 4, 24)
+    ('pools', 250, 5, 26)
     """
 
     __slots__ = ()

@@ -28,7 +28,7 @@ class Resource(Generic[R]):
     >>> with talentdata.Sandbox(records={"contacts": 3}) as sandbox, sandbox.client() as client:
     ...     contacts = client.contacts
     ...     contacts.plan().pages, len(contacts.page()), len(list(contacts.list()))
-    (1, 3, 3)
+    (2, 3, 3)
     """
 
     __slots__ = ("_client", "_model", "_name", "_parameters")

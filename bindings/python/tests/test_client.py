@@ -250,7 +250,7 @@ def test_notebooks_show_client_and_page(client):
 
 def test_a_plan_tells_the_cost(client, sandbox):
     plan = client.contacts.plan()
-    assert (plan.resource, plan.records, plan.pages) == ("contacts", 450, 6)
+    assert (plan.resource, plan.records, plan.pages) == ("contacts", 450, 7)
     assert 0 < plan.seconds < client.with_options(share=0.5).contacts.plan().seconds
     scan = client.contacts.list()
     list(scan)
