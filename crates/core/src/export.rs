@@ -1,57 +1,45 @@
 //! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
-//! Until then the records are in `PATH.part` (those of Parquet in row-group files, `PATH.part.1` and so
-//! on), and `PATH.checkpoint` says how far they go. The checkpoint is written at the start, after the
-//! first page, about once a second from then on, and whenever the export stops, each time after the
-//! data that it describes have been synced. Whatever ends an export, a resumed one goes on from there;
-//! if the list has not changed, the file has the same bytes as one written without interruption.
+//! Until then the records are in the work directory `PATH.part`: in `data` (those of Parquet in a file for each row
+//! group, `1` and so on), with `checkpoint`, which says how far they go, `ids`, the identities of the records, and
+//! `lock`. The checkpoint is written at the start, after the first page, about once a second from then on, and
+//! whenever the export stops, each time after the data that it describes have been synced. An interrupted export
+//! continues from there; if the list has not changed, the file has the same bytes as one written without
+//! interruption. What is kept is compared with its digests before it is believed.
 //!
-//! A work file is ours only if a checkpoint vouches for it: one that was synced before the file was
-//! created, and that recognises it by its inode number and time of creation, or by its data. Any other
-//! file at the name of a work file is refused and left as it is, and so are links, files with several
-//! names and files of other users, whatever a checkpoint says. A checkpoint without `PATH.part` is stale
-//! and is replaced. The lock on the checkpoint keeps other exports to the same path away; it is held from
-//! the first moment until nothing is left to clean up.
-//!
-//! Only the owner can read the work files. The finished file has the mode of the file that it
-//! replaces; a new one has the mode that the umask gives.
+//! The work directory is ours because we made it: nobody else may enter it. Anything else at that name is refused and
+//! left as it is (`work.rs`). The lock keeps other exports to the same path away until nothing is left to clean up.
+//! The finished file has the mode of the file that it replaces; a new one has the mode that the umask gives.
 //!
 //! A symbolic link at the path itself is followed: what it points at is written. A pipe or a device is
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
-mod claim;
 mod encoder;
-mod files;
-mod fingerprint;
-mod foreign_files;
 mod format;
 mod key;
-mod mode;
 mod output;
-mod part_file;
 mod paths;
 mod records;
-mod row_groups;
 mod unfinished;
+mod work;
 
 pub use format::Format;
 
-pub(crate) use claim::has_no_locks;
 pub(crate) use records::write_records;
+pub(crate) use work::has_no_locks;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Receipt, Scan, ScanOptions};
-use checkpoint::Checkpoint;
 use key::ExportKey;
 use output::Output;
-use paths::OutputPaths;
+use paths::{Destination, look, would_meet};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use talentdata_types::Resource;
+use work::WorkDirectory;
 
 /// Where the records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,11 +87,11 @@ impl Export {
         self.scan.arguments.check(operation)
     }
 
-    /// Whether a file at `path` would be the output or a work file of this export, by whatever links
-    /// and detours. Nothing else must be written there.
+    /// Whether a file at `path` would be the output of this export or lie in its work directory, by whatever
+    /// links and detours. Nothing else must be written there.
     pub fn uses(&self, path: &Path) -> bool {
         match &self.target {
-            Target::File(target) => foreign_files::would_meet(&OutputPaths::at(target), path),
+            Target::File(target) => would_meet(target, path),
             Target::Stdout => false,
         }
     }
@@ -113,19 +101,14 @@ impl Export {
         let Target::File(target) = &self.target else {
             return false;
         };
-        let paths = OutputPaths::at(target);
-        let checkpoint = paths.checkpoint();
-        // Opening a pipe would wait for its other end.
-        if !checkpoint.is_file() || !paths.part().is_file() {
-            return false;
-        }
-        let file = File::open(checkpoint).ok();
-        let Some(found) = file.and_then(|file| Checkpoint::read(&file, &paths).ok()) else {
+        let Ok(Destination::File(path)) = look(target) else {
             return false;
         };
-        let key = ExportKey::new(self, client.config());
-        let same = key.difference(&found.key).is_none();
-        same && found.is_resumable() && found.is_intact(&paths)
+        let found = WorkDirectory::peek(&path);
+        found.is_some_and(|found| {
+            let key = ExportKey::new(self, client.config());
+            found.progress.is_some() && key.difference(&found.key).is_none()
+        })
     }
 
     /// Reads the list and writes it, until the end or until `stop` completes.

@@ -2,7 +2,7 @@
 
 use super::{Export, Format};
 use crate::arrow::{Checker, Counts, Seen, TableOptions, TableSchema};
-use crate::digest::{FileDigest, RecordsDigest};
+use crate::digest::RecordsDigest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Sink, line};
 use crate::record::RawRecord;
@@ -33,8 +33,6 @@ pub(super) struct Encoder {
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
     sink: Option<Box<dyn Sink>>,
-    /// Of what all runs have written.
-    pub(super) file: FileDigest,
     /// Of the records that all runs have written.
     pub(super) records: RecordsDigest,
     line: Vec<u8>,
@@ -57,7 +55,6 @@ impl Encoder {
             options,
             seen: Seen::default(),
             sink: None,
-            file: FileDigest::new(),
             records: RecordsDigest::default(),
             line: Vec::new(),
         })
@@ -117,8 +114,9 @@ impl Encoder {
         }
     }
 
-    /// Goes on with the columns of an earlier run.
-    pub(super) fn go_on(&mut self, table: Table) {
+    /// Goes on with the columns of an earlier run, and behind its records.
+    pub(super) fn go_on(&mut self, table: Table, records: RecordsDigest) {
+        self.records = records;
         self.schema = table.schema.map(Arc::new);
         if let (Some(checker), Some(counts)) = (&mut self.checker, table.counts) {
             checker.go_on(counts);

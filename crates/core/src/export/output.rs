@@ -2,9 +2,10 @@
 
 use super::encoder::Encoder;
 use super::key::ExportKey;
-use super::paths::{Destination, OutputPaths, failed};
+use super::paths::{Destination, failed, look};
 use super::unfinished::Unfinished;
 use super::{Export, Format, Target};
+use crate::digest::FileDigest;
 use crate::error::{Error, Result};
 use crate::scan::{Batch, Receipt, Resume, Written};
 use crate::settings::Config;
@@ -28,8 +29,24 @@ pub(super) struct Output {
 
 enum To {
     File(Box<Unfinished>),
+    Stream(Stream),
+}
+
+struct Stream {
     /// None once the encoder has it.
-    Stream(Option<Box<dyn Write + Send>>, String),
+    writer: Option<Box<dyn Write + Send>>,
+    digest: FileDigest,
+    name: String,
+}
+
+impl To {
+    fn stream(writer: impl Write + Send + 'static, name: String) -> Self {
+        To::Stream(Stream {
+            writer: Some(Box::new(writer)),
+            digest: FileDigest::new(),
+            name,
+        })
+    }
 }
 
 impl Output {
@@ -39,20 +56,18 @@ impl Output {
         let shape = export.resource.shape();
         let mut encoder = Encoder::new(export)?;
         let to = match &export.target {
-            Target::Stdout => {
-                let stream = Box::new(std::io::stdout());
-                To::Stream(Some(stream), "standard output".into())
-            }
-            Target::File(path) => match OutputPaths::look(path)? {
+            Target::Stdout => To::stream(std::io::stdout(), "standard output".into()),
+            Target::File(path) => match look(path)? {
                 Destination::Stream => {
                     let opened = OpenOptions::new().write(true).open(path);
                     let stream = opened.map_err(|error| failed("open", path, &error))?;
-                    To::Stream(Some(Box::new(stream)), path.display().to_string())
+                    To::stream(stream, path.display().to_string())
                 }
-                Destination::File(paths) => {
+                Destination::File(path) => {
                     let key = ExportKey::new(export, config);
-                    let unfinished = Unfinished::open(paths, key, export.resume, &mut encoder)?;
-                    To::File(Box::new(unfinished))
+                    let (layout, resume) = (export.format.layout(), export.resume);
+                    let opened = Unfinished::open(&path, layout, key, resume, &mut encoder);
+                    To::File(Box::new(opened?))
                 }
             },
         };
@@ -124,7 +139,7 @@ impl Output {
     /// Keeps what can be resumed, removes everything else, and says so.
     pub(super) fn abandon(mut self, error: Error) -> Error {
         let kept = match &mut self.to {
-            To::Stream(_, name) => format!("output to {name} is incomplete"),
+            To::Stream(stream) => format!("output to {} is incomplete", stream.name),
             To::File(unfinished) => {
                 unfinished.abandon(&mut self.encoder, self.failed, error.message())
             }
@@ -135,15 +150,16 @@ impl Output {
 
     /// What is in the finished output.
     fn written(&self) -> Written {
-        let (file, records) = (&self.encoder.file, self.encoder.records);
+        let records = self.encoder.records;
+        let (file, digest) = match &self.to {
+            To::File(unfinished) => (unfinished.name(), unfinished.digest()),
+            To::Stream(stream) => (None, Some(&stream.digest)),
+        };
         Written {
-            file: match &self.to {
-                To::File(unfinished) => unfinished.paths.name(),
-                To::Stream(..) => None,
-            },
+            file,
             format: self.format.to_string(),
-            bytes: file.bytes(),
-            blake3: file.to_hex(),
+            bytes: digest.map_or(0, FileDigest::bytes),
+            blake3: digest.map_or_else(String::new, FileDigest::to_hex),
             records: records.count,
             records_digest: records.to_hex(),
         }
@@ -194,11 +210,8 @@ impl Output {
     fn open_encoder(&mut self) -> Result<()> {
         match &mut self.to {
             To::File(unfinished) => unfinished.open_encoder(&mut self.encoder),
-            To::Stream(stream, _) => match stream.take() {
-                Some(stream) => {
-                    let stream = self.encoder.file.through(stream);
-                    self.encoder.open(stream, 0)
-                }
+            To::Stream(stream) => match stream.writer.take() {
+                Some(writer) => self.encoder.open(stream.digest.through(writer), 0),
                 None => Ok(()),
             },
         }
@@ -207,8 +220,8 @@ impl Output {
     fn named(&self, error: Error) -> Error {
         match &self.to {
             To::File(unfinished) => unfinished.named(error),
-            To::Stream(_, name) => {
-                let message = format!("{name}: {}", error.message());
+            To::Stream(stream) => {
+                let message = format!("{}: {}", stream.name, error.message());
                 error.with_message(message)
             }
         }

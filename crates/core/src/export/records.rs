@@ -1,17 +1,15 @@
 //! Writes records that are at hand, and not read from a service: all at once under the final name, or not at all.
 
 use super::encoder::Encoder;
-use super::files::NewFile;
-use super::mode::set_final_mode;
-use super::paths::{Destination, OutputPaths, failed};
+use super::paths::{Destination, directory_of, failed, look, sync_directory};
+use super::unfinished::set_final_mode;
 use super::{Export, Format, Target};
 use crate::arrow::TableOptions;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use crate::scan::ScanOptions;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use talentdata_types::Resource;
-use tempfile::NamedTempFile;
 
 /// Records encoded at once.
 const RECORDS: usize = 256;
@@ -45,29 +43,31 @@ pub(crate) fn write_records(
         }
         Target::File(path) => path,
     };
-    let paths = match OutputPaths::look(path)? {
+    let path = match look(path)? {
         Destination::Stream => {
             let opened = OpenOptions::new().write(true).open(path);
             let stream = opened.map_err(|error| failed("open", path, &error))?;
             let written = encode(&mut encoder, stream, records);
             return written.map_err(|error| named(error, &path.display().to_string()));
         }
-        Destination::File(paths) => paths,
+        Destination::File(path) => path,
     };
-    let new = NewFile::probe(&paths)?;
-    let path = &paths.path;
-    let created = NamedTempFile::with_prefix_in(".talentdata-", paths.directory());
-    let file = created.map_err(|error| failed("create", path, &error))?;
-    let handle = file.as_file().try_clone();
-    let handle = handle.map_err(|error| failed("write", path, &error))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".talentdata-");
+    let directory = builder.tempdir_in(directory_of(&path));
+    let directory = directory.map_err(|error| failed("create", &path, &error))?;
+    // In a directory that nobody else may enter, its mode can be what the umask gives.
+    let unfinished = directory.path().join("data");
+    let created = File::create_new(&unfinished);
+    let file = created.and_then(|file| Ok((file.try_clone()?, file)));
+    let (handle, file) = file.map_err(|error| failed("create", &path, &error))?;
     let written = encode(&mut encoder, handle, records);
     let count = written.map_err(|error| named(error, &path.display().to_string()))?;
-    let ready = set_final_mode(file.as_file(), path, &new);
-    let ready = ready.and_then(|()| file.as_file().sync_all());
-    ready.map_err(|error| failed("write", path, &error))?;
-    let persisted = file.persist(path);
-    persisted.map_err(|error| failed("create", path, &error.error))?;
-    paths.sync_directory()?;
+    let ready = set_final_mode(&file, &path).and_then(|()| file.sync_all());
+    ready.map_err(|error| failed("write", &path, &error))?;
+    let persisted = fs::rename(unfinished, &path);
+    persisted.map_err(|error| failed("create", &path, &error))?;
+    sync_directory(directory_of(&path))?;
     Ok(count)
 }
 

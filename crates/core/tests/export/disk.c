@@ -6,10 +6,9 @@
  * event comes before the first such call on a name that ends with TALENTDATA_TEST_NAME.
  *
  * In the directory TALENTDATA_TEST_DISK it notes what each fsync makes permanent: the content of a file in a
- * file that is named by its inode, the names in a directory with their inodes in the file "names". A
- * removed file stays there as "inode-" and its number until its directory is synced. With TALENTDATA_TEST_TREE
- * there are directories within the directory: the names in each, those of directories with a slash, are in a
- * file with the inode of the directory behind "names-", and removed files stay for good.
+ * file that is named by its inode, and the names in a directory with their inodes, those of directories with a
+ * slash, in a file with the inode of the directory behind "names-". A removed file stays there as "inode-" and its
+ * number, so that no other file gets that.
  *
  * TALENTDATA_TEST_FLOCK is the errno of every flock. With TALENTDATA_TEST_CLOCK the time of day jumps by a
  * year, back and forth, at every look. The owner of files whose name ends with TALENTDATA_TEST_FOREIGN
@@ -121,23 +120,9 @@ static void keep(const char *path) {
     }
 }
 
-static void drop_kept(const char *disk) {
-    DIR *names = opendir(disk);
-    struct dirent *entry;
-    while (names != NULL && (entry = readdir(names)) != NULL) {
-        if (begins_with(entry->d_name, "inode-")) {
-            unlinkat(dirfd(names), entry->d_name, 0);
-        }
-    }
-    closedir(names);
-}
-
 static int note_directory(int directory, ino_t inode, const char *disk) {
-    char temporary[PATH_MAX], name[32] = "names";
-    int tree = getenv("TALENTDATA_TEST_TREE") != NULL;
-    if (tree) {
-        snprintf(name, sizeof name, "names-%llu", (unsigned long long)inode);
-    }
+    char temporary[PATH_MAX], name[32];
+    snprintf(name, sizeof name, "names-%llu", (unsigned long long)inode);
     DIR *names = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY));
     FILE *note = begin(temporary, disk);
     if (names == NULL || note == NULL) {
@@ -150,15 +135,10 @@ static int note_directory(int directory, ino_t inode, const char *disk) {
         if (dots || fstatat(directory, entry->d_name, &status, 0) != 0) {
             continue;
         }
-        if (S_ISREG(status.st_mode) || tree) {
-            const char *mark = S_ISDIR(status.st_mode) ? "/" : "";
-            fprintf(note, "%llu %s%s\n", (unsigned long long)status.st_ino, entry->d_name, mark);
-        }
+        const char *mark = S_ISDIR(status.st_mode) ? "/" : "";
+        fprintf(note, "%llu %s%s\n", (unsigned long long)status.st_ino, entry->d_name, mark);
     }
     closedir(names);
-    if (!tree) {
-        drop_kept(disk);
-    }
     return end(note, temporary, disk, name);
 }
 
@@ -223,7 +203,14 @@ int rename(const char *from, const char *to) {
     return REAL(rename)(from, to);
 }
 
+int rmdir(const char *path) {
+    return event("rmdir", path) != 0 ? -1 : REAL(rmdir)(path);
+}
+
 int mkdir(const char *path, mode_t mode) {
+    if (event("mkdir", path) != 0) {
+        return -1;
+    }
     int result = REAL(mkdir)(path, mode);
     struct stat status;
     const char *disk = getenv("TALENTDATA_TEST_DISK");

@@ -7,9 +7,8 @@
 use super::child::{act_as_child, child, ended, in_format};
 use super::kills::kill;
 use super::{Service, names, run};
-use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -21,6 +20,15 @@ pub(super) struct Disk {
     /// What was synced, as `disk.c` notes it.
     notes: PathBuf,
     library: PathBuf,
+}
+
+/// Which directories have lost the names that were not synced.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lost {
+    Everywhere,
+    Nowhere,
+    /// In the directory itself, or in those within it.
+    Either(bool),
 }
 
 impl Disk {
@@ -53,61 +61,81 @@ impl Disk {
         ))
     }
 
-    /// The files with their inodes, as they are now.
-    fn present(&self) -> HashMap<String, u64> {
-        let inode = |name: &String| fs::metadata(self.directory.join(name)).unwrap().ino();
-        let names = names(&self.directory);
-        names
-            .into_iter()
-            .map(|name| (name.clone(), inode(&name)))
-            .collect()
-    }
-
-    /// The power fails: the names are those that were synced last, or the most recent ones; of each file
-    /// only what was synced is left. Files that exist keep their inodes.
-    pub(super) fn fail(&self, recent: bool) {
-        let synced = || {
-            let noted = fs::read_to_string(self.notes.join("names")).unwrap_or_default();
-            let entry = |line: &str| {
-                let (inode, name) = line.split_once(' ').unwrap();
-                (name.to_owned(), inode.parse().unwrap())
-            };
-            noted.lines().map(entry).collect()
-        };
-        let present = self.present();
-        let left: HashMap<String, u64> = if recent { present.clone() } else { synced() };
-        let aside = |inode: u64| self.directory.join(format!("inode-{inode}"));
-        for (name, inode) in &present {
-            fs::rename(self.directory.join(name), aside(*inode)).unwrap();
-        }
-        let removed = names(&self.notes).into_iter();
-        for name in removed.filter(|name| name.starts_with("inode-")) {
-            fs::rename(self.notes.join(&name), self.directory.join(name)).unwrap();
-        }
-        for (name, inode) in &left {
-            let content = fs::read(self.notes.join(inode.to_string())).unwrap_or_default();
-            let path = self.directory.join(name);
-            let _ = fs::rename(aside(*inode), &path);
-            fs::write(path, content).unwrap();
-        }
-        let rest = names(&self.directory).into_iter();
-        for name in rest.filter(|name| name.starts_with("inode-")) {
-            fs::remove_file(self.directory.join(name)).unwrap();
-        }
+    /// The power fails: of each file only what was synced is left, and of a directory that has lost them only the
+    /// names that were synced.
+    pub(super) fn fail(&self, lost: Lost) {
+        let left = self.directory.with_extension("left");
+        let number = inode(&self.directory);
+        self.leave(Some(&self.directory), number, lost, 0, &left);
+        fs::remove_dir_all(&self.directory).unwrap();
+        fs::rename(left, &self.directory).unwrap();
         fs::remove_dir_all(&self.notes).unwrap();
         fs::create_dir(&self.notes).unwrap();
-        // What is left is on the disk.
-        let entry = |(name, inode): (String, u64)| {
-            fs::copy(
-                self.directory.join(&name),
-                self.notes.join(inode.to_string()),
-            )
-            .unwrap();
-            format!("{inode} {name}\n")
-        };
-        let noted: String = self.present().into_iter().map(entry).collect();
-        fs::write(self.notes.join("names"), noted).unwrap();
+        note(&self.directory, &self.notes);
     }
+
+    /// Makes what is left of a directory with this inode, `now` or as it was noted, as a new one.
+    fn leave(&self, now: Option<&Path>, number: u64, lost: Lost, depth: u32, to: &Path) {
+        fs::create_dir(to).unwrap();
+        if depth > 0 {
+            fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
+        }
+        let is_lost = match lost {
+            Lost::Everywhere => true,
+            Lost::Nowhere => false,
+            Lost::Either(within) => within == (depth > 0),
+        };
+        let names = match now.filter(|_| !is_lost) {
+            Some(now) => entries(now),
+            None => {
+                let noted = fs::read_to_string(self.notes.join(format!("names-{number}")));
+                let entry = |line: &str| {
+                    let (inode, name) = line.split_once(' ').unwrap();
+                    (inode.parse().unwrap(), name.to_owned())
+                };
+                noted.unwrap_or_default().lines().map(entry).collect()
+            }
+        };
+        for (number, name) in names {
+            let to = to.join(name.trim_end_matches('/'));
+            if name.ends_with('/') {
+                let now = now.map(|now| now.join(&name));
+                let now = now.filter(|now| now.is_dir() && inode(now) == number);
+                self.leave(now.as_deref(), number, lost, depth + 1, &to);
+            } else {
+                let content = fs::read(self.notes.join(number.to_string()));
+                fs::write(to, content.unwrap_or_default()).unwrap();
+            }
+        }
+    }
+}
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+/// The names in a directory, those of directories with a slash, and their inodes.
+fn entries(directory: &Path) -> Vec<(u64, String)> {
+    let entry = |name: String| {
+        let path = directory.join(&name);
+        let slash = if path.is_dir() { "/" } else { "" };
+        (inode(&path), format!("{name}{slash}"))
+    };
+    names(directory).into_iter().map(entry).collect()
+}
+
+/// Notes that everything in a directory was synced, as `disk.c` notes it.
+fn note(directory: &Path, notes: &Path) {
+    let mut all = String::new();
+    for (inode, name) in entries(directory) {
+        let path = directory.join(&name);
+        match name.ends_with('/') {
+            true => note(&path, notes),
+            false => drop(fs::copy(&path, notes.join(inode.to_string())).unwrap()),
+        }
+        all += &format!("{inode} {name}\n");
+    }
+    fs::write(notes.join(format!("names-{}", inode(directory))), all).unwrap();
 }
 
 /// `disk.c`, compiled once.
@@ -133,7 +161,8 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
     let lose_power = async |format, records, rounds| {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
-        let fail = || disk.fail(fastrand::bool());
+        let either = || Lost::Either(fastrand::bool());
+        let fail = || disk.fail([Lost::Everywhere, Lost::Nowhere, either()][fastrand::usize(..3)]);
         let child = (test, &*disk.setting(""));
         kill(child, format, records, rounds, &disk.directory, fail).await;
     };
@@ -149,15 +178,18 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
     act_as_child().await;
     let test = "disk::a_power_failure_before_any_call_leaves_what_can_be_resumed";
     let service = Service::start(60);
-    for recent in [false, true] {
-        let calls = every_prefix(test, &service, Format::Jsonl, recent, 1).await;
+    for lost in [Lost::Everywhere, Lost::Nowhere] {
+        let calls = every_prefix(test, &service, Format::Jsonl, lost, 1).await;
         assert!(calls > 20, "{calls}");
     }
+    for within in [true, false] {
+        every_prefix(test, &service, Format::Jsonl, Lost::Either(within), 2).await;
+    }
     let service = Service::start(8_700);
-    every_prefix(test, &service, Format::Parquet, true, 11).await;
-    every_prefix(test, &service, Format::Parquet, false, 13).await;
+    every_prefix(test, &service, Format::Parquet, Lost::Nowhere, 11).await;
+    every_prefix(test, &service, Format::Parquet, Lost::Everywhere, 13).await;
     let service = Service::start(1_200);
-    every_prefix(test, &service, Format::Arrow, true, 5).await;
+    every_prefix(test, &service, Format::Arrow, Lost::Nowhere, 5).await;
 }
 
 /// Cuts exports off before every `step`-th call; returns how many calls an export has.
@@ -165,7 +197,7 @@ async fn every_prefix(
     test: &str,
     service: &Service,
     format: Format,
-    recent: bool,
+    lost: Lost,
     step: usize,
 ) -> usize {
     let elsewhere = tempfile::tempdir().unwrap();
@@ -182,7 +214,7 @@ async fn every_prefix(
         let cut = |call: usize, export: &_| {
             let cut = child(test, &disk.at(call, "kill"), service, export);
             let (code, said) = ended(cut);
-            disk.fail(recent);
+            disk.fail(lost);
             assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
             code
         };

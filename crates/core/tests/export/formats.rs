@@ -1,6 +1,6 @@
 //! Every format comes out whole, and interrupted as if nothing had happened.
 
-use super::{Service, beside, export, names, run, run_pages};
+use super::{Service, export, names, run, run_pages, work};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ async fn csv_goes_on_once_its_columns_are_decided() {
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         // Before, it is not known what a line looks like.
         let kept = pages >= 11;
-        assert_eq!(beside(&path, ".part").exists(), kept, "{error}");
+        assert_eq!(work(&path, "").exists(), kept, "{error}");
         let receipt = run(&export, &service.client).await.unwrap();
         assert_eq!(receipt.resumed, u64::from(kept));
         assert_eq!(receipt.records, 2000);
@@ -78,15 +78,11 @@ async fn parquet_goes_on_behind_the_last_group() {
     let export = in_format(Format::Parquet, &path);
     let error = run_pages(&export, &service.client, 83).await.unwrap_err();
     assert!(error.message().contains("8192 records are kept"), "{error}");
-    let left = [
-        "alone.parquet",
-        "out.parquet.checkpoint",
-        "out.parquet.part",
-        "out.parquet.part.1",
-        "out.parquet.part.ids",
-    ];
-    assert_eq!(names(directory.path()), left);
-    let group = beside(&path, ".part.1");
+    assert_eq!(
+        names(&work(&path, "")),
+        ["1", "checkpoint", "data", "ids", "lock"]
+    );
+    let group = work(&path, "1");
     let whole = fs::read(&group).unwrap();
     let mut edited = whole.clone();
     edited[whole.len() - 9] ^= 1;
@@ -94,7 +90,7 @@ async fn parquet_goes_on_behind_the_last_group() {
         fs::write(&group, wrong).unwrap();
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
-        assert!(error.message().contains("out.parquet.part.1"), "{error}");
+        assert!(error.message().contains("out.parquet.part/1"), "{error}");
         assert!(error.message().contains(why), "{error}");
     }
     fs::write(&group, whole).unwrap();
@@ -113,9 +109,9 @@ async fn row_group_files_that_the_end_of_an_export_has_left_do_not_stay() {
     let export = in_format(Format::Parquet, &path);
     run_pages(&export, &service.client, 191).await.unwrap_err();
     // It had its final name, and groups were being removed.
-    fs::remove_file(beside(&path, ".part")).unwrap();
-    fs::remove_file(beside(&path, ".part.1")).unwrap();
-    assert!(beside(&path, ".part.2").exists());
+    fs::remove_file(work(&path, "data")).unwrap();
+    fs::remove_file(work(&path, "1")).unwrap();
+    assert!(work(&path, "2").exists());
     run(&export, &service.client).await.unwrap();
     assert_eq!(names(directory.path()), ["out.parquet"]);
 }

@@ -1,6 +1,6 @@
 //! Stopped and resumed, an export ends with the same bytes as one that was left alone.
 
-use super::{Service, beside, export, names, run, run_pages};
+use super::{Service, export, names, run, run_pages, work};
 use serde_json::json;
 use std::fs;
 use talentdata_core::ErrorKind;
@@ -20,7 +20,7 @@ async fn stopped_after_any_page_it_goes_on_to_the_same_bytes() {
         let error = run_pages(&export(&path), &service.client, pages).await;
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
-        let part = fs::read_to_string(beside(&path, ".part")).unwrap();
+        let part = fs::read_to_string(work(&path, "data")).unwrap();
         assert!(expected.starts_with(&part), "after {pages} pages");
         let kept = format!("{} records are kept", part.lines().count());
         assert!(error.message().contains(&kept), "{error}");
@@ -66,7 +66,7 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     assert_eq!(error.kind(), ErrorKind::BadRequest);
     // The page begins with the last record of the one before.
     let records = error.offset().unwrap() + 1;
-    let part = fs::read_to_string(beside(&path, ".part")).unwrap();
+    let part = fs::read_to_string(work(&path, "data")).unwrap();
     assert_eq!(part.lines().count() as u64, records);
     assert!(
         error
@@ -87,15 +87,12 @@ async fn what_was_begun_behind_the_checkpoint_is_dropped() {
     run_pages(&export(&path), &service.client, 2)
         .await
         .unwrap_err();
-    let part = beside(&path, ".part");
+    let part = work(&path, "data");
     let mut data = fs::read(&part).unwrap();
     data.extend_from_slice(b"{\"id\":\"torn");
     fs::write(&part, data).unwrap();
     // A checkpoint that was being written when the export was killed.
-    let checkpoint = fs::read(beside(&path, ".checkpoint")).unwrap();
-    let checkpoint: serde_json::Value = serde_json::from_slice(&checkpoint).unwrap();
-    let id = checkpoint["id"].as_str().unwrap();
-    fs::write(beside(&path, &format!(".checkpoint.{id}")), "{\"version").unwrap();
+    fs::write(work(&path, "checkpoint.next"), "talentdata exp").unwrap();
     run(&export(&path), &service.client).await.unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
     assert_eq!(names(directory.path()), ["out.jsonl"]);

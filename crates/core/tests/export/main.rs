@@ -74,7 +74,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The name of a file beside another.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    PathBuf::from(format!("{}{ending}", path.display()))
+/// The work directory of an export, or a file in it.
+fn work(path: &Path, name: &str) -> PathBuf {
+    PathBuf::from(format!("{}.part", path.display())).join(name)
 }

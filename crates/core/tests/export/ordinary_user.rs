@@ -4,7 +4,7 @@
 
 use super::child::{act_as_child, ended, go_on, ordinary_child, wait_until_stopped};
 use super::disk::Disk;
-use super::{Service, beside, export, names};
+use super::{Service, export, names, work};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -40,7 +40,7 @@ async fn what_is_not_permitted_is_an_error_and_then_resumed() {
     // Permission is withdrawn after the first page has been saved.
     set_mode(&disk.directory, 0o755);
     let mut child = start(&disk.setting(
-        "TALENTDATA_TEST_CALL=rename TALENTDATA_TEST_NAME=.part TALENTDATA_TEST_EVENT=stop",
+        "TALENTDATA_TEST_CALL=rename TALENTDATA_TEST_NAME=/data TALENTDATA_TEST_EVENT=stop",
     ));
     wait_until_stopped(&mut child);
     set_mode(&disk.directory, 0o555);
@@ -49,8 +49,8 @@ async fn what_is_not_permitted_is_an_error_and_then_resumed() {
     assert!(said.contains("records are kept"), "{said}");
     set_mode(&disk.directory, 0o755);
     // A work file cannot be read.
-    for ending in [".part", ".checkpoint"] {
-        let file = beside(&path, ending);
+    for name in ["data", "checkpoint", "ids"] {
+        let file = work(&path, name);
         let before = fs::read(&file).unwrap();
         set_mode(&file, 0);
         let said = refused(start(""));

@@ -2,9 +2,9 @@
 
 #![cfg(unix)]
 
-use super::{Service, beside, export, names, run, run_pages};
+use super::{Service, export, names, run, run_pages, work};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use talentdata_core::ErrorKind;
 
@@ -43,8 +43,10 @@ async fn impossible_places_are_refused_by_name() {
     )
     .await;
     refuses(&service, Path::new("/proc/out"), &["/proc/out"]).await;
-    let long = "x".repeat(251);
-    refuses(&service, &within(&long), &["File name too long"]).await;
+    for length in [251, 256] {
+        let long = "x".repeat(length);
+        refuses(&service, &within(&long), &["File name too long"]).await;
+    }
     symlink("round", within("round")).unwrap();
     refuses(
         &service,
@@ -53,10 +55,11 @@ async fn impossible_places_are_refused_by_name() {
     )
     .await;
     fs::create_dir(within("out.part")).unwrap();
+    fs::set_permissions(within("out.part"), fs::Permissions::from_mode(0o755)).unwrap();
     refuses(
         &service,
         &within("out"),
-        &[&path("out.part"), "already exists"],
+        &[&path("out.part"), "has the mode"],
     )
     .await;
     assert_eq!(
@@ -79,7 +82,7 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
         .await
         .unwrap_err();
     let data = directory.path().join("data/out.jsonl");
-    assert!(beside(&data, ".part").exists() && !data.exists());
+    assert!(work(&data, "data").exists() && !data.exists());
     run(&export(&link), &service.client).await.unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&data).unwrap(), service.lines());

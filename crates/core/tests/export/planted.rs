@@ -1,4 +1,4 @@
-//! Plants files at the names of work files, and holds against each other what is there before and after.
+//! Plants what is not ours at the names of an export, and compares what is there before and after.
 
 use super::{Service, export, names, run};
 use std::fs::{self, Permissions};
@@ -8,7 +8,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::export::{Export, Format};
 
 /// What can be at a name, and what puts it there.
-type Kind<'a> = (&'static str, &'a dyn Fn(&Path));
+type Kind<'a> = (&'static str, Box<dyn Fn(&Path) + 'a>);
 
 /// What can be seen of a file.
 #[derive(Debug, PartialEq)]
@@ -28,6 +28,25 @@ pub(super) struct Planted {
     pub(super) victim: PathBuf,
 }
 
+fn look(directory: &Path, states: &mut Vec<State>) {
+    for name in names(directory) {
+        let path = directory.join(&name);
+        let found = fs::symlink_metadata(&path).unwrap();
+        let content = found.is_file().then(|| fs::read(&path).unwrap());
+        states.push(State {
+            name,
+            inode: found.ino(),
+            links: found.nlink(),
+            mode: found.mode(),
+            changed: (found.mtime(), found.mtime_nsec()),
+            content,
+        });
+        if found.is_dir() {
+            look(&path, states);
+        }
+    }
+}
+
 impl Planted {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -43,44 +62,43 @@ impl Planted {
         }
     }
 
-    /// Everything that can be at the name of a work file and is not ours.
-    pub(super) fn kinds(&self) -> [Kind<'_>; 7] {
+    /// Everything that can be at the name of a work directory, or of a file in one, and is not ours.
+    pub(super) fn kinds(&self) -> [Kind<'_>; 5] {
         [
-            ("file", &|name| fs::write(name, "my own").unwrap()),
-            ("empty file", &|name| {
-                fs::write(name, "").unwrap();
-                fs::set_permissions(name, Permissions::from_mode(0o666)).unwrap();
-            }),
-            ("link", &|name| symlink("victim", name).unwrap()),
-            ("dangling link", &|name| symlink("nowhere", name).unwrap()),
-            ("hard link", &|name| {
-                let victim = name.parent().unwrap().join("victim");
-                fs::hard_link(victim, name).unwrap();
-            }),
-            ("directory", &|name| fs::create_dir(name).unwrap()),
-            ("pipe", &|name| {
-                let made = std::process::Command::new("mkfifo").arg(name).status();
-                assert!(made.unwrap().success());
-            }),
+            (
+                "link",
+                Box::new(|name| symlink(&self.victim, name).unwrap()),
+            ),
+            (
+                "dangling link",
+                Box::new(|name| symlink("nowhere", name).unwrap()),
+            ),
+            (
+                "hard link",
+                Box::new(|name| fs::hard_link(&self.victim, name).unwrap()),
+            ),
+            (
+                "directory",
+                Box::new(|name| {
+                    fs::create_dir(name).unwrap();
+                    fs::set_permissions(name, Permissions::from_mode(0o755)).unwrap();
+                }),
+            ),
+            (
+                "pipe",
+                Box::new(|name| {
+                    let made = std::process::Command::new("mkfifo").arg(name).status();
+                    assert!(made.unwrap().success());
+                }),
+            ),
         ]
     }
 
-    /// All files; pipes are not opened.
+    /// All files, those in directories too; pipes are not opened.
     fn state(&self) -> Vec<State> {
-        let look = |name: String| {
-            let path = self.directory.path().join(&name);
-            let found = fs::symlink_metadata(&path).unwrap();
-            let content = found.is_file().then(|| fs::read(&path).unwrap());
-            State {
-                name,
-                inode: found.ino(),
-                links: found.nlink(),
-                mode: found.mode(),
-                changed: (found.mtime(), found.mtime_nsec()),
-                content,
-            }
-        };
-        names(self.directory.path()).into_iter().map(look).collect()
+        let mut states = Vec::new();
+        look(self.directory.path(), &mut states);
+        states
     }
 
     /// Neither resumed nor begun again, it is refused with the name and the way out, and nothing changes.
@@ -112,7 +130,7 @@ impl Planted {
 
     pub(super) fn remove(&self, name: &Path) {
         let removed = match fs::symlink_metadata(name).unwrap().is_dir() {
-            true => fs::remove_dir(name),
+            true => fs::remove_dir_all(name),
             false => fs::remove_file(name),
         };
         removed.unwrap();

@@ -1,7 +1,7 @@
 //! Only an unfinished export with the same key, left as it was, is resumed.
 
 use super::service::client;
-use super::{Service, beside, export, run, run_pages};
+use super::{Service, export, names, run, run_pages, work};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Stopped {
         let before = contents(self.directory.path());
         let error = run(export, client).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
-        let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "without resume"];
+        let way_out = ["out.jsonl.part", "without resume"];
         for word in words.iter().chain(&way_out) {
             assert!(error.message().contains(word), "{word:?} in {error}");
         }
@@ -62,7 +62,7 @@ impl Stopped {
             let before = contents(self.directory.path());
             let error = run(&export, &self.service.client).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-            let way_out = ["out.jsonl.part", "out.jsonl.checkpoint", "move it"];
+            let way_out = ["out.jsonl.part", "move it away"];
             for word in words.iter().chain(&way_out) {
                 assert!(error.message().contains(word), "{word:?} in {error}");
             }
@@ -81,24 +81,34 @@ impl Stopped {
             fs::read_to_string(self.path()).unwrap(),
             self.service.lines()
         );
-        assert_eq!(contents(self.directory.path()).len(), 1);
+        assert_eq!(names(self.directory.path()), ["out.jsonl"]);
     }
 
     fn edit(&self, change: impl FnOnce(&mut Value)) {
-        let path = beside(&self.path(), ".checkpoint");
-        let mut checkpoint = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let path = work(&self.path(), "checkpoint");
+        let text = fs::read_to_string(&path).unwrap();
+        let (mut header, json) = text.split_once('\n').unwrap();
+        let mut checkpoint = serde_json::from_str(json).unwrap();
         change(&mut checkpoint);
-        fs::write(path, checkpoint.to_string()).unwrap();
+        let json = checkpoint.to_string();
+        header = header.rsplit_once(' ').unwrap().0;
+        let hash = blake3::hash(json.as_bytes());
+        fs::write(path, format!("{header} {hash}\n{json}")).unwrap();
     }
 }
 
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let names = super::names(directory).into_iter();
-    let read = |name: String| {
-        let bytes = fs::read(directory.join(&name)).unwrap();
-        (name, bytes)
-    };
-    names.map(read).collect()
+/// The files of the export, those in its work directory too.
+fn contents(directory: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut all = Vec::new();
+    for name in names(directory) {
+        let path = directory.join(&name);
+        if path.is_dir() {
+            all.extend(contents(&path));
+        }
+        let bytes = fs::read(&path).ok();
+        all.push((path, bytes));
+    }
+    all
 }
 
 #[tokio::test]
@@ -130,7 +140,11 @@ async fn another_key_is_refused_and_the_message_says_what_differs() {
             &["client_id: ", id, "another-company"],
         )
         .await;
-    stopped.edit(|checkpoint| checkpoint["key"]["base_url"] = "https://a.example".into());
+    stopped.edit(|checkpoint| {
+        let settings = checkpoint["key"].as_array_mut().unwrap();
+        let base_url = settings.iter_mut().find(|pair| pair[0] == "base_url");
+        base_url.unwrap()[1] = "https://a.example".into();
+    });
     let words = ["base_url: ", "https://a.example", here];
     stopped.refuses(&stopped.export, invalid, &words).await;
     stopped.starts_afresh(&stopped.export).await;
@@ -139,26 +153,25 @@ async fn another_key_is_refused_and_the_message_says_what_differs() {
 #[tokio::test]
 async fn a_checkpoint_of_another_version_is_refused() {
     let stopped = Stopped::new().await;
-    stopped.edit(|checkpoint| *checkpoint = serde_json::json!({"version": 7, "news": []}));
-    stopped.refuses_always(&["version 7"]).await;
+    let path = work(&stopped.path(), "checkpoint");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, text.replacen("checkpoint 7", "checkpoint 8", 1)).unwrap();
+    stopped.refuses_always(&["version 8"]).await;
 }
 
 #[tokio::test]
 async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
     let stopped = Stopped::new().await;
-    let path = beside(&stopped.path(), ".checkpoint");
+    let path = work(&stopped.path(), "checkpoint");
     let whole = fs::read(&path).unwrap();
     for length in [0, 1, 10, whole.len() / 2, whole.len() - 1] {
         fs::write(&path, &whole[..length]).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }
-    for foreign in ["[]", "{\"version\":6}", "\0\u{fffd}"] {
+    for foreign in ["[]\n", "talentdata export checkpoint 7\n{}", "\0\u{fffd}"] {
         fs::write(&path, foreign).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }
-    fs::write(&path, &whole).unwrap();
-    stopped.edit(|checkpoint| checkpoint["id"] = "/../../victim".into());
-    stopped.refuses_always(&["damaged"]).await;
     fs::write(&path, whole).unwrap();
     stopped.starts_afresh(&stopped.export).await;
 }
@@ -166,7 +179,7 @@ async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
 #[tokio::test]
 async fn a_part_file_that_was_changed_is_refused() {
     let stopped = Stopped::new().await;
-    let part = beside(&stopped.path(), ".part");
+    let part = work(&stopped.path(), "data");
     let whole = fs::read(&part).unwrap();
     fs::write(&part, &whole[..whole.len() - 1]).unwrap();
     let length = whole.len().to_string();
@@ -190,14 +203,14 @@ async fn a_part_file_that_was_changed_is_refused() {
 #[tokio::test]
 async fn without_a_part_file_there_is_nothing_to_resume() {
     let stopped = Stopped::new().await;
-    fs::remove_file(beside(&stopped.path(), ".part")).unwrap();
+    fs::remove_file(work(&stopped.path(), "data")).unwrap();
     let receipt = run(&stopped.export, &stopped.service.client).await.unwrap();
     assert_eq!(receipt.resumed, 0);
     assert_eq!(
         fs::read_to_string(stopped.path()).unwrap(),
         stopped.service.lines()
     );
-    assert_eq!(contents(stopped.directory.path()).len(), 1);
+    assert_eq!(names(stopped.directory.path()), ["out.jsonl"]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 
 use super::child::{act_as_child, child, ended, go_on, in_format, wait_until_stopped};
 use super::disk::Disk;
-use super::{Service, beside, export, names, run, run_pages};
+use super::{Service, export, names, run, run_pages, work};
 use std::fs;
 use talentdata_core::ErrorKind;
 use talentdata_core::export::Format;
@@ -15,17 +15,17 @@ async fn it_is_refused_until_the_other_has_cleaned_up() {
     act_as_child().await;
     let test = "successors::it_is_refused_until_the_other_has_cleaned_up";
     let service = Service::start(1_500);
-    for (format, ending) in [(Format::Jsonl, ".checkpoint"), (Format::Parquet, ".part.1")] {
+    for (format, ending) in [(Format::Jsonl, "checkpoint"), (Format::Parquet, "1")] {
         let root = tempfile::tempdir().unwrap();
         let disk = Disk::new(root.path());
         let path = disk.directory.join("out");
         let export = in_format(format, &path);
         let stop = format!(
-            "TALENTDATA_TEST_CALL=unlink TALENTDATA_TEST_NAME=out{ending} TALENTDATA_TEST_EVENT=stop"
+            "TALENTDATA_TEST_CALL=unlink TALENTDATA_TEST_NAME=out.part/{ending} TALENTDATA_TEST_EVENT=stop"
         );
         let mut first = child(test, &disk.setting(&stop), &service, &export);
         wait_until_stopped(&mut first);
-        assert!(path.exists() && !beside(&path, ".part").exists());
+        assert!(path.exists() && !work(&path, "data").exists());
         let before = names(&disk.directory);
         let error = run(&export, &service.client).await.unwrap_err();
         assert!(error.message().contains("another export"), "{error}");
@@ -43,13 +43,12 @@ async fn one_whose_lock_was_taken_away_harms_nobody() {
     let service = Service::start(300);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");
-    let (part, checkpoint) = (beside(&path, ".part"), beside(&path, ".checkpoint"));
+    let another = work(&path, "data");
     let take_away = |_: &Receipt| {
-        if part.exists() && fs::read(&checkpoint).is_ok_and(|text| text != b"another") {
-            fs::remove_file(&part).unwrap();
-            fs::remove_file(&checkpoint).unwrap();
-            fs::write(&part, "another").unwrap();
-            fs::write(&checkpoint, "another").unwrap();
+        if another.exists() && fs::read(&another).unwrap() != b"another" {
+            fs::remove_dir_all(work(&path, "")).unwrap();
+            fs::create_dir(work(&path, "")).unwrap();
+            fs::write(&another, "another").unwrap();
         }
     };
     let forever = std::future::pending();
@@ -57,23 +56,18 @@ async fn one_whose_lock_was_taken_away_harms_nobody() {
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     for words in [
-        "out.checkpoint",
+        "out.part",
         "was removed or replaced",
-        "cannot be resumed",
+        "nothing can be resumed",
     ] {
         assert!(error.message().contains(words), "{words}: {error}");
     }
-    for file in [part, checkpoint] {
-        assert_eq!(fs::read(file).unwrap(), b"another");
-    }
-    assert_eq!(
-        names(directory.path()),
-        ["out.checkpoint", "out.part", "out.part.ids"]
-    );
+    assert_eq!(fs::read(another).unwrap(), b"another");
+    assert_eq!(names(&work(&path, "")), ["data"]);
 }
 
 #[tokio::test]
-async fn a_checkpoint_without_its_part_file_is_stale() {
+async fn a_checkpoint_without_its_data_is_stale() {
     let service = Service::start(1_500);
     for format in Format::ALL {
         for resume in [true, false] {
@@ -85,14 +79,14 @@ async fn a_checkpoint_without_its_part_file_is_stale() {
             let dropped = async {
                 let _ = run_pages(&export, &service.client, usize::MAX).await;
             };
-            let part = beside(&path, ".part");
+            let part = work(&path, "data");
             tokio::select! {
                 biased;
                 () = until_exists(&part) => {}
                 () = dropped => panic!("{format}: it came to its end"),
             }
             fs::remove_file(part).unwrap();
-            assert!(beside(&path, ".checkpoint").exists());
+            assert!(work(&path, "checkpoint").exists());
             let receipt = run(&export, &service.client).await.unwrap();
             assert_eq!((receipt.resumed, receipt.records), (0, 1_500), "{format}");
             assert_eq!(names(directory.path()), ["out"], "{format}");

@@ -2,7 +2,7 @@
 
 mod harm;
 
-use super::{Service, beside, export, run, run_pages};
+use super::{Service, export, run, run_pages, work};
 use std::fs;
 use std::path::{Path, PathBuf};
 use talentdata_core::ErrorKind;
@@ -103,7 +103,7 @@ async fn a_part_file_that_was_altered_anywhere_is_not_continued() {
     let path = directory.path().join("contacts.jsonl");
     let export = export(&path);
     run_pages(&export, &service.client, 20).await.unwrap_err();
-    let part = beside(&path, ".part");
+    let part = work(&path, "data");
     let mut bytes = fs::read(&part).unwrap();
     bytes[100] ^= 1;
     fs::write(&part, bytes).unwrap();
