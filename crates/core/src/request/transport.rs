@@ -111,7 +111,14 @@ impl Transport {
     ) -> Result<Response> {
         let mut until = clock::now().saturating_add(self.attempt.min(bounds.time));
         permit.sent();
-        let response = self.within(until, self.head(request)).await??;
+        let sent = self.within(until, self.head(request)).await;
+        let response = match sent.and_then(|response| response) {
+            Ok(response) => response,
+            Err(error) => {
+                permit.failed(error.kind() != ErrorKind::Connect);
+                return Err(error);
+            }
+        };
         let (mut head, mut incoming) = response.into_parts();
         let status = head.status;
         let limits = RateHeaders::read(&head.headers, SystemTime::now());
