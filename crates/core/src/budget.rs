@@ -14,7 +14,7 @@ mod redis;
 mod who;
 
 use crate::clock::Time;
-use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
+use crate::gate::{Failures, GateSettings, Lane, RateHeaders, Ticket};
 use crate::settings::{BudgetHome, Config};
 pub use contact::BudgetStats;
 use contact::Contact;
@@ -36,7 +36,11 @@ pub(crate) trait Budget: Send + Sync {
     /// The request was not sent after all.
     fn unsend(&self, now: Time, ticket: Ticket);
 
-    /// No response will come, though the service may have counted the request.
+    /// The request failed, with no response or with one that broke off; `sent` is whether the service may have counted it.
+    /// Where no connection was made, its turn is given back.
+    fn failed(&self, now: Time, ticket: Ticket, sent: bool);
+
+    /// The caller waits for no response any more, though the service may have counted the request.
     fn lost(&self, now: Time, ticket: Ticket);
 
     /// A response has arrived.
@@ -83,6 +87,9 @@ pub(crate) enum Take {
         earliest: Time,
         again: Time,
     },
+    /// The service is down, and requests are held back but for one at a time that probes it. Ask again at `again`, or when the
+    /// budget tells before that something has changed.
+    Outage { failures: Failures, again: Time },
     /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
     Lost(String),
     /// Ask again when the budget tells that something has changed.

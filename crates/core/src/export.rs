@@ -26,8 +26,7 @@ mod work;
 
 pub use format::Format;
 
-pub(crate) use records::write_records;
-pub(crate) use work::has_no_locks;
+pub use records::write_records;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};

@@ -22,6 +22,7 @@ mod latency;
 mod ledger;
 mod model;
 mod other_clients;
+mod outage;
 mod phase_lock;
 mod quota;
 mod refill;
@@ -44,6 +45,8 @@ pub(crate) use last_minute::LastMinute;
 use latency::Latency;
 use ledger::{Ledger, Outcome};
 use model::Model;
+pub use outage::Failures;
+pub(crate) use outage::{Outage, is_failure};
 use quota::Quota;
 use rule::{Refusal, Rule};
 pub use settings::{GateSettings, LONGEST_GAP};
@@ -57,6 +60,9 @@ type Time = Duration;
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
 const PROBES: usize = 4;
+/// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
+/// so long: the service may have stopped responding.
+const STALLED: (usize, u32, Duration) = (8, 8, Duration::from_millis(250));
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MOST_IN_FLIGHT: usize = 128;
 
@@ -92,6 +98,9 @@ pub struct Gate {
     model: Model,
     /// A limit of a longer window, where the server has one.
     quota: Option<Quota>,
+    outage: Outage,
+    /// When a request was last responded to, or has failed.
+    heard: Time,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -109,6 +118,8 @@ impl Gate {
             rule: Rule::new(settings.seed),
             model: settings.model(settings.limit),
             quota: None,
+            outage: Outage::new(settings.seed),
+            heard: Time::ZERO,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -119,8 +130,11 @@ impl Gate {
     /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
     /// earlier time.
     pub fn ready(&mut self, now: Duration) -> Ready {
+        if self.outage.is_probed() {
+            return Ready::AfterResponse;
+        }
         if !self.settings.paced {
-            let until = self.rule.until();
+            let until = self.rule.until().max(self.outage.probe_at());
             return if until <= now {
                 Ready::Now
             } else {
@@ -133,12 +147,13 @@ impl Gate {
         };
         let quota = self.quota.as_ref();
         let taken = self.ledger.in_flight() > 0 && quota.is_some_and(|quota| quota.is_taken(now));
-        if self.ledger.in_flight() >= most || taken {
+        if self.ledger.in_flight() >= most || taken || self.is_stalled(now) {
             return Ready::AfterResponse;
         }
         let spread = quota.map_or(Time::ZERO, |quota| quota.next(now, &self.ledger));
         let paced = self.model.next(now, &self.ledger, &self.latency);
-        let at = self.rule.until().max(self.rolling()).max(paced).max(spread);
+        let bounds = [self.rolling(), paced, spread, self.outage.probe_at()];
+        let at = bounds.into_iter().fold(self.rule.until(), Time::max);
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
 
@@ -146,21 +161,26 @@ impl Gate {
     pub fn send(&mut self, now: Duration) -> Ticket {
         self.sends += 1;
         if !self.settings.paced {
-            return Ticket {
+            let ticket = Ticket {
                 id: self.sends,
                 sent: now,
             };
+            self.outage.sent(ticket);
+            return ticket;
         }
         self.model.sent(now);
         if let Some(quota) = &mut self.quota {
             quota.sent(now);
         }
         let id = self.ledger.send(now, self.settings.window);
-        Ticket { id, sent: now }
+        let ticket = Ticket { id, sent: now };
+        self.outage.sent(ticket);
+        ticket
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
+        self.outage.unsent(ticket);
         let unsent = self.ledger.unsend(ticket);
         self.sends -= u64::from(unsent);
         if let Some(quota) = self.quota.as_mut().filter(|_| unsent) {
@@ -168,8 +188,26 @@ impl Gate {
         }
     }
 
-    /// No response will come, though the server may have counted the request.
-    pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
+    /// The request failed, with no response or with one that broke off. `sent` is whether the server may have counted it;
+    /// where no connection was made, its turn is given back.
+    pub fn failed(&mut self, now: Duration, ticket: Ticket, sent: bool) {
+        self.heard = now;
+        self.outage.failed(now, ticket);
+        match sent {
+            true => self.lost(now, ticket),
+            false => self.unsend(ticket),
+        }
+    }
+
+    /// The failures since the last success, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.outage.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
+    pub fn lost(&mut self, now: Duration, ticket: Ticket) {
+        self.outage.lost(now, ticket);
         let settled = self.ledger.settle(ticket, Outcome::Lost);
         self.lost += u64::from(settled.is_some());
     }
@@ -178,6 +216,11 @@ impl Gate {
     pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
         let settled = self.ledger.settle(ticket, Outcome::Answered(now));
         let sent = ticket.sent;
+        self.heard = now;
+        match is_failure(status, headers) {
+            true => self.outage.failed(now, ticket),
+            false => self.outage.succeeded(now, ticket),
+        }
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
         let default_wait = self.settings.window;
@@ -252,6 +295,19 @@ impl Gate {
     fn is_over(&self, now: Time) -> bool {
         let quota = self.quota.as_ref();
         self.rule.until() <= now && quota.is_none_or(|quota| quota.is_over(now))
+    }
+
+    /// Whether the service seems to have stopped responding, with many requests under way.
+    fn is_stalled(&self, now: Time) -> bool {
+        let (many, round_trips, least) = STALLED;
+        let usual = Duration::from_secs_f64(self.latency.mean()) * round_trips;
+        let oldest = self
+            .ledger
+            .entries()
+            .find(|entry| entry.outcome == Outcome::InFlight);
+        self.responses > 0
+            && self.ledger.in_flight() >= many
+            && oldest.is_some_and(|oldest| oldest.sent.max(self.heard) + usual.max(least) < now)
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.

@@ -13,7 +13,7 @@ mod tests;
 use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Take, company};
 use crate::clock::Time;
-use crate::gate::{Asker, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
+use crate::gate::{Asker, Failures, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
 use crate::host::{clock, directory};
 use crate::settings::{Config, OnLost};
 use file::StateFile;
@@ -27,7 +27,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// What became of a request is told so often at most; after that, together with the next request.
 const FLUSHES: u32 = 300;
 /// Of the name of the file. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-1-";
+const PREFIX: &str = "budget-2-";
 
 /// The budget of one client.
 pub(crate) struct HostBudget(Arc<Shared>);
@@ -94,6 +94,10 @@ impl Budget for HostBudget {
 
     fn unsend(&self, _now: Time, ticket: Ticket) {
         self.tell(ticket, What::Unsent);
+    }
+
+    fn failed(&self, _now: Time, ticket: Ticket, sent: bool) {
+        self.tell(ticket, What::Failed { sent });
     }
 
     fn lost(&self, _now: Time, ticket: Ticket) {
@@ -171,7 +175,20 @@ impl Shared {
         let local = |moment: Duration| now + moment.saturating_sub(host_now);
         match turn {
             Turn::Now(ticket) => Take::Now(ticket),
-            Turn::Wait { earliest, again } => Take::Wait {
+            Turn::Wait {
+                again,
+                outage: Some(failures),
+                ..
+            } => Take::Outage {
+                failures: Failures {
+                    since: now.saturating_sub(host_now.saturating_sub(failures.since)),
+                    ..failures
+                },
+                again: local(again),
+            },
+            Turn::Wait {
+                earliest, again, ..
+            } => Take::Wait {
                 earliest: local(earliest),
                 again: local(again),
             },

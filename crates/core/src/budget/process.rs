@@ -2,8 +2,12 @@
 
 use super::{Budget, BudgetStats, Contact, Take};
 use crate::clock::Time;
-use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
+use crate::gate::{Failures, Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// While a probe is on its way, those who wait for its outcome look so often how long that has been.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A gate of its own.
 pub(crate) struct ProcessBudget(Mutex<Gate>);
@@ -22,18 +26,29 @@ impl ProcessBudget {
 impl Budget for ProcessBudget {
     fn take(&self, now: Time, _lane: Lane) -> Take {
         let mut gate = self.gate();
-        match gate.ready(now) {
-            Ready::Now => Take::Now(gate.send(now)),
-            Ready::At(moment) => Take::Wait {
+        let ready = gate.ready(now);
+        let outage = gate.failures().filter(Failures::is_outage);
+        match (ready, outage) {
+            (Ready::Now, _) => Take::Now(gate.send(now)),
+            (Ready::At(again), Some(failures)) => Take::Outage { failures, again },
+            (Ready::AfterResponse, Some(failures)) => Take::Outage {
+                failures,
+                again: now + LOOK,
+            },
+            (Ready::At(moment), None) => Take::Wait {
                 earliest: moment,
                 again: moment,
             },
-            Ready::AfterResponse => Take::AfterChange,
+            (Ready::AfterResponse, None) => Take::AfterChange,
         }
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {
         self.gate().unsend(ticket);
+    }
+
+    fn failed(&self, now: Time, ticket: Ticket, sent: bool) {
+        self.gate().failed(now, ticket, sent);
     }
 
     fn lost(&self, now: Time, ticket: Ticket) {

@@ -133,6 +133,13 @@ impl Budget for RedisBudget {
         self.0.state().member.unsend(ticket);
     }
 
+    fn failed(&self, now: Time, ticket: Ticket, sent: bool) {
+        match sent {
+            true => self.lost(now, ticket),
+            false => self.unsend(now, ticket),
+        }
+    }
+
     fn lost(&self, now: Time, ticket: Ticket) {
         self.0.state().member.lost(now, ticket);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::turns::{Asker, Lane, Turns};
-use super::{Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
+use super::{Failures, Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
 
 /// A request of a member that has not been heard of for this long gets no response any more, as far as can be told.
 const SILENT: Duration = Duration::from_secs(2);
@@ -51,6 +51,8 @@ pub enum Turn {
         earliest: Duration,
         /// When to ask again.
         again: Duration,
+        /// The failures because of which requests are held back, where that is the reason.
+        outage: Option<Failures>,
     },
 }
 
@@ -145,7 +147,11 @@ impl SharedGate {
         };
         let again = now + wait.min(LOOK);
         self.turns.told(asker.id, allowed, again);
-        Turn::Wait { earliest, again }
+        Turn::Wait {
+            earliest,
+            again,
+            outage: self.failures().filter(Failures::is_outage),
+        }
     }
 
     /// The request was not sent after all.
@@ -156,7 +162,21 @@ impl SharedGate {
         self.gate.unsend(ticket);
     }
 
-    /// No response will come, though the server may have counted the request.
+    /// The request failed; `sent` as for [`Gate::failed`].
+    pub fn failed(&mut self, now: Duration, member: u64, ticket: Ticket, sent: bool) {
+        let now = self.begin(now);
+        self.turns.heard(now, member);
+        self.land(ticket);
+        self.gate.failed(now, ticket, sent);
+    }
+
+    /// The failures since the last success of any member, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.gate.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
     pub fn lost(&mut self, now: Duration, member: u64, ticket: Ticket) {
         let now = self.begin(now);
         self.turns.heard(now, member);

@@ -41,6 +41,7 @@ pub(super) struct Event {
 pub(super) enum What {
     Unsent,
     Lost,
+    Failed { sent: bool },
     Answered(u16, RateHeaders),
 }
 
@@ -139,6 +140,7 @@ impl Event {
         match &self.what {
             What::Unsent => gate.unsend(now, member, self.ticket),
             What::Lost => gate.lost(now, member, self.ticket),
+            What::Failed { sent } => gate.failed(now, member, self.ticket, *sent),
             What::Answered(status, headers) => {
                 gate.response(now, member, self.ticket, *status, headers);
             }

@@ -16,7 +16,7 @@ use std::time::Duration;
 fn place() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let path = directory.path().join("budget-1-test");
+    let path = directory.path().join("budget-2-test");
     (directory, path)
 }
 

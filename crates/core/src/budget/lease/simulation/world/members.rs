@@ -56,7 +56,7 @@ impl World {
                     self.push(at, Event::Wake(index, wake));
                     break;
                 }
-                Take::AfterChange | Take::Lost(_) => break,
+                Take::AfterChange | Take::Lost(_) | Take::Outage { .. } => break,
             }
         }
         self.schedule(index);
