@@ -55,7 +55,7 @@ mod generated {
 pub use arguments::Arguments;
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result, drives_terminal};
-pub use fields::decoded;
+pub use json::decoded;
 pub use list::List;
 pub use merge_sql::{Dialect, merge_sql};
 pub use nested::{NestedValue, ValueKind};

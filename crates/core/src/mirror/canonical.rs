@@ -16,22 +16,22 @@ const MOST_ZEROS: i64 = 20;
 /// Appends the canonical form of a record.
 pub(super) fn of_record(record: &RawRecord, form: &mut Vec<u8>) {
     let members = record.members();
-    object(members.collect(), form);
+    object(members, form);
 }
 
 /// The text that stands for an `id`: a text is itself, a number its decimal value.
-pub(super) fn key(id: &[u8]) -> Cow<'_, str> {
-    match id.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\"")) {
-        Some(text) => json::text(text).unwrap_or_else(|| String::from_utf8_lossy(text)),
-        None => match decimal(id) {
+pub(super) fn key(id: &str) -> Cow<'_, str> {
+    match id.strip_prefix('"').and_then(|id| id.strip_suffix('"')) {
+        Some(text) => json::text(text).unwrap_or(Cow::Borrowed(text)),
+        None => match decimal(id.as_bytes()) {
             Some(decimal) => decimal.to_text().into(),
-            None => String::from_utf8_lossy(id),
+            None => Cow::Borrowed(id),
         },
     }
 }
 
-fn object<'a>(members: Vec<(&'a [u8], &'a [u8])>, form: &mut Vec<u8>) {
-    let mut named: Vec<(Cow<'_, [u8]>, &[u8])> = members
+fn object<'a>(members: Vec<(&'a str, &'a str)>, form: &mut Vec<u8>) {
+    let mut named: Vec<(Cow<'_, [u8]>, &str)> = members
         .into_iter()
         .map(|(name, value)| (resolved(name), value))
         .collect();
@@ -48,32 +48,32 @@ fn object<'a>(members: Vec<(&'a [u8], &'a [u8])>, form: &mut Vec<u8>) {
     form.push(b'}');
 }
 
-fn value(raw: &[u8], form: &mut Vec<u8>) {
-    match raw.first() {
-        Some(b'{') => object(json::members(raw).collect(), form),
+fn value(raw: &str, form: &mut Vec<u8>) {
+    match raw.as_bytes().first() {
+        Some(b'{') => object(json::members(raw), form),
         Some(b'[') => {
             form.push(b'[');
-            json::items(raw).for_each(|item| value(item, form));
+            json::each_item(raw, |item| value(item, form));
             form.push(b']');
         }
         Some(b'"') => {
             let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
             text(&resolved(inner), form);
         }
-        Some(b'-' | b'0'..=b'9') => match decimal(raw) {
+        Some(b'-' | b'0'..=b'9') => match decimal(raw.as_bytes()) {
             Some(decimal) => decimal.write(form),
-            None => written(b'#', raw, form),
+            None => written(b'#', raw.as_bytes(), form),
         },
-        _ => written(b'=', raw, form),
+        _ => written(b'=', raw.as_bytes(), form),
     }
 }
 
 /// A text without its escapes; as it is written where they stand for no text, such as half a surrogate pair.
-fn resolved(raw: &[u8]) -> Cow<'_, [u8]> {
+fn resolved(raw: &str) -> Cow<'_, [u8]> {
     match json::text(raw) {
         Some(Cow::Borrowed(text)) => Cow::Borrowed(text.as_bytes()),
         Some(Cow::Owned(text)) => Cow::Owned(text.into_bytes()),
-        None => Cow::Owned([b"\\", raw].concat()),
+        None => Cow::Owned([b"\\", raw.as_bytes()].concat()),
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
             ("0.5", "5e-1"),
             ("-0", "0"),
         ] {
-            assert_eq!(key(id.as_bytes()), text);
+            assert_eq!(key(id), text);
         }
     }
 

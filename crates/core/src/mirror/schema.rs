@@ -99,7 +99,7 @@ impl Evolution {
     }
 
     fn has_new_field(&self, record: &RawRecord) -> bool {
-        record.members().any(|(name, _)| {
+        record.members().into_iter().any(|(name, _)| {
             json::text(name).is_some_and(|name| !self.names.contains(name.as_ref()))
         })
     }
