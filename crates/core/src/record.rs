@@ -182,8 +182,8 @@ impl RawRecord {
         self.page.offset + self.index as u64
     }
 
-    /// The raw `id`, if there is one that tells this record from others.
-    pub(crate) fn id(&self) -> Option<&str> {
+    /// The raw `id`, if there is one that tells this record from others: a number, or a string that is not empty.
+    pub fn id(&self) -> Option<&str> {
         let id = self.place()?.id.clone()?;
         self.page.text.get(id).map(utf8)
     }
@@ -196,19 +196,6 @@ impl RawRecord {
                 key.identify(text.as_deref().unwrap_or(id).as_bytes(), true)
             }
             None => key.identify(self.as_bytes(), false),
-        }
-    }
-
-    /// How many records its page has.
-    pub(crate) fn records_of_page(&self) -> usize {
-        self.page.records.len()
-    }
-
-    /// Another record of the same page, of which it has so many.
-    pub(crate) fn beside(&self, index: usize) -> RawRecord {
-        RawRecord {
-            page: Arc::clone(&self.page),
-            index,
         }
     }
 

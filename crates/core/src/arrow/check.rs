@@ -81,16 +81,6 @@ impl Checker {
         }
     }
 
-    /// Whether all fields of a record that have no column were met before.
-    pub(crate) fn knows_fields(&mut self, record: &RawRecord) -> bool {
-        let members = record.members();
-        let plan = self.plans.of(&members, &self.schema.fields);
-        plan.extra.iter().all(|field| {
-            let name = json::text(members[*field].0);
-            name.is_some_and(|name| self.counts.new.contains_key(&pointer("", &name)))
-        })
-    }
-
     /// Counts how a record differs.
     ///
     /// # Errors

@@ -43,19 +43,6 @@ pub(crate) struct Splitter {
     form: Form,
     plans: Plans,
     extra: Extra,
-    /// Whether `_extra` of the last record has more than fields without a column.
-    others: bool,
-}
-
-/// What the columns hold of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// All of it.
-    Wholly,
-    /// All but fields that have no column.
-    ButFields,
-    /// Not all that its fields say.
-    Partly,
 }
 
 impl Splitter {
@@ -65,13 +52,7 @@ impl Splitter {
             form,
             plans: Plans::new(&schema.fields),
             extra: Extra::default(),
-            others: false,
         }
-    }
-
-    /// Whether all that `_extra` has of the last record are fields without a column.
-    pub(crate) fn lacks_only_fields(&self) -> bool {
-        !self.others
     }
 
     /// Cuts a record: hands on the cell of each column, in their order, to who says whether it is held
@@ -85,7 +66,6 @@ impl Splitter {
         let members = record.members();
         let plan = self.plans.of(&members, columns);
         extra.clear();
-        self.others = false;
         for field in &plan.extra {
             let (name, value) = members[*field];
             extra.note(name, value);
@@ -101,12 +81,10 @@ impl Splitter {
                 _ => read(&column.kind, self.form, value),
             };
             let held = take(at, cell) && exact;
-            self.others |= !held;
             if !held && matches!(origin, Origin::Only(_)) {
                 extra.note(name, value);
             }
         }
-        self.others |= !plan.absent.is_empty();
         for column in &plan.absent {
             extra.note_absent(&columns[*column].name);
         }

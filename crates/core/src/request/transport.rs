@@ -252,6 +252,7 @@ fn is_gzip(headers: &HeaderMap) -> bool {
     codings.next().is_some_and(is_it) && codings.next().is_none()
 }
 
+#[cfg(test)]
 impl Response {
     /// A response with status 200 and this body, which was received before.
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {
