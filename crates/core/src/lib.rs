@@ -53,7 +53,7 @@ mod generated {
 pub use arguments::Arguments;
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result, drives_terminal};
-pub use fields::decoded;
+pub use json::decoded;
 pub use list::List;
 pub use nested::{NestedValue, ValueKind};
 pub use page::Page;

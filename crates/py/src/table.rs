@@ -1,7 +1,6 @@
 //! How a caller wants its columns: which types, and which schema.
 
 use crate::errors::{error, raise};
-use crate::json::utf8;
 use crate::record::Record;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -29,7 +28,7 @@ pub(crate) fn options(
 /// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
 fn schema(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<TableSchema> {
     let read = if let Ok(record) = given.cast::<Record>() {
-        TableSchema::from_json(utf8(record.get().text())?)
+        TableSchema::from_json(record.get().text())
     } else if let Ok(path) = given.extract::<PathBuf>() {
         TableSchema::from_file(&path)
     } else if given.hasattr("serialize")? {

@@ -8,7 +8,6 @@ use crate::record::RawRecord;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use memchr::memchr_iter;
 use std::sync::Arc;
 
 /// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
@@ -68,7 +67,8 @@ impl BatchBuilder {
         let mut bytes = self.width * CELL + record.as_bytes().len();
         let take = |column: usize, cell: Cell<'_>| match cell {
             Cell::Raw(text) if widths[column] > 1 => {
-                let cells = memchr_iter(b'{', text.as_bytes()).count() * widths[column] * CELL;
+                let objects = text.bytes().filter(|byte| *byte == b'{').count();
+                let cells = objects * widths[column] * CELL;
                 if cells > MOST_CELLS && cells / 8 > text.len() {
                     builders[column].append(&Cell::Empty);
                     return false;

@@ -3,7 +3,6 @@
 use super::nested::{ListBuilder, StructBuilder};
 use super::row::Cell;
 use super::schema::{Kind, Unit};
-use crate::json::Cursor;
 use arrow_array::builder::{
     ArrayBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, PrimitiveBuilder,
     StringBuilder, TimestampMicrosecondBuilder, TimestampNanosecondBuilder, UInt64Builder,
@@ -65,11 +64,11 @@ impl Builder {
             (Builder::Date(builder), Cell::Day(value)) => builder.append_value(*value),
             (Builder::Date(builder), _) => builder.append_null(),
             (Builder::List(builder), Cell::Raw(text)) => {
-                return builder.append(&mut Cursor::new(text));
+                return builder.append(text);
             }
             (Builder::List(builder), _) => builder.append_null(),
             (Builder::Struct(builder), Cell::Raw(text)) => {
-                return builder.append(&mut Cursor::new(text));
+                return builder.append(text);
             }
             (Builder::Struct(builder), _) => builder.append_null(),
         }

@@ -87,8 +87,8 @@ impl Checker {
     /// `Schema`, naming record and field, for a new field where that is to fail.
     pub(crate) fn check(&mut self, record: &RawRecord) -> Result<()> {
         let columns = &self.schema.fields;
-        let plan = self.plans.of(record, columns);
-        let texts = record.texts();
+        let members = record.members();
+        let plan = self.plans.of(&members, columns);
         let counts = &mut self.counts;
         counts.records += 1;
         let mut place = Place {
@@ -103,13 +103,13 @@ impl Checker {
             fresh: &mut fresh,
         };
         for field in &plan.extra {
-            let name = json::text(record.name(*field));
+            let (name, value) = members[*field];
             let known = |name: &str| columns.iter().any(|column| column.name == name);
-            match name {
+            match json::text(name) {
                 // `_extra` holds a field of its own name.
                 Some(name) if known(&name) || name == EXTRA => {}
                 Some(name) => place.within(&name, &name, |place| {
-                    comparison.new_field(place, texts.value(*field));
+                    comparison.new_field(place, value);
                 }),
                 None => {}
             }
@@ -117,7 +117,7 @@ impl Checker {
         for (at, (column, origin)) in columns.iter().zip(&plan.origins).enumerate() {
             let value = match *origin {
                 Origin::Absent => None,
-                Origin::Only(field) | Origin::Last(field) => Some(texts.value(field)),
+                Origin::Only(field) | Origin::Last(field) => Some(members[field].1),
             };
             place.within(&column.name, &column.name, |place| match value {
                 None | Some("null") => {
@@ -162,14 +162,15 @@ impl Comparison<'_> {
     fn value(&mut self, kind: &Kind, value: &str, place: &mut Place) {
         match kind {
             Kind::List { items } if value.starts_with('[') => {
-                for (index, item) in json::items(value.as_bytes()).enumerate() {
-                    let item = std::str::from_utf8(item).unwrap_or_default();
+                let mut index = 0_usize;
+                json::each_item(value, |item| {
                     if item != "null" {
                         place.within("*", &index.to_string(), |place| {
                             self.value(items, item, place);
                         });
                     }
-                }
+                    index += 1;
+                });
             }
             Kind::Struct { fields } if value.starts_with('{') => {
                 self.members(fields, value, place);
@@ -179,7 +180,7 @@ impl Comparison<'_> {
                 count(&mut self.counts.other, place, Some(value));
             }
             kind => {
-                if let (Cell::Empty, _) = read(kind, Form::Cells, value, false) {
+                if let (Cell::Empty, _) = read(kind, Form::Cells, value) {
                     count(&mut self.counts.other, place, Some(value));
                 }
             }
@@ -189,10 +190,9 @@ impl Comparison<'_> {
     fn members(&mut self, fields: &[Column], object: &str, place: &mut Place) {
         let mut values = vec![None; fields.len()];
         let mut next = 0;
-        for (raw_name, value) in json::members(object.as_bytes()) {
-            let value = std::str::from_utf8(value).unwrap_or_default();
+        json::each_member(object, |raw_name, value| {
             let Some(name) = json::text(raw_name) else {
-                continue;
+                return;
             };
             let usual = fields.get(next).is_some_and(|field| field.name == name);
             let found = usual.then_some(next);
@@ -203,7 +203,7 @@ impl Comparison<'_> {
                 }
                 None => place.within(&name, &name, |place| self.new_field(place, value)),
             }
-        }
+        });
         for (field, value) in fields.iter().zip(values) {
             place.within(&field.name, &field.name, |place| match value {
                 None | Some("null") if field.nullable => {}

@@ -2,15 +2,16 @@
 
 use super::schema::ABSENT;
 use crate::json;
+use serde_json::Value;
 
 /// The `_extra` of one record at a time.
 #[derive(Default)]
 pub(super) struct Extra {
-    members: Vec<u8>,
-    absent: Vec<u8>,
+    members: String,
+    absent: String,
     /// The record has a field `_absent`, which must not be taken for the list.
     ambiguous: bool,
-    text: Vec<u8>,
+    text: String,
 }
 
 impl Extra {
@@ -21,26 +22,21 @@ impl Extra {
     }
 
     /// Adds a field as it stands in the record.
-    pub(super) fn note(&mut self, raw_name: &[u8], value: &str) {
+    pub(super) fn note(&mut self, raw_name: &str, value: &str) {
         if self.members.is_empty() {
-            let escaped = raw_name.contains(&b'\\');
-            self.ambiguous = raw_name == ABSENT.as_bytes()
-                || escaped && json::text(raw_name).is_some_and(|name| name == ABSENT);
+            self.ambiguous = json::is_named(raw_name, ABSENT);
         } else {
-            self.members.push(b',');
+            self.members.push(',');
         }
-        for piece in [b"\"", raw_name, b"\":", value.as_bytes()] {
-            self.members.extend_from_slice(piece);
-        }
+        self.members.extend(["\"", raw_name, "\":", value]);
     }
 
     /// Adds a field to the list of those that are absent.
     pub(super) fn note_absent(&mut self, name: &str) {
         if !self.absent.is_empty() {
-            self.absent.push(b',');
+            self.absent.push(',');
         }
-        // Text goes to memory: nothing can fail.
-        let _ = serde_json::to_writer(&mut self.absent, name);
+        self.absent += &Value::from(name).to_string();
     }
 
     /// The object; none where it would be empty.
@@ -49,17 +45,15 @@ impl Extra {
             return None;
         }
         self.text.clear();
-        self.text.push(b'{');
+        self.text.push('{');
         if self.ambiguous || !self.absent.is_empty() {
-            for piece in [b"\"", ABSENT.as_bytes(), b"\":[", &self.absent, b"]"] {
-                self.text.extend_from_slice(piece);
-            }
+            self.text.extend(["\"", ABSENT, "\":[", &self.absent, "]"]);
             if !self.members.is_empty() {
-                self.text.push(b',');
+                self.text.push(',');
             }
         }
-        self.text.extend_from_slice(&self.members);
-        self.text.push(b'}');
-        simdutf8::basic::from_utf8(&self.text).ok()
+        self.text += &self.members;
+        self.text.push('}');
+        Some(&self.text)
     }
 }

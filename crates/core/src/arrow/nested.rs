@@ -7,13 +7,12 @@ use super::builder::Builder;
 use super::field::item_field;
 use super::row::{Cell, Form, read};
 use super::schema::{Column, Empty, Kind};
-use crate::json::{self, Cursor};
+use crate::json;
 use arrow_array::builder::{BooleanBufferBuilder, NullBufferBuilder};
 use arrow_array::{ArrayRef, BooleanArray, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{FieldRef, Fields};
 use arrow_select::filter::filter;
-use memchr::memchr;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,27 +39,24 @@ impl ListBuilder {
         }
     }
 
-    /// Adds the list at hand, or null where there is none; returns whether it is held exactly.
-    pub(super) fn append(&mut self, at: &mut Cursor<'_>) -> bool {
-        if at.byte() != Some(b'[') {
-            at.value();
+    /// Adds a list, or null for any other value; returns whether it is held exactly.
+    pub(super) fn append(&mut self, raw: &str) -> bool {
+        if !raw.starts_with('[') {
             self.append_null();
             return false;
         }
-        let begin = at.place();
-        let mut more = at.open(b'[', b']');
-        // A bracket, and what is behind each item: a comma or the other bracket.
-        let (mut exact, mut length) = (true, if more { 1 } else { 2 });
-        while more {
-            let item = at.place();
-            exact &= append(&mut self.items, &self.kind, at, true);
-            length += at.place() - item + 1;
+        let before = self.count;
+        let (mut exact, mut length) = (true, 0);
+        json::each_item(raw, |item| {
+            exact &= append(&mut self.items, &self.kind, item, true);
+            length += item.len();
             self.count += 1;
-            more = at.more(b']');
-        }
+        });
+        // Two brackets, and a comma between items.
+        length += 2 + (self.count - before).saturating_sub(1);
         self.end();
         self.valid.append_non_null();
-        exact && length == at.place() - begin
+        exact && length == raw.len()
     }
 
     pub(super) fn append_null(&mut self) {
@@ -113,49 +109,42 @@ impl StructBuilder {
         }
     }
 
-    /// Adds the struct at hand, or null where there is none; returns whether it is held exactly: it has no
-    /// other members, and these in their order.
-    pub(super) fn append(&mut self, at: &mut Cursor<'_>) -> bool {
-        if at.byte() != Some(b'{') {
-            at.value();
+    /// Adds a struct, or null for any other value; returns whether it is held exactly: it has no other
+    /// members, and these in their order.
+    pub(super) fn append(&mut self, raw: &str) -> bool {
+        if !raw.starts_with('{') {
             self.append_null();
             return false;
         }
-        let begin = at.place();
-        let mut more = at.open(b'{', b'}');
-        // A brace; of each member quotes and a colon, and what is behind it: a comma or the other brace.
-        let (mut exact, mut length) = (true, if more { 1 } else { 2 });
-        let mut next = 0;
-        while more {
-            let raw_name = at.name();
-            let value = at.place();
+        let (mut exact, mut length, mut count, mut next) = (true, 0, 0_usize, 0);
+        json::each_member(raw, |raw_name, value| {
             match self.place(raw_name, next) {
                 Some(place) => {
                     exact &= place >= next;
                     next = place + 1;
-                    exact &= self.append_member(place, at);
+                    exact &= self.append_member(place, value);
                 }
-                None => {
-                    at.value();
-                    exact = false;
-                }
+                None => exact = false,
             }
-            length += raw_name.len() + at.place() - value + 4;
-            more = at.more(b'}');
-        }
+            // With two quotes and a colon.
+            length += raw_name.len() + value.len() + 3;
+            count += 1;
+        });
+        // Two braces, and a comma between members.
+        length += 2 + count.saturating_sub(1);
         exact &= self.append_missing();
         self.valid.append_non_null();
-        exact && length == at.place() - begin
+        exact && length == raw.len()
     }
 
-    fn append_member(&mut self, place: usize, at: &mut Cursor<'_>) -> bool {
+    fn append_member(&mut self, place: usize, value: &str) -> bool {
         if std::mem::replace(&mut self.filled[place], true) {
             let outdated = &mut self.outdated[place];
             outdated.push(self.valid.len() + outdated.len());
         }
         let column = &self.columns[place];
         let null = column.empty == Empty::Null;
-        append(&mut self.builders[place], &column.kind, at, null)
+        append(&mut self.builders[place], &column.kind, value, null)
     }
 
     fn append_missing(&mut self) -> bool {
@@ -171,10 +160,9 @@ impl StructBuilder {
     }
 
     /// Which column a member has; `next` is the usual one.
-    fn place(&self, raw_name: &[u8], next: usize) -> Option<usize> {
+    fn place(&self, raw_name: &str, next: usize) -> Option<usize> {
         let usual = self.columns.get(next);
-        let is_usual = |column: &Column| column.name.as_bytes() == raw_name;
-        if usual.is_some_and(is_usual) && memchr(b'\\', raw_name).is_none() {
+        if usual.is_some_and(|column| json::is_named(raw_name, &column.name)) {
             return Some(next);
         }
         self.places.get(&*json::text(raw_name)?).copied()
@@ -199,20 +187,13 @@ impl StructBuilder {
     }
 }
 
-/// Adds the value at hand; returns whether it is held exactly, which for a null is as `null` says.
-fn append(builder: &mut Builder, kind: &Kind, at: &mut Cursor<'_>, null: bool) -> bool {
-    match (builder, at.byte()) {
-        (builder, Some(b'n')) => {
-            at.value();
-            builder.append(&Cell::Empty) && null
-        }
-        (Builder::List(builder), _) => builder.append(at),
-        (Builder::Struct(builder), _) => builder.append(at),
-        (builder, _) => {
-            let (cell, exact) = read(kind, Form::Cells, at.value(), false);
-            builder.append(&cell) && exact
-        }
-    }
+/// Adds a value; returns whether it is held exactly, which for a null is as `null` says.
+fn append(builder: &mut Builder, kind: &Kind, value: &str, null: bool) -> bool {
+    let (cell, exact) = match value {
+        "null" => (Cell::Empty, null),
+        _ => read(kind, Form::Cells, value),
+    };
+    builder.append(&cell) && exact
 }
 
 /// The column without these cells, which are in order.

@@ -1,13 +1,10 @@
-//! Decides, once for all records of a page with the same fields, where the cells of a row come from.
+//! Decides where the cells of a row come from: once for all records in a row that have the same fields.
 
 use super::schema::{Column, Empty};
 use crate::json;
-use crate::page::PageText;
-use crate::record::RawRecord;
 use std::collections::HashMap;
-use std::sync::Arc;
 
-/// What to do with records of one layout.
+/// What to do with records that have the same fields.
 pub(super) struct Plan {
     /// For each column, where its value comes from.
     pub(super) origins: Vec<Origin>,
@@ -17,7 +14,7 @@ pub(super) struct Plan {
     pub(super) absent: Vec<usize>,
 }
 
-/// Where the value of a column comes from: from a field, told by its place in the layout.
+/// Where the value of a column comes from: from a field, told by its place in the record.
 #[derive(Clone, Copy)]
 pub(super) enum Origin {
     Absent,
@@ -26,45 +23,41 @@ pub(super) enum Origin {
     Last(usize),
 }
 
-/// The plans for the page that was met last.
+/// The plan for the record that was met last.
 pub(super) struct Plans {
     /// The column of each name.
     columns: HashMap<String, usize>,
-    page: Option<Arc<PageText>>,
-    plans: Vec<Option<Plan>>,
+    /// The raw names of the fields that the plan is for.
+    names: Vec<String>,
+    plan: Plan,
 }
 
 impl Plans {
     pub(super) fn new(columns: &[Column]) -> Self {
         let names = columns.iter().map(|column| column.name.clone());
+        let places = names.zip(0..).collect();
         Plans {
-            columns: names.zip(0..).collect(),
-            page: None,
-            plans: Vec::new(),
+            plan: Plan::new(&[], columns, &places),
+            columns: places,
+            names: Vec::new(),
         }
     }
 
-    /// The plan for a record and those like it; `columns` are those it was made for.
-    pub(super) fn of(&mut self, record: &RawRecord, columns: &[Column]) -> &Plan {
-        let page = record.page();
-        if !self
-            .page
-            .as_ref()
-            .is_some_and(|last| Arc::ptr_eq(last, page))
-        {
-            self.page = Some(Arc::clone(page));
-            self.plans.clear();
-            self.plans.resize_with(page.layouts().max(1), || None);
+    /// The plan for a record with these fields; `columns` are those it was made for.
+    pub(super) fn of(&mut self, members: &[(&str, &str)], columns: &[Column]) -> &Plan {
+        let names = || members.iter().map(|(name, _)| *name);
+        if !self.names.iter().map(String::as_str).eq(names()) {
+            self.names = names().map(str::to_owned).collect();
+            self.plan = Plan::new(&self.names, columns, &self.columns);
         }
-        let places = &self.columns;
-        self.plans[record.layout()].get_or_insert_with(|| Plan::new(record, columns, places))
+        &self.plan
     }
 }
 
 impl Plan {
-    fn new(record: &RawRecord, columns: &[Column], places: &HashMap<String, usize>) -> Self {
-        let place = |name| json::text(name).and_then(|name| places.get(&*name).copied());
-        let fields: Vec<Option<usize>> = record.names().map(place).collect();
+    fn new(names: &[String], columns: &[Column], places: &HashMap<String, usize>) -> Self {
+        let place = |name: &String| json::text(name).and_then(|name| places.get(&*name).copied());
+        let fields: Vec<Option<usize>> = names.iter().map(place).collect();
         let mut origins = vec![Origin::Absent; columns.len()];
         for (field, column) in fields.iter().enumerate() {
             if let Some(origin) = column.and_then(|column| origins.get_mut(column)) {

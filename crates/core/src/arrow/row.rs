@@ -4,7 +4,7 @@ use super::extra::Extra;
 use super::plan::{Origin, Plans};
 use super::schema::{Column, Empty, Kind, TableSchema, Timestamp, Unit};
 use super::time::{DateTime, full_date};
-use crate::fields::decoded;
+use crate::json::decoded;
 use crate::record::RawRecord;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -43,8 +43,6 @@ pub(crate) struct Splitter {
     form: Form,
     plans: Plans,
     extra: Extra,
-    /// Whether `_extra` of the last record has more than fields without a column.
-    others: bool,
 }
 
 impl Splitter {
@@ -54,7 +52,6 @@ impl Splitter {
             form,
             plans: Plans::new(&schema.fields),
             extra: Extra::default(),
-            others: false,
         }
     }
 
@@ -66,30 +63,28 @@ impl Splitter {
         mut take: impl FnMut(usize, Cell<'_>) -> bool,
     ) -> Option<&str> {
         let (columns, extra) = (&self.columns, &mut self.extra);
-        let plan = self.plans.of(record, columns);
-        let texts = record.texts();
+        let members = record.members();
+        let plan = self.plans.of(&members, columns);
         extra.clear();
-        self.others = false;
         for field in &plan.extra {
-            extra.note(record.name(*field), texts.value(*field));
+            let (name, value) = members[*field];
+            extra.note(name, value);
         }
         for (at, (column, origin)) in columns.iter().zip(&plan.origins).enumerate() {
             let (Origin::Only(field) | Origin::Last(field)) = *origin else {
                 take(at, Cell::Empty);
                 continue;
             };
-            let value = texts.value(field);
+            let (name, value) = members[field];
             let (cell, exact) = match value {
                 "null" => (Cell::Empty, column.empty == Empty::Null),
-                _ => read(&column.kind, self.form, value, texts.plain),
+                _ => read(&column.kind, self.form, value),
             };
             let held = take(at, cell) && exact;
-            self.others |= !held;
             if !held && matches!(origin, Origin::Only(_)) {
-                extra.note(record.name(field), value);
+                extra.note(name, value);
             }
         }
-        self.others |= !plan.absent.is_empty();
         for column in &plan.absent {
             extra.note_absent(&columns[*column].name);
         }
@@ -98,13 +93,13 @@ impl Splitter {
 }
 
 /// The value as a column of this kind holds it, and whether that is all of it; of arrays and objects
-/// the column itself says so. `plain`: the value has no escapes.
+/// the column itself says so.
 #[inline]
-pub(super) fn read<'a>(kind: &Kind, form: Form, value: &'a str, plain: bool) -> (Cell<'a>, bool) {
+pub(super) fn read<'a>(kind: &Kind, form: Form, value: &'a str) -> (Cell<'a>, bool) {
     let is_number = matches!(value.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
     let exactly = |cell: Option<Cell<'static>>| (cell.is_some(), cell.unwrap_or_default());
     let (exact, cell) = match kind {
-        Kind::Text => match text(value, plain) {
+        Kind::Text => match decoded(value) {
             Some(text) => (true, Cell::Text(text)),
             None => (false, Cell::Empty),
         },
@@ -123,11 +118,11 @@ pub(super) fn read<'a>(kind: &Kind, form: Form, value: &'a str, plain: bool) -> 
             Some(number) => (displays_as(number, value.as_bytes()), Cell::Number(number)),
             None => (false, Cell::Empty),
         },
-        Kind::Timestamp(timestamp) => match text(value, plain) {
+        Kind::Timestamp(timestamp) => match decoded(value) {
             Some(text) => read_instant(timestamp, form, text),
             None => (false, Cell::Empty),
         },
-        Kind::Date => match text(value, plain) {
+        Kind::Date => match decoded(value) {
             Some(text) => match (full_date(&text), form) {
                 (Some(day), Form::Cells) => (true, Cell::Day(day)),
                 (Some(_), Form::Texts) => (true, Cell::Text(text)),
@@ -161,15 +156,6 @@ fn read_instant<'a>(column: &Timestamp, form: Form, text: Cow<'a, str>) -> (bool
     }
 }
 
-/// The text of a string value; none for what is no string, and for a lone surrogate.
-fn text(value: &str, plain: bool) -> Option<Cow<'_, str>> {
-    if !plain {
-        return decoded(value);
-    }
-    let text = value.strip_prefix('"')?.strip_suffix('"')?;
-    Some(Cow::Borrowed(text))
-}
-
 /// Whether Rust displays the number, which was read from `text`, as just that text.
 fn displays_as(number: f64, text: &[u8]) -> bool {
     // Up to 15 digits are told apart by doubles, so that only their spelling matters.
@@ -178,14 +164,8 @@ fn displays_as(number: f64, text: &[u8]) -> bool {
     if plain && ends_well && text.len() <= 15 {
         return true;
     }
-    // Rust's text is as short as this one, though of two that are equally near it may be the other; and it has no
-    // exponent, however large or small the number.
-    let mut buffer = zmij::Buffer::new();
-    let shortest = buffer.format_finite(number);
-    let length = shortest.strip_suffix(".0").unwrap_or(shortest).len();
-    let may_be = shortest.contains('e') || length == text.len();
     let mut rest = Rest(text);
-    may_be && write!(rest, "{number}").is_ok() && rest.0.is_empty()
+    write!(rest, "{number}").is_ok() && rest.0.is_empty()
 }
 
 /// What is left of a text behind what is written, which must be the same.

@@ -4,7 +4,6 @@ use super::Sink;
 use super::output::{Output, refused};
 use crate::error::Result;
 use crate::record::RawRecord;
-use memchr::memchr;
 use std::io::Write;
 
 /// Writes JSON Lines. White space outside strings is left out where a record holds line breaks;
@@ -45,24 +44,23 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
 
 /// The line that a record is; `buffer` may hold it.
 pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
-    if record.is_one_line() {
-        return record.as_bytes();
+    let json = record.as_bytes();
+    if !json.contains(&b'\n') && !json.contains(&b'\r') {
+        return json;
     }
-    strip(record.as_bytes(), buffer);
+    strip(json, buffer);
     buffer
 }
 
 /// Copies JSON without white space outside strings.
 fn strip(json: &[u8], line: &mut Vec<u8>) {
     line.clear();
-    let mut rest = json;
-    while let Some(quote) = memchr(b'"', rest) {
-        let (before, string) = rest.split_at(quote);
-        line.extend(before.iter().filter(|byte| !byte.is_ascii_whitespace()));
-        let (string, after) =
-            string.split_at(crate::json::string_length(string).unwrap_or(string.len()));
-        line.extend_from_slice(string);
-        rest = after;
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in json {
+        if quoted || !byte.is_ascii_whitespace() {
+            line.push(*byte);
+        }
+        quoted ^= *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
     }
-    line.extend(rest.iter().filter(|byte| !byte.is_ascii_whitespace()));
 }

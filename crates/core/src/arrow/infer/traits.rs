@@ -57,9 +57,9 @@ struct Texts {
 }
 
 impl Traits {
-    pub(super) fn note(&mut self, value: &[u8], depth: usize, budget: &mut Budget) {
+    pub(super) fn note(&mut self, value: &str, depth: usize, budget: &mut Budget) {
         self.values += 1;
-        match value.first() {
+        match value.as_bytes().first() {
             Some(b'n') => self.nulls += 1,
             Some(b'"') => self.texts.note(value, budget.columns),
             Some(b't' | b'f') => self.boolean = true,
@@ -70,7 +70,7 @@ impl Traits {
         }
     }
 
-    fn note_array(&mut self, array: &[u8], depth: usize, budget: &mut Budget) {
+    fn note_array(&mut self, array: &str, depth: usize, budget: &mut Budget) {
         if self.arrays.is_none() {
             if budget.nested == 0 {
                 self.other = true;
@@ -79,20 +79,15 @@ impl Traits {
             budget.nested -= 1;
         }
         let items = self.arrays.get_or_insert_default();
-        for item in json::items(array) {
-            items.note(item, depth + 1, budget);
-        }
+        json::each_item(array, |item| items.note(item, depth + 1, budget));
     }
 
-    fn note_object(&mut self, object: &[u8], depth: usize, budget: &mut Budget) {
+    fn note_object(&mut self, object: &str, depth: usize, budget: &mut Budget) {
         let objects = self.objects.get_or_insert_default();
         objects.count += 1;
-        for (raw_name, value) in json::members(object) {
-            if objects.overfull {
+        json::each_member(object, |raw_name, value| {
+            let Some(name) = json::text(raw_name).filter(|_| !objects.overfull) else {
                 return;
-            }
-            let Some(name) = json::text(raw_name) else {
-                continue;
             };
             let known = objects.found.names.len();
             let most = MOST_NAMES.min(known + budget.nested);
@@ -108,7 +103,7 @@ impl Traits {
                 // It has no name that a column can have.
                 None => {}
             }
-        }
+        });
     }
 
     /// How many columns were set aside for what is nested in it.
@@ -121,17 +116,16 @@ impl Traits {
         items + members
     }
 
-    fn note_number(&mut self, value: &[u8]) {
-        let text = std::str::from_utf8(value).unwrap_or_default();
+    fn note_number(&mut self, text: &str) {
         let numbers = &mut self.numbers;
         if text.parse::<i64>().is_ok() {
             numbers.integer = true;
-            numbers.negative |= value.starts_with(b"-");
+            numbers.negative |= text.starts_with('-');
         } else if text.parse::<u64>().is_ok() {
             numbers.large = true;
         } else if !text.parse::<f64>().is_ok_and(f64::is_finite) {
             self.other = true;
-        } else if value.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        } else if text.contains(['.', 'e', 'E']) {
             numbers.fraction = true;
         } else {
             numbers.huge = true;
@@ -197,15 +191,12 @@ impl Numbers {
 }
 
 impl Texts {
-    fn note(&mut self, raw: &[u8], columns: Columns) {
+    fn note(&mut self, raw: &str, columns: Columns) {
         self.count += 1;
         if columns == Columns::Json {
             return;
         }
-        let text = raw
-            .strip_prefix(b"\"")
-            .and_then(|raw| raw.strip_suffix(b"\""));
-        let text = text.and_then(json::text).unwrap_or_default();
+        let text = json::decoded(raw).unwrap_or_default();
         if full_date(&text).is_some() {
             self.dates += 1;
         } else if let Some(found) = DateTime::read(&text) {

@@ -1,8 +1,7 @@
 //! The way back: a row becomes the fields of the record that it was made of.
 
 use crate::arrow::{Empty, RecordBatch};
-use crate::fields::decoded;
-use crate::json;
+use crate::json::{self, decoded};
 use crate::record::RawRecord;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -20,15 +19,14 @@ pub(crate) type Fields = Vec<(String, String)>;
 pub(crate) type Cell = (String, Empty, Option<String>);
 
 pub(crate) fn fields(record: &RawRecord) -> Fields {
-    sorted(members(record.as_bytes()))
+    sorted(members(record.as_str()))
 }
 
-fn members(object: &[u8]) -> Fields {
-    let text = |raw: &[u8]| String::from_utf8(raw.to_vec()).unwrap();
-    let name = |raw| json::text(raw).map_or_else(|| text(raw), |name| name.into_owned());
-    let value = |raw| spelt_json(&text(raw));
+fn members(object: &str) -> Fields {
+    let name = |raw: &str| json::text(raw).map_or_else(|| raw.to_owned(), |name| name.into_owned());
     json::members(object)
-        .map(|(raw_name, raw)| (name(raw_name), value(raw)))
+        .into_iter()
+        .map(|(raw_name, raw)| (name(raw_name), spelt_json(raw)))
         .collect()
 }
 
@@ -47,7 +45,7 @@ pub(crate) fn spelt_json(raw: &str) -> String {
     let mut rest = raw;
     let mut said = String::new();
     while let Some(at) = rest.find('"') {
-        let length = json::string_length(&rest.as_bytes()[at..]).unwrap();
+        let length = string_length(&rest[at..]);
         let string = &rest[at..at + length];
         said += &rest[..at];
         // A lone surrogate is no text.
@@ -57,9 +55,20 @@ pub(crate) fn spelt_json(raw: &str) -> String {
     said + rest
 }
 
+/// The length of the string at the beginning, with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.unwrap() + 2
+}
+
 /// The rules written above `crate::arrow`.
 pub(crate) fn row(cells: impl IntoIterator<Item = Cell>, extra: Option<&str>) -> Fields {
-    let mut noted = members(extra.unwrap_or_default().as_bytes());
+    let mut noted = members(extra.unwrap_or("{}"));
     let mut absent = Vec::new();
     if noted.first().is_some_and(|(name, _)| name == "_absent") {
         absent = serde_json::from_str(&noted.remove(0).1).unwrap();
