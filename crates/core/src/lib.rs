@@ -13,12 +13,9 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arrow;
 pub mod blocking;
 pub mod budget;
 pub mod clock;
-pub mod export;
-pub mod format;
 pub mod gate;
 pub mod json;
 pub mod log;
@@ -26,12 +23,10 @@ pub mod page;
 pub mod process;
 pub mod scan;
 pub mod settings;
-pub mod verify;
 
 mod arguments;
 mod choice;
 mod client;
-mod digest;
 mod error;
 mod fields;
 #[cfg(unix)]

@@ -156,7 +156,7 @@ impl RawRecord {
     }
 
     /// An error in reading this record, whose own names may be part of it.
-    pub(crate) fn fault(&self, error: Error) -> Error {
+    pub fn fault(&self, error: Error) -> Error {
         error
             .with_offset(self.page.offset)
             .fit(&Scrubber::default())
@@ -173,12 +173,12 @@ impl RawRecord {
     }
 
     /// Where it is in the page.
-    pub(crate) fn index(&self) -> usize {
+    pub fn index(&self) -> usize {
         self.index
     }
 
     /// Where it is in the list.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.page.offset + self.index as u64
     }
 

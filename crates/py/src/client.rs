@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use talentdata_core::arrow::Columns;
+use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
 use talentdata_core::{Arguments as CallArguments, Builder, Client, Error, ErrorKind, Result};
 
@@ -177,7 +177,7 @@ impl BaseClient {
         let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
         run(py, awaited, async move {
             let list = client.resource(resource).with(arguments);
-            json(&list.schema(columns).await?)
+            json(&TableSchema::of_list(&list, columns).await?)
         })
     }
 

@@ -6,15 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_core::arrow::{TableOptions, TableSchema};
+use talentdata_columns::arrow::{TableOptions, TableSchema};
 use talentdata_core::{Error, ErrorKind};
 
 /// What `columns`, `schema` and `on_new` of a list ask for.
 pub(crate) fn options(
     py: Python<'_>,
-    columns: &str,
-    given: Option<&Bound<'_, PyAny>>,
-    on_new: &str,
+    (columns, given, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
 ) -> PyResult<TableOptions> {
     let refused = |error: Error| raise(py, &error);
     let given = given.map(|given| schema(py, given)).transpose()?;

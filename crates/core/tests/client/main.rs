@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod batches;
-mod blocking;
 mod calls;
 mod cases;
 mod completeness;
@@ -12,7 +10,6 @@ mod lists;
 mod network;
 mod proxies;
 mod secrets;
-mod session;
 mod stub;
 mod tokens;
 
