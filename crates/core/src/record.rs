@@ -67,18 +67,20 @@ impl PageText {
                     id = Some(value);
                 }
             });
-            let too_large = match (fields > MAX_FIELDS, json::is_too_deep(record)) {
-                (true, _) => format!("has more than {MAX_FIELDS} fields"),
-                (_, true) => format!("is nested more than {} levels deep", json::MAX_DEPTH),
-                (false, false) => {
-                    let id = id.filter(|id| identifies(id));
-                    let id = id.map(|id| json::place(id, &text));
-                    records.push(Place { json: range, id });
-                    continue;
-                }
+            let too_large = |excess| {
+                let message = format!("{key}[{index}] {excess}, the limit for one record");
+                Err(Error::new(ErrorKind::TooLarge, message))
             };
-            let message = format!("{key}[{index}] {too_large}");
-            return Err(Error::new(ErrorKind::TooLarge, message));
+            if fields > MAX_FIELDS {
+                return too_large(format!("has more than {MAX_FIELDS} fields"));
+            }
+            if json::is_too_deep(record) {
+                let levels = json::MAX_DEPTH;
+                return too_large(format!("is nested more than {levels} levels deep"));
+            }
+            let id = id.filter(|id| identifies(id));
+            let id = id.map(|id| json::place(id, &text));
+            records.push(Place { json: range, id });
         }
         Ok(PageText {
             text,
