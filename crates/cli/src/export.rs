@@ -15,7 +15,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
@@ -33,9 +32,6 @@ Examples:
   talentdata export contacts --sandbox --out contacts.parquet
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
   talentdata export contacts --out - | head";
-
-/// How long a stop may take when the reader of standard output may have stalled.
-const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What to export, where to and how.
 #[derive(Debug, clap::Args)]
@@ -93,7 +89,7 @@ pub(crate) async fn run(
             remark(&format!("error: stopped immediately; {hint}"));
         }
     };
-    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), before_exit)?;
+    let signals = Signals::take(before_exit)?;
     if let Some(path) = &verb.receipt {
         receipts::begin(path, &exports)?;
     }
