@@ -2,7 +2,7 @@
 
 use crate::spec::{FILE, Spec};
 use crate::{
-    Outcome, c, python, rust, rust_calls, rust_lists, rust_models, sandbox_routes, settings,
+    Outcome, c, python, rust, rust_calls, rust_lists, rust_models, settings,
 };
 use std::path::Path;
 
@@ -10,20 +10,12 @@ use std::path::Path;
 type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 24] = [
+const OUTPUTS: [(&str, Render); 22] = [
     ("crates/types/src/generated/models.rs", rust_models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust_lists::lists),
     ("crates/core/src/generated/calls.rs", rust_calls::calls),
     ("crates/core/src/generated/settings.rs", settings::settings),
-    (
-        "crates/sandbox/src/generated/lists.rs",
-        sandbox_routes::lists,
-    ),
-    (
-        "crates/sandbox/src/generated/spec.json",
-        sandbox_routes::table,
-    ),
     ("bindings/python/talentdata/_errors.py", python::errors),
     ("bindings/python/talentdata/_models.py", python::models),
     ("bindings/python/talentdata/_lists.py", python::lists),

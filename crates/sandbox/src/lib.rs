@@ -7,14 +7,10 @@ mod changes;
 mod clock;
 mod contents;
 mod credentials;
-mod data;
 mod drift;
 mod faults;
-#[rustfmt::skip]
-mod generated {
-    pub(crate) mod lists;
-}
 mod handle;
+mod id;
 mod inspect;
 pub mod limit;
 mod list;
@@ -22,15 +18,16 @@ mod name;
 mod options;
 mod order;
 mod page;
-mod plan;
 mod records;
 mod request;
 mod respond;
+mod rng;
+mod route;
+mod samples;
 mod schema;
 mod sequence;
 mod server;
 mod service;
-mod socket;
 mod spec;
 mod state;
 mod stats;

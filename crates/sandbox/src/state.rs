@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::changes::{Entry, Operation};
-use crate::data::{Rng, scramble};
 use crate::drift::{Drift, Replicas};
 use crate::options::Options;
 use crate::order::{Order, View};
 use crate::page::{Asked, Slice};
+use crate::rng::{Rng, scramble};
 use crate::sequence::Sequence;
 
 /// From then on pages hold no more than [`Options::later_max_limit`].

@@ -151,7 +151,7 @@ async fn nothing_false_is_told_and_nothing_true_is_left_out() {
             };
             sandbox.change("contacts", change).unwrap();
         }
-        sandbox.misbehave(&faults()).unwrap();
+        sandbox.set_faults(&faults()).unwrap();
         if fastrand::u8(..3) == 0 {
             kills += u64::from(killed(&settings));
         } else if let Err(error) = run(&of(&mirror), &client).await {

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::State;
-use crate::data::Rng;
 use crate::drift::Change;
+use crate::rng::Rng;
 
 /// Changes are remembered one by one, which takes 50 bytes a record or more.
 const MOST_CHANGED: u64 = 10_000_000;
