@@ -1,4 +1,4 @@
-//! The log of truth: what has really happened to a list, with the time of each change.
+//! What has really happened to a list, with the time of each change.
 
 use std::time::Duration;
 

@@ -6,13 +6,12 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use crate::changes::Logged;
-use crate::clock::Clock;
 use crate::options::Options;
 use crate::page::{Asked, Slice};
 use crate::records::Records;
+use crate::shared::{Clock, lock};
 use crate::spec::Spec;
 use crate::state::State;
-use crate::sync::lock;
 
 /// The contents of all lists.
 #[derive(Debug)]

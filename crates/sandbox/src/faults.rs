@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::request::Received;
 use crate::service::Service;
-use crate::sync::lock;
+use crate::shared::lock;
 pub(crate) use admin::{answer as administer, refusal};
 pub(crate) use script::Reply;
 use script::{Condition, How, Script};

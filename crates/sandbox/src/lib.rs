@@ -4,9 +4,7 @@
 
 mod answer;
 mod changes;
-mod clock;
 mod contents;
-mod credentials;
 mod drift;
 mod faults;
 mod handle;
@@ -28,10 +26,10 @@ mod schema;
 mod sequence;
 mod server;
 mod service;
+mod shared;
 mod spec;
 mod state;
 mod stats;
-mod sync;
 mod token;
 mod version;
 

@@ -1,6 +1,5 @@
 //! The records of a list and the fixed members of its pages, as its document has them.
 
-use std::collections::BTreeSet;
 use std::iter::repeat_n;
 
 use serde_json::{Map, Value};
@@ -10,7 +9,7 @@ use crate::list::{List, PAGINATION};
 use crate::name::named;
 use crate::options::Options;
 use crate::rng::{Rng, scramble};
-use crate::samples::{Object, Sample, are_there, id_form, key, put};
+use crate::samples::{Object, Sample, are_there, has_member, id_form, key, put};
 use crate::schema::{Maker, Way};
 use crate::spec::Spec;
 
@@ -138,26 +137,15 @@ impl Records {
 
     /// Whether the sample records are as documented.
     fn compared(&self) -> Source {
+        let schemas = &self.spec.schemas;
         let late = self.list.default_size().saturating_sub(COMPARED);
-        let mut seen = BTreeSet::new();
-        let mut fits = true;
-        for number in (0..COMPARED).chain(late..late + COMPARED) {
-            let sample = self.sample(number, 0);
-            fits &= self
-                .spec
-                .schemas
-                .accepts(&self.record, &sample, Way::Response);
-            let members = sample.as_object().into_iter().flatten();
-            seen.extend(members.map(|(name, _)| name.clone()));
-        }
-        let names = self.spec.schemas.shape(&self.record).names().into_iter();
-        let absent: Vec<String> = names
-            .filter(|name| !seen.contains(*name))
-            .map(str::to_owned)
-            .collect();
-        match fits && absent.is_empty() {
+        let mut compared = (0..COMPARED).chain(late..late + COMPARED);
+        let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
+        let mut absent = schemas.shape(&self.record).names();
+        absent.retain(|name| *name != "id" && !has_member(&self.list.name, name));
+        match absent.is_empty() && compared.all(fits) {
             true => Source::Samples,
-            false => Source::Fitted(absent),
+            false => Source::Fitted(absent.into_iter().map(str::to_owned).collect()),
         }
     }
 

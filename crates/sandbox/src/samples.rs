@@ -33,8 +33,8 @@ const DAYS: u64 = 6 * 365;
 /// References go to so many records at the beginning of a list, which most lists have.
 const REFERENCED: u64 = 100;
 
-/// The templates of the lists, and the texts and people that they draw on.
-fn samples() -> &'static Value {
+/// The templates of the lists, the texts and people that they draw on, and the version report.
+pub(crate) fn samples() -> &'static Value {
     static SAMPLES: OnceLock<Value> = OnceLock::new();
     // It is a part of the program, and a test reads it.
     SAMPLES.get_or_init(|| serde_json::from_str(include_str!("samples.json")).unwrap_or_default())
@@ -43,6 +43,11 @@ fn samples() -> &'static Value {
 /// Whether there are sample records made for this very list.
 pub(crate) fn are_there(list: &str) -> bool {
     samples()["lists"].get(list).is_some()
+}
+
+/// Whether any sample record of a list has this member.
+pub(crate) fn has_member(list: &str, name: &str) -> bool {
+    template(list).is_some_and(|members| members.contains_key(name))
 }
 
 /// Records in a list unless its size is given.

@@ -18,7 +18,7 @@ use crate::answer::Answer;
 use crate::faults::{administer, end, play, refusal};
 use crate::request::Received;
 use crate::service::Service;
-use crate::sync::lock;
+use crate::shared::lock;
 
 /// What ends a connection early.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -8,9 +8,7 @@ use http::Method;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::clock::Clock;
 use crate::contents::{Contents, Held};
-use crate::credentials::Credentials;
 use crate::faults::{Faults, Reply};
 use crate::inspect;
 use crate::limit::Limiter;
@@ -20,10 +18,10 @@ use crate::request::Received;
 use crate::respond;
 use crate::rng::Rng;
 use crate::route::Found;
+use crate::shared::{Clock, lock};
 use crate::spec::{Bearer, Spec};
 use crate::stats::{Counter, Stats};
-use crate::sync::lock;
-use crate::token::{CREATE_TOKEN, Issued, issue, permissions, unauthorized};
+use crate::token::{CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized};
 use crate::version;
 
 /// Everything that one sandbox knows.

@@ -87,7 +87,7 @@ impl Spec {
         static SPEC: OnceLock<Spec> = OnceLock::new();
         // It is a part of the program, and a test reads it.
         SPEC.get_or_init(|| {
-            let text = include_str!("../../../spec/openapi.json");
+            let text = include_str!("../openapi.json");
             Self::read(serde_json::from_str(text).unwrap_or_default())
         })
     }

@@ -2,38 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::samples::samples;
+
 /// The version response of section 2.
 ///
 /// The numbers are the sandbox's choice, except that matching has a higher major version than the others (section 9).
 /// Only AI-powered categories have a model.
 pub(crate) fn report() -> Value {
-    json!({
-        "version": "1.8.2",
-        "apiStatus": "operational",
-        "endpoints": {
-            "authentication": {"status": "operational", "version": "1.2.0"},
-            "taxonomy": {
-                "status": "operational",
-                "version": "1.5.1",
-                "model_version": "2.3.0",
-                "service_version": "1.5.1",
-            },
-            "inference": {
-                "status": "operational",
-                "version": "1.4.0",
-                "model_version": "3.0.2",
-                "service_version": "1.4.3",
-            },
-            "matching": {
-                "status": "operational",
-                "version": "2.1.0",
-                "model_version": "4.2.0",
-                "service_version": "2.1.6",
-            },
-            "companies": {"status": "alpha", "version": "0.3.0"},
-            "corecrm": {"status": "operational", "version": "1.8.0"},
-        },
-    })
+    samples()["version"].clone()
 }
 
 /// The version-check response of section 2: one entry per category asked for.

@@ -10,8 +10,7 @@ use crate::answer::Answer;
 use crate::changes::Logged;
 use crate::request::Received;
 use crate::service::Service;
-use crate::stats::Stats;
-use crate::sync::lock;
+use crate::shared::lock;
 
 /// The response, when the request is for one of these endpoints and they exist.
 pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
@@ -27,7 +26,7 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
             Ok(done)
         }
         (&Method::GET, "/__requests") => Ok(lock(faults).log()),
-        (&Method::GET, "/__stats") => Ok(stats(&service.stats())),
+        (&Method::GET, "/__stats") => Ok(json!(service.stats())),
         (&Method::GET, "/__drift") => drift(service, request),
         (&Method::POST, "/__drift") => change(service, request).map(|()| done),
         (&Method::DELETE, "/__drift") => {
@@ -40,17 +39,6 @@ pub(crate) fn answer(service: &Service, request: &Received) -> Option<Answer> {
     Some(match answered {
         Ok(body) => Answer::json(200, &body),
         Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
-    })
-}
-
-/// The members of [`Stats`].
-fn stats(stats: &Stats) -> Value {
-    json!({
-        "requests": stats.requests,
-        "token_posts": stats.token_posts,
-        "limited": stats.limited,
-        "requests_by_path": stats.requests_by_path,
-        "most_in_a_second": stats.most_in_a_second,
     })
 }
 
