@@ -18,20 +18,22 @@ pub(crate) const EXAMPLES: &str = "\
 Prints one line of JSON with base_url, client_id and client_secret when it is ready. It listens on
 127.0.0.1 only, and its data are made up.
 
-With --faults, these endpoints exist; they do not count against the limit:
+With --faults, it has these endpoints, which do not count against the limit:
   POST /__faults    replaces the fault rules; DELETE removes them
-  GET /__requests   the requests received, with secrets redacted
-  GET /__stats      counts of requests, by path
-  GET /__drift?list=LIST    identities of the records that stayed, came, went and moved; POST changes the list
-  GET /__changes?list=LIST  every insert, update and delete since the start; skip=N leaves out the first N
+  GET /__requests   lists the requests received, with secrets redacted
+  GET /__stats      counts requests, by path
+  GET /__drift?list=LIST    lists which records stayed, came, went and moved; POST changes the list
+  GET /__changes?list=LIST  lists every insert, update and delete since the start; skip=N leaves out
+                            the first N
 
-A fault rule changes the responses to the requests that it matches; the first rule that matches applies:
+A fault rule changes the responses to the requests that it matches; of several, the first applies:
   {\"rules\": [{\"match\": {\"path\": \"/v1/contacts\", \"nth\": 3}, \"reply\": {\"status\": 503}}]}
 match: path (one of the service's), method, nth (only the nth match), from (the nth and all later
 ones), accept: true (connections instead of requests).
-reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64, gzip,
-gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire, framing (length,
-chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw, raw_base64.
+reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
+gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
+framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw,
+raw_base64.
 
 Examples:
   talentdata sandbox --faults
