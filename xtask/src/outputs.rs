@@ -1,9 +1,7 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::{FILE, Spec};
-use crate::{
-    Outcome, c, python, rust, rust_calls, rust_lists, rust_models, settings,
-};
+use crate::{Outcome, c, python, rust, rust_calls, rust_lists, rust_models, settings};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.

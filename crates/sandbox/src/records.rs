@@ -237,9 +237,12 @@ impl Records {
         let forms = [self.id, IdForm::Integer(1)].into_iter();
         let candidates = forms.filter_map(|form| form.number(self.key(), id));
         let mut candidates = candidates.chain(self.pair()).filter(|_| self.has_id);
-        candidates.find(|number| match self.identity(*number) {
-            Value::String(text) => text == id,
-            other => other.to_string() == id,
+        candidates.find(|number| {
+            let text = match self.identity(*number) {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            text == id
         })
     }
 
