@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{json, scramble, unscramble};
-use crate::schema::{Schemas, Way, least};
+use crate::rng::{scramble, unscramble};
+use crate::samples::put;
+use crate::schema::{Schemas, Way, whole_bounds};
 
 /// What an id looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,44 +22,32 @@ impl IdForm {
     /// This form if the document allows it, or else the first one that it allows.
     pub(crate) fn allowed(self, schemas: &Schemas, schema: &Value) -> Self {
         let shape = schemas.shape(schema);
-        if shape.format() == Some("uuid") {
+        if shape.values("format").any(|format| format == "uuid") {
             return IdForm::Uuid;
         }
-        let first = least(&shape).and_then(|least| u64::try_from(least).ok());
-        let first = IdForm::Integer(first.unwrap_or_default().max(1));
+        let [first, _] = whole_bounds(&shape);
+        let first = IdForm::Integer(first.unwrap_or_default().max(1.0) as u64);
         let allowed = |form: &IdForm| {
             let id = serde_json::from_slice(&form.written(0, 0)).unwrap_or_default();
             schemas.accepts(schema, &id, Way::Response)
         };
-        [self, IdForm::Hexadecimal, first, IdForm::Digits]
-            .into_iter()
-            .find(allowed)
-            .unwrap_or(self)
+        let mut forms = [self, IdForm::Hexadecimal, first, IdForm::Digits].into_iter();
+        forms.find(allowed).unwrap_or(self)
     }
 
     /// Writes the id of record `number` as a JSON value; lists differ in `key`.
     pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
         // Scrambling is one-to-one, so different numbers cannot meet.
-        let scrambled = || scramble(number.wrapping_add(key));
+        let scrambled = scramble(number.wrapping_add(key));
         match self {
-            IdForm::Integer(first) => return json::integer(out, first.wrapping_add(number)),
-            IdForm::Hexadecimal => {
-                out.push(b'"');
-                json::hexadecimal(out, scrambled());
-            }
-            IdForm::Uuid => {
-                out.push(b'"');
-                out.extend_from_slice(uuid(scrambled()).as_bytes());
-            }
-            IdForm::Digits => {
-                out.push(b'"');
-                json::integer(out, number.wrapping_add(1));
-            }
+            IdForm::Integer(first) => put(out, first.wrapping_add(number)),
+            IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
+            IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
+            IdForm::Digits => put(out, format_args!("\"{}\"", number.wrapping_add(1))),
         }
-        out.push(b'"');
     }
 
-    pub(crate) fn written(self, key: u64, number: u64) -> Vec<u8> {
+    fn written(self, key: u64, number: u64) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(key, number, &mut out);
         out
@@ -83,9 +72,14 @@ impl IdForm {
     }
 }
 
+/// 16 digits.
+pub(crate) fn hexadecimal(number: u64) -> String {
+    format!("{number:016x}")
+}
+
 /// A UUID of version 4 that holds all bits of `number`.
 pub(crate) fn uuid(number: u64) -> String {
-    let digits = format!("{number:016x}");
+    let digits = hexadecimal(number);
     let (first, rest) = digits.split_at(8);
     let (second, rest) = rest.split_at(4);
     let (third, fourth) = rest.split_at(3);

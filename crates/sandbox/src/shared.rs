@@ -1,5 +1,6 @@
-//! The time by the wall clock, which never goes back.
+//! What threads share: the time, which never goes back, and locks.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Counts by the monotonic clock from the time at which it was made.
@@ -27,4 +28,9 @@ impl Clock {
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
+}
+
+/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
