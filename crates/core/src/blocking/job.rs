@@ -129,7 +129,7 @@ mod tests {
         builder
             .base_url("http://127.0.0.1:9")
             .client_id("a")
-            .client_secret("b");
+            .client_secret("12345678");
         let client = Client::new(&builder).unwrap();
         let work = |_, _, _| async { Ok(7) };
         let job = Job::new(&client, "export", &Receipt::default(), work).unwrap();
