@@ -6,6 +6,7 @@ mod job;
 mod scan;
 
 pub use exporter::Exporter;
+pub use job::{Job, Reached};
 pub use scan::{BatchScan, Scan};
 
 use crate::arguments::Arguments;
@@ -176,6 +177,14 @@ impl Client {
     /// `InvalidArgument` as [`Export::check`]; `Closed` after [`close`](Self::close).
     pub fn exporter(&self, export: Export) -> Result<Exporter> {
         Exporter::new(export, self.engine()?)
+    }
+
+    /// Work that takes long, such as an export: `names` are what it is called, and what runs it.
+    ///
+    /// # Errors
+    /// `Closed` after [`close`](Self::close).
+    pub fn job(&self, receipt: crate::scan::Receipt, names: [&'static str; 2]) -> Result<Job> {
+        Ok(Job::new(self.engine()?, receipt, names))
     }
 
     pub(crate) fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>

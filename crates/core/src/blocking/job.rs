@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What an export and a sync have in common. It lives on when its client is closed. In a forked child, a job of the
 /// parent is `Closed`.
-pub(super) struct Job {
+pub struct Job {
     engine: Arc<Engine>,
     stop: Stop,
     reached: Reached,
@@ -22,10 +22,11 @@ pub(super) struct Job {
 
 /// How far it is.
 #[derive(Clone)]
-pub(super) struct Reached(Arc<Mutex<Receipt>>);
+pub struct Reached(Arc<Mutex<Receipt>>);
 
 impl Reached {
-    pub(super) fn note(&self, receipt: &Receipt) {
+    /// Notes it.
+    pub fn note(&self, receipt: &Receipt) {
         *self.lock() = receipt.clone();
     }
 
@@ -45,13 +46,17 @@ impl Job {
         }
     }
 
-    pub(super) fn stop_handle(&self) -> Stop {
+    /// Stops it from any thread.
+    pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
     }
 
     /// Runs `work` on the client's own threads, so that a broken pipe raises no signal in the calling thread. The work
     /// itself listens to the stop, because it has something to keep or to remove.
-    pub(super) fn run<T, F>(&self, work: impl FnOnce(Client, Stop, Reached) -> F) -> Result<T>
+    ///
+    /// # Errors
+    /// Those of the work; `InvalidArgument` while another thread runs it; `Cancelled` after a stop; `Closed` in a forked child.
+    pub fn run<T, F>(&self, work: impl FnOnce(Client, Stop, Reached) -> F) -> Result<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
@@ -74,7 +79,7 @@ impl Job {
     }
 
     /// How far it is, by earlier runs too; it is also there after an error.
-    pub(super) fn receipt(&self) -> Receipt {
+    pub fn receipt(&self) -> Receipt {
         match self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.
             true => Receipt::default(),

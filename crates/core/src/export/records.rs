@@ -8,7 +8,7 @@ use super::{Export, Format, Target};
 use crate::arrow::TableOptions;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
-use crate::scan::ScanOptions;
+use crate::scan::{ScanOptions, Written};
 use std::fs::OpenOptions;
 use talentdata_types::Resource;
 use tempfile::NamedTempFile;
@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 /// Records encoded at once.
 const RECORDS: usize = 256;
 
-/// Writes records as an export of their list writes them; returns how many there were.
+/// Writes records as an export of their list writes them; returns what was written.
 ///
 /// # Errors
 /// The first one among the records; `Io`, naming the file.
@@ -26,7 +26,7 @@ pub fn write_records(
     target: &Target,
     table: TableOptions,
     records: impl Iterator<Item = Result<RawRecord>>,
-) -> Result<u64> {
+) -> Result<Written> {
     let export = Export {
         resource,
         format,
@@ -41,7 +41,8 @@ pub fn write_records(
     let path = match target {
         Target::Stdout => {
             let written = encode(&mut encoder, std::io::stdout(), records);
-            return written.map_err(|error| named(error, "standard output"));
+            written.map_err(|error| named(error, "standard output"))?;
+            return Ok(what(&encoder, format, None));
         }
         Target::File(path) => path,
     };
@@ -50,7 +51,8 @@ pub fn write_records(
             let opened = OpenOptions::new().write(true).open(path);
             let stream = opened.map_err(|error| failed("open", path, &error))?;
             let written = encode(&mut encoder, stream, records);
-            return written.map_err(|error| named(error, &path.display().to_string()));
+            written.map_err(|error| named(error, &path.display().to_string()))?;
+            return Ok(what(&encoder, format, None));
         }
         Destination::File(paths) => paths,
     };
@@ -61,37 +63,49 @@ pub fn write_records(
     let handle = file.as_file().try_clone();
     let handle = handle.map_err(|error| failed("write", path, &error))?;
     let written = encode(&mut encoder, handle, records);
-    let count = written.map_err(|error| named(error, &path.display().to_string()))?;
+    written.map_err(|error| named(error, &path.display().to_string()))?;
     let ready = set_final_mode(file.as_file(), path, &new);
     let ready = ready.and_then(|()| file.as_file().sync_all());
     ready.map_err(|error| failed("write", path, &error))?;
     let persisted = file.persist(path);
     persisted.map_err(|error| failed("create", path, &error.error))?;
     paths.sync_directory()?;
-    Ok(count)
+    Ok(what(&encoder, format, paths.name()))
+}
+
+fn what(encoder: &Encoder, format: Format, file: Option<String>) -> Written {
+    Written {
+        file,
+        format: format.to_string(),
+        bytes: encoder.file.bytes(),
+        blake3: encoder.file.to_hex(),
+        records: encoder.records.count,
+        records_digest: encoder.records.to_hex(),
+    }
 }
 
 fn encode(
     encoder: &mut Encoder,
     writer: impl std::io::Write + Send + 'static,
     records: impl Iterator<Item = Result<RawRecord>>,
-) -> Result<u64> {
-    let (mut waiting, mut count) = (Vec::new(), 0);
+) -> Result<()> {
+    let mut waiting = Vec::new();
     let mut writer = Some(writer);
     let mut write = |encoder: &mut Encoder, waiting: &mut Vec<RawRecord>| {
         if let Some(writer) = writer.take() {
             if encoder.is_undecided() {
                 encoder.decide(waiting)?;
             }
+            let writer = encoder.file.through(writer);
             encoder.open(writer, 0)?;
         }
         encoder.sink()?.write_all(waiting)?;
+        encoder.digest(waiting);
         waiting.clear();
         Ok::<_, Error>(())
     };
     for record in records {
         let record = record?;
-        count += 1;
         let needs_more = encoder.needs_more_than(std::slice::from_ref(&record));
         waiting.push(record);
         if !needs_more && waiting.len() >= RECORDS {
@@ -99,8 +113,7 @@ fn encode(
         }
     }
     write(encoder, &mut waiting)?;
-    encoder.finish()?;
-    Ok(count)
+    encoder.finish()
 }
 
 fn named(error: Error, name: &str) -> Error {
