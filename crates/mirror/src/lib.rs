@@ -24,7 +24,7 @@ mod views;
 pub use blocking::Syncer;
 pub use mirror::{At, Mirror, forget};
 pub use rows::{Change, Changes, RecordBatches, Records};
-pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld};
+pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
 pub use verify::Verification;
 
 /// The columns of a change, which stand before those of its record.

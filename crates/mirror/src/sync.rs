@@ -75,6 +75,22 @@ impl FromStr for MaxDeletes {
     }
 }
 
+/// Reads an age such as `90d`, `12h`, `30m` or `45s`.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn age(text: &str) -> Result<Duration> {
+    let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
+    let found = units.iter().find_map(|(unit, seconds)| {
+        let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
+        number.checked_mul(*seconds)
+    });
+    let message = "keep: an age is a whole number with d, h, m or s, such as 90d";
+    found
+        .map(Duration::from_secs)
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, message))
+}
+
 /// How many changes of each kind a sync has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -301,6 +317,15 @@ fn stopped() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_has_a_unit() {
+        assert_eq!(age("90d").unwrap().as_secs(), 90 * 86_400);
+        assert_eq!(age("12h").unwrap().as_secs(), 12 * 3600);
+        for wrong in ["90", "d", "-1d", "1.5h", "90 d", "99999999999999999999d"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn more_than_a_fifth_and_more_than_ten_are_withheld() {
