@@ -207,6 +207,7 @@ impl Transport {
     }
 }
 
+#[cfg(test)]
 impl Response {
     /// A response with status 200 and this body, which was received before.
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {

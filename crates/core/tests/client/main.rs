@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod batches;
-mod blocking;
 mod calls;
 mod cases;
 mod completeness;
@@ -13,7 +11,6 @@ mod network;
 mod outages;
 mod proxies;
 mod secrets;
-mod session;
 mod stub;
 mod tokens;
 
