@@ -9,7 +9,7 @@ use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{names, receipts};
+use crate::{mirror, names, receipts};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_mirror::At;
 use tokio::task::{JoinSet, LocalSet};
 
 /// Shown below the help of the command.
@@ -31,7 +32,8 @@ Examples:
   talentdata export contacts --sandbox --out contacts.jsonl
   talentdata export contacts --sandbox --out contacts.parquet
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
-  talentdata export contacts --out - | head";
+  talentdata export contacts --out - | head
+  talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
 /// What to export, where to and how.
 #[derive(Debug, clap::Args)]
@@ -67,6 +69,13 @@ pub(crate) struct Verb {
     /// keep them there silently, or fail
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
     on_new: Option<OnNew>,
+    /// Read the list from this mirror, and not from the service
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "page_size"])]
+    from: Option<PathBuf>,
+    /// As which sync has read it: by its number, or the last one that had ended by a time such as 2026-11-20T06:00:00Z;
+    /// by default as of now
+    #[arg(long, value_name = "TIME|N", requires = "from")]
+    as_of: Option<At>,
     #[command(flatten)]
     filters: Filters,
 }
@@ -78,6 +87,10 @@ pub(crate) async fn run(
     arguments: &[OsString],
 ) -> Result<(), Ending> {
     let exports = verb.exports()?;
+    if let Some(from) = &verb.from {
+        verb.prepare(&exports)?;
+        return mirror::export(&exports, from, verb.as_of.as_ref(), verb.receipt.as_deref());
+    }
     let connection = connect(common)?;
     verb.prepare(&exports)?;
     let to_stdout = verb.out == Path::new("-");
@@ -136,6 +149,11 @@ pub(crate) async fn run(
 }
 
 impl Verb {
+    /// Whether the lists come from a mirror.
+    pub(crate) fn is_from_mirror(&self) -> bool {
+        self.from.is_some()
+    }
+
     /// An export for each list.
     fn exports(&self) -> Result<Vec<Export>, Error> {
         let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -12,6 +12,7 @@ mod export;
 mod filters;
 mod help;
 mod logging;
+mod mirror;
 mod names;
 mod operation;
 mod outcomes;
@@ -25,6 +26,7 @@ mod sandbox;
 mod schema;
 mod settings;
 mod signals;
+mod sync;
 mod verify;
 
 use args::{Arguments, Command};
@@ -76,6 +78,9 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Page(verb) => page::run(verb, common).await,
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
+        Command::Sync(verb) => sync::run(verb, common).await,
+        Command::Changes(verb) => mirror::changes(verb),
+        Command::Forget(verb) => mirror::forget(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Budget(verb) => budget::run(verb, common),
         Command::Schema(verb) => schema::run(verb, common).await,

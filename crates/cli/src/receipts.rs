@@ -71,7 +71,41 @@ pub(crate) fn end(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
     write(path, receipts)
 }
 
-fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
+/// Checks that there is a directory to write to, and that the path is not that of the mirror, or of a file beside it.
+///
+/// # Errors
+/// `Io` with the path; `InvalidArgument` when it is one of them.
+pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
+    check(path, &[])?;
+    let place = |path: &Path| {
+        Some((
+            directory(path).canonicalize().ok()?,
+            path.file_name()?.to_owned(),
+        ))
+    };
+    let (Some((directory, name)), Some((other, mirror))) = (place(path), place(mirror)) else {
+        return Ok(());
+    };
+    let (name, mirror) = (name.to_string_lossy(), mirror.to_string_lossy());
+    let rest = name.strip_prefix(&*mirror);
+    match directory == other
+        && rest.is_some_and(|rest| ["", ".lock", "-wal", "-shm", "-journal"].contains(&rest))
+    {
+        false => Ok(()),
+        true => {
+            let shown = path.display();
+            let message =
+                format!("--receipt: {shown} is a file of the mirror; choose another path");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        }
+    }
+}
+
+/// Writes receipts as they are so far; a pipe or a device gets each of them.
+///
+/// # Errors
+/// `Io` with the path.
+pub(crate) fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
     let text = match receipts {
         [receipt] => serde_json::to_string_pretty(receipt),
         several => serde_json::to_string_pretty(several),

@@ -54,7 +54,7 @@ pub(super) const CPP_CLIENT: &str = "\
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\
-    budget changes completions export help page plan resources sandbox schema sync verify";
+    budget changes completions export forget help page plan resources sandbox schema sync verify";
 
 /// Flags that every command has beside the settings, and the one for a body.
 pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";

@@ -22,7 +22,7 @@ impl Service {
         let sandbox = Sandbox::start(Options {
             records: [("contacts".to_owned(), contacts)].into(),
             policy: Policy::Unlimited,
-            max_limit: 10_000,
+            max_limit: Some(10_000),
             faults: true,
             drift,
             ..Options::default()

@@ -64,7 +64,7 @@ async fn records_of_several_lines_are_recognised_by_the_line_that_they_become() 
                 \"pagination\":{\"total\":1,\"limit\":1,\"offset\":0,\"hasMore\":false}}";
     let rule = serde_json::json!({"match": {"path": "/v1/contacts"}, "reply": {"body": page}});
     let script = serde_json::json!({"rules": [rule]}).to_string();
-    service.sandbox.misbehave(&script).unwrap();
+    service.sandbox.set_faults(&script).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("contacts.jsonl");
     let receipt = run(&export(&path), &service.client).await.unwrap();

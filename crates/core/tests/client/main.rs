@@ -8,6 +8,7 @@ mod completeness;
 mod fault;
 mod lists;
 mod network;
+mod outages;
 mod proxies;
 mod secrets;
 mod stub;

@@ -54,7 +54,7 @@ impl Trial {
             list: row.list,
             page_size,
             most_pages: row.most_pages,
-            granted: page_size.min(row.service.max_limit),
+            granted: page_size.min(row.service.max_limit.unwrap_or(100)),
             records,
             sandbox,
             client,

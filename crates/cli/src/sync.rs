@@ -1,0 +1,195 @@
+//! `sync`: brings a mirror up to date, list after list, and says what has changed.
+
+use crate::args::Common;
+use crate::connect::connect;
+use crate::ending::{Ending, say};
+use crate::filters::Filters;
+use crate::output::remark;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use crate::{names, receipts};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+use talentdata_core::scan::Receipt;
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_mirror::{MaxDeletes, Sync, SyncReceipt, age};
+
+/// Shown below the help of the command.
+pub(crate) const EXAMPLES: &str = "\
+A sync reads each list and compares it with the last sync. A record is reported as deleted only where that is proven;
+until then it is missing, and stays in the mirror. A sync whose list could not be read completely, or whose deletes are
+too many to be believed, deletes nothing and ends with 31.
+
+Examples:
+  talentdata sync contacts vacancies --to mirror.db
+  talentdata sync contacts --to mirror.db --confirm --keep 90d
+  talentdata changes contacts --from mirror.db --since 16
+  talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet
+  sqlite3 mirror.db 'SELECT id, email FROM contacts'";
+
+/// Why a mirror takes one sync with `--sandbox` only.
+const SANDBOX_HINT: &str = "every run with --sandbox has a service of its own: to sync from the same one again, start it with `talentdata sandbox` in another terminal";
+
+/// What to sync, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verb {
+    /// The lists
+    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
+    resources: Vec<Resource>,
+    /// The file of the mirror, an SQLite database; it is made where there is none
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// Scan a list again at once if records are missing after it changed during the scan
+    #[arg(long)]
+    confirm: bool,
+    /// The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any
+    /// number. By default a fifth, and ten in any case
+    #[arg(long, value_name = "SHARE|N", default_value = "", hide_default_value = true, value_parser = max_deletes)]
+    max_deletes: MaxDeletes,
+    /// Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    keep: Option<Duration>,
+    /// Write what was done to this file as JSON; for several lists an array. It says "unfinished" while the
+    /// sync runs and after it has failed
+    #[arg(long, value_name = "PATH")]
+    receipt: Option<PathBuf>,
+    /// Records per page to ask for; the list's maximum by default
+    #[arg(long, value_name = "N")]
+    page_size: Option<u64>,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
+    match text {
+        "" => Ok(MaxDeletes::default()),
+        text => text.parse(),
+    }
+}
+
+pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
+    let syncs = verb.syncs()?;
+    let connection = connect(common)?;
+    let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
+    let signals = Signals::take(None, stopped_at_once)?;
+    if let Some(path) = &verb.receipt {
+        let unfinished: Vec<SyncReceipt> = syncs.iter().map(unfinished).collect();
+        receipts::write(path, &unfinished)?;
+    }
+    let progress = Progress::start(false, common.verbose > 0);
+    let mut outcomes: Vec<Result<SyncReceipt, Error>> = Vec::new();
+    for (index, sync) in syncs.iter().enumerate() {
+        let stop = async {
+            signals.clone().stopped().await;
+        };
+        let note = |receipt: &Receipt| progress.note(index, receipt);
+        outcomes.push(sync.run(&connection.client, stop, note).await);
+        if signals.caught().is_some() {
+            break;
+        }
+    }
+    progress.end();
+    if let Some(path) = &verb.receipt {
+        let outcome = |index: usize| {
+            outcomes
+                .get(index)
+                .and_then(|outcome| outcome.as_ref().ok())
+        };
+        let done = syncs.iter().enumerate();
+        let done = done.map(|(index, sync)| {
+            let receipt = outcome(index).cloned();
+            receipt.unwrap_or_else(|| unfinished(sync))
+        });
+        receipts::write(path, &done.collect::<Vec<_>>())?;
+    }
+    report(&syncs, &outcomes, &signals, common)
+}
+
+/// A line for each list that did not go well, and on a terminal one for each that did.
+fn report(
+    syncs: &[Sync],
+    outcomes: &[Result<SyncReceipt, Error>],
+    signals: &Signals,
+    common: &Common,
+) -> Result<(), Ending> {
+    let mut kind = None;
+    for (sync, outcome) in syncs.iter().zip(outcomes) {
+        let list = names::dashed(sync.resource);
+        match outcome {
+            Err(error) => {
+                let hint = (common.sandbox && error.kind() == ErrorKind::InvalidArgument)
+                    .then_some(SANDBOX_HINT);
+                say(error, &format!("{list}: "), hint, common.verbose > 0);
+                if let (ErrorKind::Cancelled, Some(signal)) = (error.kind(), signals.caught()) {
+                    return Err(Ending::Stopped(signal));
+                }
+                kind = kind.or(Some(error.kind()));
+            }
+            Ok(receipt) => match receipt.shortfall() {
+                Some(shortfall) => {
+                    remark(&format!("warning: {list}: {shortfall}"));
+                    kind = kind.or(Some(ErrorKind::Incomplete));
+                }
+                None => sum_up(&list, receipt),
+            },
+        }
+    }
+    kind.map_or(Ok(()), |kind| Err(Ending::Said(kind)))
+}
+
+fn sum_up(list: &str, receipt: &SyncReceipt) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let counts = &receipt.changes;
+    let missing = match receipt.missing {
+        0 => String::new(),
+        count => format!(", {count} missing"),
+    };
+    remark(&format!(
+        "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted{missing}, in {:.1} s",
+        receipt.generation,
+        receipt.scan.records,
+        counts.insert,
+        counts.update,
+        counts.delete,
+        receipt.scan.seconds
+    ));
+}
+
+fn unfinished(sync: &Sync) -> SyncReceipt {
+    SyncReceipt {
+        scan: Receipt {
+            resource: sync.resource.name().to_owned(),
+            ..Receipt::default()
+        },
+        ..SyncReceipt::default()
+    }
+}
+
+impl Verb {
+    /// A sync for each list.
+    fn syncs(&self) -> Result<Vec<Sync>, Error> {
+        names::refuse_twice(&self.resources)?;
+        if let Some(path) = &self.receipt {
+            receipts::check_beside(path, &self.to)?;
+        }
+        let sync = |resource: &Resource| {
+            let sync = Sync {
+                scan: ScanOptions {
+                    page_size: self.page_size,
+                    arguments: self.filters.of(*resource)?,
+                    ..ScanOptions::default()
+                },
+                confirm: self.confirm,
+                max_deletes: self.max_deletes,
+                keep: self.keep,
+                ..Sync::new(*resource, &self.to)
+            };
+            sync.check().map(|()| sync)
+        };
+        self.resources.iter().map(sync).collect()
+    }
+}
