@@ -10,6 +10,9 @@ use std::path::Path;
 use talentdata_columns::export::{Export, Format};
 use talentdata_core::scan::Receipt;
 
+/// What is planted, and what plants it.
+type Plant<'a> = (&'static str, &'a dyn Fn(&Path));
+
 /// A directory as an export makes it.
 fn private(path: &Path) {
     fs::create_dir(path).unwrap();
@@ -34,7 +37,7 @@ async fn what_others_have_put_at_the_name_is_refused_and_stays() {
     let (lock, empty) = (with("lock", "my own"), with("1", ""));
     let (next, damaged) = (with("checkpoint.next", "my"), with("checkpoint", ""));
     let planting = planted.kinds();
-    let more: [(&str, &dyn Fn(&Path)); 10] = [
+    let more: [Plant<'_>; 10] = [
         ("file", &|name| fs::write(name, "my own").unwrap()),
         ("empty file", &|name| fs::write(name, "").unwrap()),
         ("link to a directory", &|name| {

@@ -14,7 +14,9 @@ struct Row {
     records: u64,
     /// The list is shorter where it would have more pages than that.
     most_pages: u64,
-    /// Pages of at most so many records are tried.
+    /// Pages of at least so many records are tried.
+    smallest_page: u64,
+    /// Pages of at most so many.
     largest_page: u64,
     /// How many of them are tried, one where nothing is random; `TALENTDATA_ROUNDS` asks for more.
     seeds: u64,
@@ -45,6 +47,7 @@ fn row() -> Row {
         list: Resource::Contacts,
         records: 300,
         most_pages: 30,
+        smallest_page: 1,
         largest_page: 100,
         seeds: 4,
         service: Options::default(),
@@ -219,6 +222,33 @@ table! {
     };
     two_ids_with_one_hash: Row { records: 150, seeds: 1, service: ids(Ids::Colliding), ..row() };
 
+    // Those of more than 20,000 records, of which a bounded memory of identities has called losses and repeats proven.
+    a_long_list_whose_records_move_while_its_total_stands_still: Row {
+        records: 25_000,
+        most_pages: 250,
+        smallest_page: 100,
+        seeds: 2,
+        service: drifting(Order::Anywhere, Drift { every_requests: 60, times: 4, updates: 1, ..Drift::default() }),
+        ..row()
+    };
+    a_long_list_resumed_after_5_000_were_inserted: Row {
+        records: 25_000,
+        most_pages: 250,
+        smallest_page: 100,
+        seeds: 1,
+        meanwhile: Some(Change::Insert(5_000)),
+        ..row()
+    };
+    a_long_list_resumed_after_the_latest_changes_went_first: Row {
+        records: 25_000,
+        most_pages: 250,
+        smallest_page: 100,
+        seeds: 1,
+        service: order(Order::UpdatedDesc),
+        meanwhile: Some(Change::Update(300)),
+        ..row()
+    };
+
     // Those that were read without end.
     a_signed_url_is_another_one_at_every_read: Row {
         records: 100,
@@ -263,7 +293,7 @@ async fn check(row: Row) {
     let page_sizes = [1, 2, 10, 100];
     for page_size in page_sizes
         .into_iter()
-        .filter(|size| *size <= row.largest_page)
+        .filter(|size| (row.smallest_page..=row.largest_page).contains(size))
     {
         for seed in 0..seeds {
             let trial = Trial::of(&row, page_size, seed);

@@ -9,6 +9,7 @@
 mod stub;
 
 mod child;
+mod records;
 
 use child::peak;
 use flate2::{Compression, write::GzEncoder};
