@@ -13,6 +13,8 @@ mod child;
 use child::peak;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use talentdata_core::ErrorKind;
 use tokio::task::JoinSet;
@@ -71,4 +73,38 @@ async fn taken_by_pages(base_url: &str) -> usize {
         assert_eq!(page.unwrap().unwrap_err().kind(), ErrorKind::Decode);
     }
     peak() - before
+}
+
+const INTERIM: &str = "interim_responses_without_end_take_no_memory";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interim_responses_without_end_take_no_memory() {
+    if let Some(base_url) = child::input::<String>() {
+        let before = peak();
+        let mut settings = stub::settings(&base_url);
+        settings
+            .attempt_timeout(Duration::from_secs(3))
+            .max_attempts(1);
+        let error = settings.build().unwrap().version().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        child::tell(&(peak() - before));
+    }
+    let piece = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(1000);
+    let sent = Arc::new(AtomicUsize::new(0));
+    let base_url = stub::serve({
+        let sent = Arc::clone(&sent);
+        move |_, socket| {
+            while socket.write_all(&piece).is_ok() {
+                sent.fetch_add(piece.len(), Ordering::Relaxed);
+            }
+        }
+    });
+    let taken: usize = child::run(INTERIM, &base_url);
+    let sent = sent.load(Ordering::Relaxed);
+    assert!(
+        taken < 16 * MIB,
+        "{} MiB of {} MiB",
+        taken / MIB,
+        sent / MIB
+    );
 }
