@@ -13,6 +13,8 @@ mod child;
 use child::peak;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use talentdata_core::ErrorKind;
 use tokio::task::JoinSet;
@@ -114,4 +116,38 @@ async fn hostile_pages_take_memory_in_proportion_to_their_text() {
         // The body once or, while it grows, twice; then as much again for serde_json to remember open brackets.
         assert!(taken < 3 * PAGE + 16 * MIB, "{kind}: {} MiB", taken / MIB);
     }
+}
+
+const INTERIM: &str = "interim_responses_without_end_take_no_memory";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interim_responses_without_end_take_no_memory() {
+    if let Some(base_url) = child::input::<String>() {
+        let before = peak();
+        let mut settings = stub::settings(&base_url);
+        settings
+            .attempt_timeout(Duration::from_secs(3))
+            .max_attempts(1);
+        let error = settings.build().unwrap().version().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        child::tell(&(peak() - before));
+    }
+    let piece = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(1000);
+    let sent = Arc::new(AtomicUsize::new(0));
+    let base_url = stub::serve({
+        let sent = Arc::clone(&sent);
+        move |_, socket| {
+            while socket.write_all(&piece).is_ok() {
+                sent.fetch_add(piece.len(), Ordering::Relaxed);
+            }
+        }
+    });
+    let taken: usize = child::run(INTERIM, &base_url);
+    let sent = sent.load(Ordering::Relaxed);
+    assert!(
+        taken < 16 * MIB,
+        "{} MiB of {} MiB",
+        taken / MIB,
+        sent / MIB
+    );
 }
