@@ -1,8 +1,8 @@
 //! The budget of a client that shares it with nobody: a gate in the memory of this process.
 
-use super::{Budget, BudgetStats, Contact, Take};
+use super::{Budget, BudgetStats, Contact, Take, Taking};
 use crate::clock::Time;
-use crate::gate::{Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
+use crate::gate::{Endpoint, Gate, GateSettings, PriorityClass, RateHeaders, Ready, Ticket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A gate of its own.
@@ -20,16 +20,17 @@ impl ProcessBudget {
 }
 
 impl Budget for ProcessBudget {
-    fn take(&self, now: Time, _lane: Lane) -> Take {
+    fn take(&self, now: Time, _class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
         let mut gate = self.gate();
-        match gate.ready(now) {
-            Ready::Now => Take::Now(gate.send(now)),
+        let take = match gate.ready_for(now, endpoint) {
+            Ready::Now => Take::Now(gate.send_to(now, endpoint)),
             Ready::At(moment) => Take::Wait {
                 earliest: moment,
                 again: moment,
             },
             Ready::AfterResponse => Take::AfterChange,
-        }
+        };
+        Box::pin(std::future::ready(take))
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {

@@ -108,9 +108,9 @@ impl Model {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
+    pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
         if self.lock.is_none() {
-            self.universal.shortage(now, sent, own, latency);
+            self.universal.overshoot(now, sent, own, latency);
         }
     }
 

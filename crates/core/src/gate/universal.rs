@@ -71,8 +71,8 @@ impl Universal {
         self.slots.take_all();
     }
 
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
-        self.slots.shortage(now, sent, own, latency.spread());
+    pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
+        self.slots.overshoot(now, sent, own, latency.spread());
     }
 
     /// When the next request may go.

@@ -6,7 +6,7 @@ use super::queue::{HeadOfQueue, Permit, Priority};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::Lane;
+use crate::gate::{Endpoint, PriorityClass};
 use crate::settings;
 use std::sync::Arc;
 use talentdata_types::CREATE_TOKEN;
@@ -64,16 +64,20 @@ impl Client {
             false => Some(self.0.queue.head(priority).await),
         };
         let begun = clock::now();
-        let lane = match (call.priority, self.0.config.priority) {
+        let class = match (call.priority, self.0.config.priority) {
             (Priority::Single | Priority::Retry, _) | (_, settings::Priority::Foreground) => {
-                Lane::Single
+                PriorityClass::Single
             }
-            (Priority::Scan, settings::Priority::Normal) => Lane::Scan,
-            (Priority::Scan, settings::Priority::Background) => Lane::Background,
+            (Priority::Scan, settings::Priority::Normal) => PriorityClass::Scan,
+            (Priority::Scan, settings::Priority::Background) => PriorityClass::Background,
+        };
+        let endpoint = match call.operation.id == CREATE_TOKEN.id {
+            true => Endpoint::Token,
+            false => Endpoint::Api,
         };
         loop {
             let token = self.token_for(call.operation, asked, refused).await?;
-            let permit = self.0.queue.pass(lane).await?;
+            let permit = self.0.queue.pass(class, endpoint).await?;
             // The response that brought the token may ask for a wait that is longer than its life. Another token
             // would be no better, and each one costs a request with the secret.
             let usable =

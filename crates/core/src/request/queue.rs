@@ -3,7 +3,7 @@
 use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Lane, RateHeaders, Ticket};
+use crate::gate::{Endpoint, PriorityClass, RateHeaders, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -77,12 +77,16 @@ impl AdmissionQueue {
     ///
     /// # Errors
     /// `RateLimited` when the service has asked for a longer wait than the settings allow.
-    pub(crate) async fn pass(self: &Arc<Self>, lane: Lane) -> Result<Permit> {
+    pub(crate) async fn pass(
+        self: &Arc<Self>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Permit> {
         let came = clock::now();
         let mut told = false;
         loop {
             let now = clock::now();
-            match self.budget.take(now, self.lane(lane)) {
+            match self.budget.take(now, self.class(class), endpoint).await {
                 Take::Now(ticket) => {
                     return Ok(Permit {
                         queue: Arc::clone(self),
@@ -103,7 +107,7 @@ impl AdmissionQueue {
                         () = self.changed.notified() => {}
                     }
                 }
-                Take::Lost(reason) => {
+                Take::Unreachable(reason) => {
                     self.refuse_long_loss(now.saturating_sub(came), &reason)?;
                     tokio::time::sleep(LOST).await;
                 }
@@ -139,17 +143,17 @@ impl AdmissionQueue {
             return Ok(());
         }
         let message = format!(
-            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_lost=share, calls go on with a part of it",
+            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
             self.max_wait.as_secs_f64()
         );
         Err(Error::new(ErrorKind::RateLimited, message))
     }
 
-    /// The lane in which the head of the queue goes: a page that a single call waits behind goes like that call.
-    fn lane(&self, own: Lane) -> Lane {
+    /// The class in which the head of the queue goes: a page that a single call waits behind goes like that call.
+    fn class(&self, own: PriorityClass) -> PriorityClass {
         match self.singles.load(Ordering::Relaxed) {
             0 => own,
-            _ => Lane::Single,
+            _ => PriorityClass::Single,
         }
     }
 }
@@ -160,7 +164,7 @@ struct SingleCall<'a>(&'a AdmissionQueue);
 impl<'a> SingleCall<'a> {
     fn enter(queue: &'a AdmissionQueue) -> Self {
         queue.singles.fetch_add(1, Ordering::Relaxed);
-        // Whoever waits at the head asks again, now in its lane.
+        // Whoever waits at the head asks again, now in its class.
         queue.changed.notify_one();
         SingleCall(queue)
     }

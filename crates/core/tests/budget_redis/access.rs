@@ -49,7 +49,7 @@ async fn a_wrong_password_is_reported_and_not_shown() {
     let reason = shares.budget().lost.unwrap();
     assert!(reason.contains("authentication failed"), "{reason}");
     settings
-        .on_lost("wait")
+        .on_unreachable("wait")
         .max_wait(Duration::from_millis(300));
     let waits = settings.build().unwrap();
     let error = waits.version().await.unwrap_err();

@@ -2,7 +2,7 @@
 //! With `--nocapture` every figure is printed next to its goal.
 
 mod failures;
-mod lanes;
+mod classes;
 mod properties;
 mod team;
 mod world;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What such a file begins with; another state has another mark, and another name of the file.
-pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg1";
+pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg2";
 /// Where the copies begin, and how much room each has.
 const FIRST: u64 = 4096;
 const ROOM: usize = 256 * 1024;
@@ -79,8 +79,10 @@ pub(super) fn read(file: &File) -> Result<Image> {
         let mut bytes = vec![0; head.length];
         let whole = read_at(file, &mut bytes, at(place) + HEAD as u64)? == head.length
             && xxh3_64(&bytes) == head.checksum;
-        let state = whole.then(|| postcard::from_bytes(&bytes));
-        if let Some(Ok(state)) = state {
+        let state = whole.then(|| postcard::from_bytes::<SharedGate>(&bytes));
+        if let Some(Ok(state)) = state
+            && state.is_valid()
+        {
             return Ok(Image::State(head.number, Box::new(state)));
         }
     }

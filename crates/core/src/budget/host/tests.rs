@@ -4,7 +4,7 @@
 
 use super::file::{Access, StateFile};
 use super::image::{self, Image};
-use crate::gate::{Asker, GateSettings, LONGEST_GAP, Lane, SharedGate, Turn};
+use crate::gate::{Requester, GateSettings, LONGEST_GAP, PriorityClass, SharedGate, Turn};
 use crate::host::clock;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -28,13 +28,13 @@ fn member(path: &Path) -> StateFile {
 fn ask(file: &mut StateFile, id: u64) -> (usize, Turn) {
     for _ in 0..2000 {
         let done = file.change(|gate, now| {
-            let asker = Asker {
+            let requester = Requester {
                 id,
                 process: 1,
                 name: "test",
                 share: 1.0,
             };
-            let turn = gate.take(now, &asker, Lane::Scan, LONGEST_GAP);
+            let turn = gate.take(now, &requester, PriorityClass::Scan, LONGEST_GAP);
             (gate.present(now), turn)
         });
         match done.unwrap() {
@@ -240,13 +240,13 @@ fn a_state_from_the_future_is_forgotten() {
     ask(&mut one, 1);
     let future = crate::host::clock::now() + Duration::from_secs(1000);
     let mut state = SharedGate::new(GateSettings::default(), future);
-    let asker = Asker {
+    let requester = Requester {
         id: 9,
         process: 1,
         name: "before",
         share: 1.0,
     };
-    state.take(future, &asker, Lane::Scan, LONGEST_GAP);
+    state.take(future, &requester, PriorityClass::Scan, LONGEST_GAP);
     image::write(&open(&path), 99, &state).unwrap();
     assert_eq!(ask(&mut member(&path), 1).0, 1);
 }
