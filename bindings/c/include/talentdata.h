@@ -467,35 +467,6 @@ typedef uint32_t talentdata_log_level;
 #endif // __cplusplus
 
 /**
- * For whom a statement is.
- */
-enum talentdata_dialect
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * DuckDB from 1.4.
-   */
-  TALENTDATA_DIALECT_DUCKDB = 1,
-  /**
-   * PostgreSQL from 15.
-   */
-  TALENTDATA_DIALECT_POSTGRESQL = 2,
-  /**
-   * The Python package deltalake: a JSON object with the arguments of DeltaTable.merge.
-   */
-  TALENTDATA_DIALECT_DELTA = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum talentdata_dialect talentdata_dialect;
-#else
-typedef uint32_t talentdata_dialect;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
  * Which types the columns of a table have.
  */
 enum talentdata_columns
@@ -627,11 +598,6 @@ typedef struct talentdata_exporter talentdata_exporter;
 typedef struct talentdata_json_text talentdata_json_text;
 
 /**
- * A mirror as the last sync has left it. Freed with talentdata_mirror_free.
- */
-typedef struct talentdata_mirror talentdata_mirror;
-
-/**
  * One page of a list. Freed with talentdata_page_free.
  */
 typedef struct talentdata_page talentdata_page;
@@ -672,17 +638,6 @@ typedef struct talentdata_scan talentdata_scan;
  * Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
  */
 typedef struct talentdata_scan_options talentdata_scan_options;
-
-/**
- * A statement for a database. Freed with talentdata_statement_free.
- */
-typedef struct talentdata_statement talentdata_statement;
-
-/**
- * Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
- * meanwhile. Freed with talentdata_syncer_free.
- */
-typedef struct talentdata_syncer talentdata_syncer;
 
 /**
  * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
@@ -1198,167 +1153,6 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
- * The statement that applies the changes of a mirror, which stand in a relation called `changes`, to a table with the
- * column `_key` and those that are given. Inserted, updated and returned records are written, deleted ones are removed,
- * missing ones stay as they are; of several generations the newest change of a record counts. Generations are applied
- * in their order. Applied twice, the statement does no harm.
- *
- * @param dialect a talentdata_dialect
- * @param table the table, NUL-terminated UTF-8 text; it may be qualified, as in `warehouse.contacts`
- * @param columns the columns of the table beside `_key`, each NUL-terminated UTF-8 text; those of a change (`_op` and
- * so on) are passed over. May be NULL where there are none.
- * @param columns_count how many these are
- * @param statement_out the statement
- * Ownership: the caller frees `*statement_out` with talentdata_statement_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown dialect, text that is not UTF-8, and names that are empty or that the
- * database cannot tell apart.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_merge_sql(uint32_t dialect,
-                                       const char *table,
-                                       const char *const *columns,
-                                       size_t columns_count,
-                                       talentdata_statement **statement_out);
-
-/**
- * The text of a statement.
- *
- * @param statement the statement
- * @param text_out its text
- * Ownership: `*text_out` is valid until the statement is freed.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_statement_text(const talentdata_statement *statement,
-                                            talentdata_text *text_out);
-
-/**
- * Frees a statement; does nothing when it is NULL.
- *
- * Ownership: `statement` and what was read from it must not be used any more.
- * Threads: one at a time per handle.
- */
-void talentdata_statement_free(talentdata_statement *statement);
-
-/**
- * Reads a list to its end and commits what has changed since the last sync as the next generation of its mirror, a
- * directory that is begun where it does not exist. Until the commit, and after any error, the mirror is as it was.
- * A scan that is not proven complete deletes nothing: records that it lacks are missing.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param path the directory, NUL-terminated UTF-8 text
- * @param options how the list is read, or NULL for the defaults; without a limit, and not fast
- * @param keep_seconds generations that are older are folded together; 0 keeps all
- * @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation,
- * `missing`, `second_look`, `schema_changes`, and `scan`, the receipt of the scan
- * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free. The options are copied.
- * Threads: any; no other may change `options` meanwhile; waits for the service. talentdata_client_close ends it.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, options that a sync cannot have, and a mirror of another client;
- * those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror; CLOSED.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_sync(const talentdata_client *client,
-                                         uint32_t resource,
-                                         const char *path,
-                                         const talentdata_scan_options *options,
-                                         int64_t keep_seconds,
-                                         talentdata_json_text **receipt_out);
-
-/**
- * Opens a mirror. What later syncs do is not seen; they do not disturb it.
- *
- * @param path the directory, NUL-terminated UTF-8 text
- * @param mirror_out the mirror
- * Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; IO when there is no mirror, or it cannot be read.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_mirror_open(const char *path,
-                                         talentdata_mirror **mirror_out);
-
-/**
- * The syncs of a list that the mirror knows, the oldest first.
- *
- * @param mirror the mirror
- * @param resource the list, a talentdata_resource
- * @param syncs_out a JSON array, with an object for each
- * Ownership: the caller frees `*syncs_out` with talentdata_json_text_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
-                                          uint32_t resource,
-                                          talentdata_json_text **syncs_out);
-
-/**
- * What has changed in a list after a generation, from the oldest change to the newest, as a stream of the Arrow C data
- * interface: the columns _generation, _op (insert, update, delete, missing or return), _key, _last_seen and _seen, and
- * those of the record: the new one, or for delete and missing the last that is known.
- *
- * @param mirror the mirror
- * @param resource the list, a talentdata_resource
- * @param since the generation that was loaded last; 0 for all changes
- * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
- * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list or one that the mirror does not have, a generation that is not
- * there yet, and changes that are no longer kept.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
-                                            uint32_t resource,
-                                            uint64_t since,
-                                            struct ArrowArrayStream *stream_out);
-
-/**
- * A list as of the last sync, with records that are missing without a proof that they are gone, as a stream of the
- * Arrow C data interface.
- *
- * @param mirror the mirror
- * @param resource the list, a talentdata_resource
- * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
- * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_mirror_current(const talentdata_mirror *mirror,
-                                            uint32_t resource,
-                                            struct ArrowArrayStream *stream_out);
-
-/**
- * A list as a sync has read it, as a stream of the Arrow C data interface.
- *
- * @param mirror the mirror
- * @param resource the list, a talentdata_resource
- * @param at a generation such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
- * last sync that had ended by then counts.
- * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
- * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
- * such sync or it is no longer kept; IO.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_mirror_as_of(const talentdata_mirror *mirror,
-                                          uint32_t resource,
-                                          const char *at,
-                                          struct ArrowArrayStream *stream_out);
-
-/**
- * Frees a mirror; does nothing when it is NULL. Streams stay as they are.
- *
- * Ownership: `mirror` must not be used any more.
- * Threads: one at a time per handle.
- */
-void talentdata_mirror_free(talentdata_mirror *mirror);
-
-/**
  * Creates options with the defaults: complete, pages as large as the service allows.
  *
  * @param options_out the options
@@ -1646,19 +1440,6 @@ talentdata_error *talentdata_plan_members(const talentdata_plan *plan,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_plan_seconds(const talentdata_plan *plan,
                                           double *seconds_out);
-
-/**
- * The number of page requests of a sync at most: as many as talentdata_plan_pages says, where the list stands still, and
- * more where deletes have to be looked at a second time.
- *
- * @param plan the plan
- * @param pages_out the number
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_plan_sync_pages(const talentdata_plan *plan,
-                                             uint64_t *pages_out);
 
 /**
  * Frees a plan; does nothing when it is NULL.
@@ -2002,75 +1783,6 @@ talentdata_error *talentdata_client_schema_with(const talentdata_client *client,
                                                 uint32_t columns,
                                                 const talentdata_parameters *parameters,
                                                 talentdata_json_text **schema_out);
-
-/**
- * Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet. Without
- * progress and cancelling, talentdata_client_sync does the same in one call.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param path the directory, NUL-terminated UTF-8 text
- * @param options how the list is read, or NULL for the defaults; without a limit, and not fast
- * @param keep_seconds generations that are older are folded together; 0 keeps all
- * @param syncer_out the syncer
- * Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The path and the
- * options are copied.
- * Threads: any; no other may change `options` meanwhile.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or options that a sync cannot have; CLOSED.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_syncer(const talentdata_client *client,
-                                           uint32_t resource,
-                                           const char *path,
-                                           const talentdata_scan_options *options,
-                                           int64_t keep_seconds,
-                                           talentdata_syncer **syncer_out);
-
-/**
- * Reads the list and commits what has changed. Waits until that is done. It may be called again, after an error too.
- *
- * @param syncer the syncer
- * @param receipt_out what was done, as talentdata_client_sync says it
- * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free.
- * Threads: one at a time per syncer; waits for the service. Closing or freeing the client does not end it.
- * Errors: those of talentdata_client_sync; INVALID_ARGUMENT while another thread runs it; CANCELLED after
- * talentdata_syncer_cancel; CLOSED in a forked child for a syncer of the parent.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_syncer_run(talentdata_syncer *syncer,
-                                        talentdata_json_text **receipt_out);
-
-/**
- * Cancels a sync: the call that runs it leaves the mirror as it was and fails with CANCELLED, and so does every later one.
- *
- * @param syncer the syncer
- * Threads: any, also while another thread runs it, and from a log callback.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_syncer_cancel(talentdata_syncer *syncer);
-
-/**
- * How far the scan of the last run is; never waits. Its records and talentdata_receipt_total are the progress.
- *
- * @param syncer the syncer
- * @param receipt_out the receipt
- * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
- * Threads: any, also while another thread runs it.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_syncer_receipt(const talentdata_syncer *syncer,
-                                            talentdata_receipt **receipt_out);
-
-/**
- * Frees a syncer; does nothing when it is NULL.
- *
- * Ownership: `syncer` must not be used any more.
- * Threads: any, once every other call with this syncer has returned. If another thread may be running it,
- * cancel it and join that thread first.
- */
-void talentdata_syncer_free(talentdata_syncer *syncer);
 
 /**
  * The value at a JSON pointer (RFC 6901) such as /location/city, to be read with a type.
@@ -3181,24 +2893,24 @@ talentdata_error *talentdata_config_set_budget_n(talentdata_config *config,
 
 /**
  * Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
- * share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+ * share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
  *
  * @param config the settings to change
- * @param on_lost NUL-terminated UTF-8 text
+ * @param on_unreachable NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
-                                                const char *on_lost);
+talentdata_error *talentdata_config_set_on_unreachable(talentdata_config *config,
+                                                       const char *on_unreachable);
 
 /**
- * Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+ * Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
- * @param on_lost UTF-8 text
+ * @param on_unreachable UTF-8 text
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
@@ -3206,9 +2918,9 @@ talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost_n(talentdata_config *config,
-                                                  const char *on_lost,
-                                                  size_t length);
+talentdata_error *talentdata_config_set_on_unreachable_n(talentdata_config *config,
+                                                         const char *on_unreachable,
+                                                         size_t length);
 
 /**
  * Sets the priority of scans, among all that share the budget; normal by default. Single calls go

@@ -22,9 +22,6 @@ struct fixture {
   talentdata_receipt *receipt;
   talentdata_parameters *parameters;
   talentdata_json_text *json_text;
-  talentdata_statement *statement;
-  talentdata_mirror *mirror;
-  talentdata_syncer *syncer;
   talentdata_error *error;
   talentdata_version_response *version_response;
   talentdata_version_check_response *version_check_response;

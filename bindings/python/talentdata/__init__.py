@@ -14,8 +14,6 @@ from ._client import AsyncClient, Client
 from ._error import Error
 from ._errors import *  # noqa: F403
 from ._models import *  # noqa: F403
-from ._merge_sql import merge_sql
-from ._mirror import Generation, Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
 from ._plan import LastResponse, Plan
@@ -38,22 +36,17 @@ __all__ = [
     "Client",
     "Completeness",
     "Error",
-    "Generation",
     "LastResponse",
-    "Mirror",
     "OpenEnum",
     "Page",
     "Plan",
     "Receipt",
     "Record",
     "Resource",
-    "Rows",
     "Sandbox",
     "Scan",
-    "SyncReceipt",
     "Verification",
     "__version__",
-    "merge_sql",
     "scan_polars",
     "verify",
 ]

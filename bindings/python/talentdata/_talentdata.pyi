@@ -17,17 +17,13 @@ __all__ = [
     "BaseSandbox",
     "Field",
     "RawExport",
-    "RawMirror",
     "RawRecord",
-    "RawRows",
     "RawScan",
-    "RawSync",
     "Record",
     "Records",
     "Table",
     "__version__",
     "end_work",
-    "merge_sql",
     "run_command_line",
     "verify",
 ]
@@ -76,7 +72,6 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 def end_work() -> int: ...
-def merge_sql(dialect: str, table: str, columns: list[str]) -> str: ...
 def run_command_line(arguments: list[str]) -> int: ...
 def verify(
     file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None
@@ -179,36 +174,6 @@ class RawExport:
     def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
     def explain(self, raised: BaseException) -> None: ...
     def progress(self) -> tuple[int, int | None]: ...
-
-@final
-class RawSync:
-    def __new__(
-        cls,
-        client: BaseClient,
-        resource: str,
-        path: str | os.PathLike[str],
-        keep: datetime.timedelta | None,
-        page_size: int | None,
-        parameters: str | None,
-    ) -> Self: ...
-    @overload
-    def run(self, awaited: Literal[False], tell: Callable[[], object]) -> RawRecord: ...
-    @overload
-    def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
-    def progress(self) -> tuple[int, int | None]: ...
-
-@final
-class RawMirror:
-    def __new__(cls, path: str | os.PathLike[str]) -> Self: ...
-    def resources(self) -> list[str]: ...
-    def generations(self, resource: str) -> list[RawRecord]: ...
-    def changes(self, resource: str, since: int) -> RawRows: ...
-    def current(self, resource: str) -> RawRows: ...
-    def as_of(self, resource: str, at: str) -> RawRows: ...
-
-@final
-class RawRows:
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 @final
 class Records(Generic[_R]):

@@ -1,10 +1,7 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
 use crate::settings::Flags;
-use crate::{
-    budget, changes, completions, export, help, operation, page, plan, sandbox, schema, sync,
-    verify,
-};
+use crate::{budget, completions, export, help, operation, page, plan, sandbox, schema, verify};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -60,13 +57,7 @@ pub(crate) enum Command {
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
-    /// Bring a mirror up to date: a directory with lists as of now and what has changed since, deletes proven
-    #[command(after_help = sync::EXAMPLES)]
-    Sync(sync::Verb),
-    /// Write what syncs into a mirror have found
-    #[command(after_help = changes::EXAMPLES)]
-    Changes(changes::Verb),
-    /// Estimate the records, pages and time of an export or a sync
+    /// Estimate the records, pages and time of an export
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
     /// Show who shares the request budget now, and how it is spent
@@ -93,9 +84,7 @@ pub(crate) enum Command {
 impl Command {
     fn asks_a_service(&self) -> bool {
         match self {
-            Command::Export(verb) => !verb.is_from_mirror(),
             Command::Resources
-            | Command::Changes(_)
             | Command::Verify(_)
             | Command::Sandbox(_)
             | Command::Completions(_) => false,

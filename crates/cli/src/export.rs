@@ -9,7 +9,7 @@ use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{from_mirror, names, receipts};
+use crate::{names, receipts};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_core::export::{Export, Format, Target};
-use talentdata_core::mirror::AsOf;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
@@ -33,8 +32,7 @@ Examples:
   talentdata export contacts --sandbox --out contacts.jsonl
   talentdata export contacts --sandbox --out contacts.parquet
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
-  talentdata export contacts --out - | head
-  talentdata export contacts --from mirror/ --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
+  talentdata export contacts --out - | head";
 
 /// How long a stop may take when the reader of standard output may have stalled.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
@@ -73,12 +71,6 @@ pub(crate) struct Verb {
     /// keep them there silently, or fail
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
     on_new: Option<OnNew>,
-    /// Read the list from the mirror in this directory, as a sync has read it, and not from the service
-    #[arg(long, value_name = "DIR", requires = "as_of", conflicts_with_all = ["resume", "receipt", "page_size"])]
-    from: Option<PathBuf>,
-    /// Which sync: its generation, or a time such as 2026-11-20T06:00:00Z by which it had ended
-    #[arg(long, value_name = "TIME|GENERATION", requires = "from")]
-    as_of: Option<AsOf>,
     #[command(flatten)]
     filters: Filters,
 }
@@ -90,10 +82,6 @@ pub(crate) async fn run(
     arguments: &[OsString],
 ) -> Result<(), Ending> {
     let exports = verb.exports()?;
-    if let (Some(from), Some(at)) = (&verb.from, verb.as_of) {
-        verb.prepare(&exports)?;
-        return from_mirror::write(&exports, from, at);
-    }
     let connection = connect(common)?;
     verb.prepare(&exports)?;
     let to_stdout = verb.out == Path::new("-");
@@ -152,11 +140,6 @@ pub(crate) async fn run(
 }
 
 impl Verb {
-    /// Whether the lists come from a mirror.
-    pub(crate) fn is_from_mirror(&self) -> bool {
-        self.from.is_some()
-    }
-
     /// An export for each list.
     fn exports(&self) -> Result<Vec<Export>, Error> {
         let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -4,14 +4,12 @@
 
 mod args;
 mod budget;
-mod changes;
 mod completions;
 mod connect;
 mod continuation;
 mod ending;
 mod export;
 mod filters;
-mod from_mirror;
 mod help;
 mod logging;
 mod names;
@@ -27,7 +25,6 @@ mod sandbox;
 mod schema;
 mod settings;
 mod signals;
-mod sync;
 mod verify;
 
 use args::{Arguments, Command};
@@ -76,8 +73,6 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Page(verb) => page::run(verb, common).await,
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
-        Command::Sync(verb) => sync::run(verb, common).await,
-        Command::Changes(verb) => changes::run(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Budget(verb) => budget::run(verb, common),
         Command::Schema(verb) => schema::run(verb, common).await,

@@ -71,36 +71,6 @@ pub(crate) fn end(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
     write(path, receipts)
 }
 
-/// Writes the receipts of syncs, as they are so far; a pipe or a device gets each of them.
-///
-/// # Errors
-/// `Io` with the path.
-pub(crate) fn replace(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
-    write(path, receipts)
-}
-
-/// Checks that there is a directory to write to, and that it is not the mirror.
-///
-/// # Errors
-/// `Io` with the path; `InvalidArgument` when it is within the mirror.
-pub(crate) fn check_outside(path: &Path, mirror: &Path) -> Result<(), Error> {
-    check(path, &[])?;
-    let within = |mirror: std::path::PathBuf| {
-        let directory = directory(path).canonicalize();
-        directory.is_ok_and(|directory| directory.starts_with(mirror))
-    };
-    match mirror.canonicalize().is_ok_and(within) {
-        false => Ok(()),
-        true => {
-            let message = format!(
-                "--receipt: {} is within the mirror; choose another path",
-                path.display()
-            );
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-        }
-    }
-}
-
 fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
     let text = match receipts {
         [receipt] => serde_json::to_string_pretty(receipt),

@@ -44,7 +44,6 @@ pub use batch::BatchBuilder;
 pub(crate) use check::{Checker, Counts};
 pub(crate) use infer::Seen;
 pub use options::{Columns, OnNew, TableOptions};
-pub(crate) use row::{Cell, Form, Held, Splitter};
+pub(crate) use row::{Cell, Form, Splitter};
 pub use scan::BatchScan;
 pub use schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
-pub(crate) use time::instant;

@@ -4,12 +4,9 @@ mod engine;
 mod exporter;
 mod job;
 mod scan;
-mod sync;
-mod syncer;
 
 pub use exporter::Exporter;
 pub use scan::{BatchScan, Scan};
-pub use syncer::Syncer;
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
@@ -179,14 +176,6 @@ impl Client {
     /// `InvalidArgument` as [`Export::check`]; `Closed` after [`close`](Self::close).
     pub fn exporter(&self, export: Export) -> Result<Exporter> {
         Exporter::new(export, self.engine()?)
-    }
-
-    /// A sync of a list; nothing is sent or written before it is run.
-    ///
-    /// # Errors
-    /// As [`Sync::check`](crate::mirror::Sync::check); `Closed` after [`close`](Self::close).
-    pub fn syncer(&self, sync: crate::mirror::Sync) -> Result<Syncer> {
-        Syncer::new(sync, self.engine()?)
     }
 
     pub(crate) fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>

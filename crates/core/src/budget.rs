@@ -13,7 +13,7 @@ mod redis;
 mod who;
 
 use crate::clock::Time;
-use crate::gate::{Endpoint, GateSettings, PriorityClass, RateHeaders, Ticket};
+use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket};
 use crate::settings::{BudgetHome, Config};
 pub use contact::BudgetStats;
 use contact::Contact;
@@ -35,7 +35,11 @@ pub(crate) trait Budget: Send + Sync {
     /// The request was not sent after all.
     fn unsend(&self, now: Time, ticket: Ticket);
 
-    /// No response will come, though the service may have counted the request.
+    /// The request failed, with no response or with one that broke off; `sent` is whether the service may have counted it.
+    /// Where no connection was made, its turn is given back.
+    fn failed(&self, now: Time, ticket: Ticket, sent: bool);
+
+    /// The caller waits for no response any more, though the service may have counted the request.
     fn lost(&self, now: Time, ticket: Ticket);
 
     /// A response has arrived.
@@ -85,6 +89,9 @@ pub(crate) enum Take {
         earliest: Time,
         again: Time,
     },
+    /// The service is down, and requests are held back but for one at a time that probes it. Ask again at `again`, or when the
+    /// budget notifies before that something has changed.
+    Outage { failures: Failures, again: Time },
     /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
     Unreachable(String),
     /// Ask again when the budget notifies that something has changed.

@@ -37,8 +37,7 @@ mod unfinished;
 
 pub use format::Format;
 
-pub(crate) use claim::has_no_locks;
-pub(crate) use records::write_records;
+pub use records::write_records;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};

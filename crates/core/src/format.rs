@@ -15,8 +15,6 @@ pub use jsonl::JsonlSink;
 pub(crate) use jsonl::line;
 pub use parquet::{ParquetSink, join};
 
-pub(crate) use parquet::{closed as parquet_closed, properties as parquet_properties};
-
 use crate::error::Result;
 use crate::record::RawRecord;
 

@@ -23,6 +23,7 @@ mod ledger;
 mod long_window;
 mod model;
 mod other_clients;
+mod outage;
 mod phase_lock;
 mod refill;
 mod rule;
@@ -45,11 +46,14 @@ use latency::Latency;
 use ledger::{Ledger, Outcome};
 use long_window::LongWindow;
 use model::Model;
-use rule::{Refusal, Rule};
+pub use outage::Failures;
+pub(crate) use outage::{Outage, is_failure};
+use rule::Refusal;
+pub(crate) use rule::Rules;
 pub use settings::GateSettings;
 pub use shared::{MemberStats, SharedGate, Turn};
 pub use stats::{GateStats, Mode};
-pub use turns::{Requester, PriorityClass};
+pub use turns::{PriorityClass, Requester};
 
 type Time = Duration;
 
@@ -57,6 +61,9 @@ type Time = Duration;
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
 const PROBES: usize = 4;
+/// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
+/// so long: the service may have stopped responding.
+const STALLED: (usize, u32, Duration) = (8, 8, Duration::from_millis(250));
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
@@ -82,6 +89,17 @@ pub struct Ticket {
     endpoint: Endpoint,
 }
 
+impl Ticket {
+    pub(crate) fn new(id: u64, sent: Time, endpoint: Endpoint) -> Self {
+        Self { id, sent, endpoint }
+    }
+
+    /// How long ago it was sent.
+    pub(crate) fn age(&self, now: Time) -> Duration {
+        now.saturating_sub(self.sent)
+    }
+}
+
 /// What a request is for. Limits are learned by endpoint class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Endpoint {
@@ -100,13 +118,14 @@ pub struct Gate {
     settings: GateSettings,
     ledger: Ledger,
     latency: Latency,
-    rule: Rule,
-    /// The rule under a limit that only the token endpoint has.
-    token_rule: Rule,
+    rules: Rules,
     model: Model,
     /// When the present limit was named last.
     limit_named: Time,
     long_window: Option<LongWindow>,
+    outage: Outage,
+    /// When a request was last responded to, or has failed.
+    last_outcome: Time,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -121,11 +140,12 @@ impl Gate {
             settings,
             ledger: Ledger::default(),
             latency: Latency::default(),
-            rule: Rule::new(settings.seed),
-            token_rule: Rule::new(settings.seed),
+            rules: Rules::new(settings.seed),
             model: settings.model(settings.limit),
             limit_named: Time::ZERO,
             long_window: None,
+            outage: Outage::new(settings.seed),
+            last_outcome: Time::ZERO,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -141,10 +161,10 @@ impl Gate {
 
     /// When the next request to this endpoint may be sent.
     pub fn ready_for(&mut self, now: Duration, endpoint: Endpoint) -> Ready {
-        let mut at = match endpoint {
-            Endpoint::Token => self.rule.until().max(self.token_rule.until()),
-            Endpoint::Api => self.rule.until(),
-        };
+        if self.outage.is_probed() {
+            return Ready::AfterResponse;
+        }
+        let mut at = self.rules.until(endpoint).max(self.outage.probe_at());
         if self.settings.paced {
             let max = match self.responses {
                 0 => PROBES,
@@ -153,7 +173,7 @@ impl Gate {
             let in_flight = self.ledger.in_flight();
             let long_window = self.long_window.as_ref();
             let all_taken = long_window.is_some_and(|window| window.left(&self.ledger) == 0);
-            if in_flight >= max || in_flight > 0 && all_taken {
+            if in_flight >= max || in_flight > 0 && all_taken || self.is_stalled(now) {
                 return Ready::AfterResponse;
             }
             let paced = self.model.next(now, &self.ledger, &self.latency);
@@ -177,21 +197,42 @@ impl Gate {
             }
             false => self.sends,
         };
-        Ticket {
+        let ticket = Ticket {
             id,
             sent: now,
             endpoint,
-        }
+        };
+        self.outage.sent(ticket);
+        ticket
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
+        self.outage.unsent(ticket);
         let unsent = self.ledger.unsend(ticket);
         self.sends = self.sends.saturating_sub(u64::from(unsent));
     }
 
-    /// No response will come, though the server may have counted the request.
-    pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
+    /// The request failed, with no response or with one that broke off. `sent` is whether the server may have counted it;
+    /// where no connection was made, its turn is given back.
+    pub fn failed(&mut self, now: Duration, ticket: Ticket, sent: bool) {
+        self.last_outcome = now;
+        self.outage.failed(now, ticket);
+        match sent {
+            true => self.lost(now, ticket),
+            false => self.unsend(ticket),
+        }
+    }
+
+    /// The failures since the last success, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.outage.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
+    pub fn lost(&mut self, now: Duration, ticket: Ticket) {
+        self.outage.lost(now, ticket);
         let settled = self.ledger.settle(ticket, Outcome::Lost);
         self.lost += u64::from(settled.is_some());
     }
@@ -200,22 +241,22 @@ impl Gate {
     pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
         let settled = self.ledger.settle(ticket, Outcome::Answered(now));
         let sent = ticket.sent;
+        self.last_outcome = now;
+        match is_failure(status, headers) {
+            true => self.outage.failed(now, ticket),
+            false => self.outage.succeeded(now, ticket),
+        }
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
-        let default_wait = self.settings.window;
         let refusal = Refusal::of(status, headers);
-        let own_limit = self.is_own_limit(ticket, headers);
-        let rule = match own_limit {
-            true => &mut self.token_rule,
-            false => &mut self.rule,
-        };
-        let must_wait = rule.response(now, sent, refusal, headers, default_wait);
+        let limit = (self.model.limit(), self.settings.window);
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         // Of a request that was given up, only what the rule says counts.
         if !self.settings.paced || settled.is_none() {
             return;
         }
         self.latency.add(now, now.saturating_sub(sent));
-        if own_limit {
+        if !is_common {
             return;
         }
         self.adopt_limit(now, headers);
@@ -250,7 +291,7 @@ impl Gate {
     /// Figures for a receipt.
     #[must_use]
     pub fn stats(&self) -> GateStats {
-        let (paused_exhausted, paused_refused) = self.rule.paused();
+        let (paused_exhausted, paused_refused) = self.rules.common.paused();
         GateStats {
             sends: self.sends,
             responses: self.responses,
@@ -268,13 +309,23 @@ impl Gate {
         self.settings.window.div_f64(self.model.aim().max(1.0))
     }
 
-    /// Whether the service has named a limit to the token endpoint that is not the one of all others.
-    pub(crate) fn is_own_limit(&self, ticket: Ticket, headers: &RateHeaders) -> bool {
-        let differs = headers.limit.is_some_and(|named| {
-            let window = headers.window.unwrap_or(self.settings.window);
-            (named, window) != (self.model.limit(), self.settings.window)
-        });
-        ticket.endpoint == Endpoint::Token && differs
+    /// Whether the service seems to have stopped responding, with many requests under way.
+    fn is_stalled(&self, now: Time) -> bool {
+        let (many, round_trips, least) = STALLED;
+        let usual = Duration::from_secs_f64(self.latency.mean()) * round_trips;
+        let oldest = self
+            .ledger
+            .entries()
+            .find(|entry| entry.outcome == Outcome::InFlight);
+        self.responses > 0
+            && self.ledger.in_flight() >= many
+            && oldest
+                .is_some_and(|oldest| oldest.sent.max(self.last_outcome) + usual.max(least) < now)
+    }
+
+    /// Whether values that were read can be.
+    fn is_valid(&self) -> bool {
+        self.ledger.is_valid() && self.latency.is_valid() && self.model.is_valid(&self.settings)
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.

@@ -121,19 +121,9 @@ impl RawRecord {
         self.page.offset + self.index as u64
     }
 
-    /// The raw `id`, if there is one that tells this record from others.
-    pub(crate) fn id(&self) -> Option<&[u8]> {
+    /// The raw `id`, if there is one that tells this record from others: a number, or a string that is not empty.
+    pub fn id(&self) -> Option<&[u8]> {
         self.page.id(self.index)
-    }
-
-    /// How many records its page has.
-    pub(crate) fn records_of_page(&self) -> usize {
-        self.page.count()
-    }
-
-    /// Another record of the same page, of which it has so many.
-    pub(crate) fn beside(&self, index: usize) -> RawRecord {
-        RawRecord::new(Arc::clone(&self.page), index)
     }
 
     /// What tells this record from others: its `id`, else all its bytes.

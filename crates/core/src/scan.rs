@@ -21,7 +21,7 @@ pub(crate) use driver::AbortOnDrop;
 pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
-pub(crate) use rfc3339::utc;
+pub use rfc3339::utc;
 pub use session::{Hints, Session, Use};
 pub(crate) use unknown_fields::Unknown;
 pub use written::Written;

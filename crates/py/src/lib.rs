@@ -11,9 +11,6 @@ mod export;
 mod field;
 mod json;
 mod log;
-mod merge_sql;
-mod mirror;
-
 mod record;
 mod records;
 mod runtime;
@@ -22,7 +19,6 @@ mod scan;
 mod settings;
 mod shared;
 mod stoppable;
-mod sync;
 mod table;
 mod verb;
 mod verify;
@@ -53,11 +49,6 @@ mod _talentdata {
     #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]
-    use crate::merge_sql::merge_sql;
-    #[pymodule_export]
-    use crate::mirror::{RawMirror, RawRows};
-    #[pymodule_export]
-    #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]
     use crate::records::Records;
@@ -65,8 +56,6 @@ mod _talentdata {
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]
     use crate::scan::RawScan;
-    #[pymodule_export]
-    use crate::sync::RawSync;
     #[pymodule_export]
     use crate::verify::verify_file;
 

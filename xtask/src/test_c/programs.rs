@@ -82,11 +82,6 @@ pub(super) const TESTS: &[Test] = &[
         flags: &["-D_XOPEN_SOURCE=700"],
     },
     Test {
-        sources: &["mirror.c", "fixture.c"],
-        standards: &["c11"],
-        flags: &["-D_XOPEN_SOURCE=700"],
-    },
-    Test {
         sources: &["token_cache.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &["-D_XOPEN_SOURCE=700"],

@@ -10,7 +10,6 @@ mod failures;
 mod help;
 #[cfg(target_os = "linux")]
 mod memory;
-mod mirror;
 #[cfg(unix)]
 mod receipts;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Builds record batches, record by record.
 
 use super::builder::{Builder, finish_text};
-use super::row::{Cell, Form, Held, Splitter};
+use super::row::{Cell, Form, Splitter};
 use super::schema::{Kind, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
@@ -83,15 +83,6 @@ impl BatchBuilder {
         self.rows += 1;
         self.bytes += bytes + extra.map_or(0, str::len);
         extra.is_none()
-    }
-
-    /// The same, and what the columns hold of it.
-    pub(crate) fn hold(&mut self, record: &RawRecord) -> Held {
-        match self.append(record) {
-            true => Held::Wholly,
-            false if self.splitter.lacks_only_fields() => Held::ButFields,
-            false => Held::Partly,
-        }
     }
 
     /// Rows added since the last batch.

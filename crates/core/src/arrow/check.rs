@@ -81,16 +81,6 @@ impl Checker {
         }
     }
 
-    /// Whether all fields of a record that have no column were met before.
-    pub(crate) fn knows_fields(&mut self, record: &RawRecord) -> bool {
-        let columns = &self.schema.fields;
-        let plan = self.plans.of(record, columns);
-        plan.extra.iter().all(|field| {
-            let name = json::text(record.name(*field));
-            name.is_some_and(|name| self.counts.new.contains_key(&pointer("", &name)))
-        })
-    }
-
     /// Counts how a record differs.
     ///
     /// # Errors

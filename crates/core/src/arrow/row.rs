@@ -47,17 +47,6 @@ pub(crate) struct Splitter {
     others: bool,
 }
 
-/// What the columns hold of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// All of it.
-    Wholly,
-    /// All but fields that have no column.
-    ButFields,
-    /// Not all that its fields say.
-    Partly,
-}
-
 impl Splitter {
     pub(crate) fn new(schema: &TableSchema, form: Form) -> Self {
         Splitter {
@@ -67,11 +56,6 @@ impl Splitter {
             extra: Extra::default(),
             others: false,
         }
-    }
-
-    /// Whether all that `_extra` has of the last record are fields without a column.
-    pub(crate) fn lacks_only_fields(&self) -> bool {
-        !self.others
     }
 
     /// Cuts a record: hands on the cell of each column, in their order, to who says whether it is held

@@ -71,11 +71,6 @@ impl<'a> DateTime<'a> {
     }
 }
 
-/// The microseconds from 1970 to a date-time; none where the text is none.
-pub(crate) fn instant(text: &str) -> Option<i64> {
-    DateTime::read(text).map(|found| found.micros())
-}
-
 /// The days from 1970-01-01 to a full-date; none where the text is none.
 pub(super) fn full_date(text: &str) -> Option<i32> {
     read_days(text.as_bytes())?.try_into().ok()

@@ -14,7 +14,8 @@ use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Left, Take, Taking, company};
 use crate::clock::{self, Time};
 use crate::gate::{
-    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket, Turn,
+    Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Turn,
 };
 use crate::host::{clock as host_clock, directory};
 use crate::settings::{Config, OnUnreachable};
@@ -28,7 +29,7 @@ use tokio::sync::{oneshot, watch};
 /// While the file cannot be used, it is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-2-";
+const PREFIX: &str = "budget-3-";
 
 /// The budget of one client.
 pub(crate) struct HostBudget {
@@ -70,6 +71,8 @@ struct Alone {
 enum Event {
     Unsent(Ticket),
     Lost(Ticket),
+    /// And whether it may have reached the service.
+    Failed(Ticket, bool),
     Answered(Ticket, u16, RateHeaders),
 }
 
@@ -131,12 +134,19 @@ impl Budget for HostBudget {
         Box::pin(async move {
             let offer: Result<Offer, _> = offered.await;
             // None comes when the runtime ends.
-            offer.ok().and_then(Offer::accept).unwrap_or(Take::AfterChange)
+            offer
+                .ok()
+                .and_then(Offer::accept)
+                .unwrap_or(Take::AfterChange)
         })
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {
         self.report(Event::Unsent(ticket));
+    }
+
+    fn failed(&self, _now: Time, ticket: Ticket, sent: bool) {
+        self.report(Event::Failed(ticket, sent));
     }
 
     fn lost(&self, _now: Time, ticket: Ticket) {
@@ -228,7 +238,20 @@ impl Shared {
         let local = |moment: Duration| now + moment.saturating_sub(host_now);
         match turn {
             Turn::Now(ticket) => Take::Now(ticket),
-            Turn::Wait { earliest, again } => Take::Wait {
+            Turn::Wait {
+                again,
+                outage: Some(failures),
+                ..
+            } => Take::Outage {
+                failures: Failures {
+                    since: now.saturating_sub(host_now.saturating_sub(failures.since)),
+                    ..failures
+                },
+                again: local(again),
+            },
+            Turn::Wait {
+                earliest, again, ..
+            } => Take::Wait {
                 earliest: local(earliest),
                 again: local(again),
             },
@@ -276,7 +299,9 @@ impl State {
             Err(error) => {
                 lock(&shared.contact).lose(&error.to_string());
                 let (seen, now) = (file.take_seen(), host_clock::now());
-                let alone = self.alone.get_or_insert_with(|| Alone::new(shared, seen, now));
+                let alone = self
+                    .alone
+                    .get_or_insert_with(|| Alone::new(shared, seen, now));
                 alone.try_again = now + RETRY;
                 None
             }
@@ -284,7 +309,8 @@ impl State {
     }
 
     fn alone(&mut self, shared: &Shared, now: Duration) -> &mut Alone {
-        self.alone.get_or_insert_with(|| Alone::new(shared, None, now))
+        self.alone
+            .get_or_insert_with(|| Alone::new(shared, None, now))
     }
 }
 
@@ -305,6 +331,7 @@ impl Event {
         match self {
             Event::Unsent(ticket) => gate.unsend(now, member, *ticket),
             Event::Lost(ticket) => gate.lost(now, member, *ticket),
+            Event::Failed(ticket, sent) => gate.failed(now, member, *ticket, *sent),
             Event::Answered(ticket, status, headers) => {
                 gate.response(now, member, *ticket, *status, headers);
             }

@@ -109,7 +109,8 @@ impl Shared {
         if state.member.ask_at(now).is_none_or(|at| at > now) {
             return;
         }
-        let ask = state.member.ask(now, Description::of(&state.who));
+        let about = Description::of(&state.who);
+        let ask = state.member.ask(now, about);
         let (shared, connection) = (Arc::clone(self), Arc::clone(&state.connection));
         let process = state.who.process;
         runtime.spawn(async move {
@@ -129,7 +130,7 @@ impl Shared {
                 state.contact.hold(reply.members as usize);
             }
             Err(reason) => {
-                state.member.failed(clock::now());
+                state.member.unanswered(clock::now());
                 state.contact.lose(&reason);
             }
         }
@@ -154,12 +155,18 @@ impl Budget for RedisBudget {
         Box::pin(std::future::ready(take))
     }
 
-    fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.shared.state().member.complete(ticket);
+    fn unsend(&self, now: Time, ticket: Ticket) {
+        self.shared.state().member.complete(now, ticket);
     }
 
-    fn lost(&self, _now: Time, ticket: Ticket) {
-        self.shared.state().member.complete(ticket);
+    fn failed(&self, now: Time, ticket: Ticket, _sent: bool) {
+        let mut state = self.shared.state();
+        state.member.failed(now, ticket);
+        self.shared.ask_if_due(&mut state);
+    }
+
+    fn lost(&self, now: Time, ticket: Ticket) {
+        self.shared.state().member.complete(now, ticket);
     }
 
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
@@ -185,8 +192,9 @@ impl Drop for RedisBudget {
         let (Ok(runtime), true) = (runtime, state.contact.is_held()) else {
             return;
         };
-        let ask = state.member.leaving(clock::now(), Description::of(&state.who));
-        let (place, connection) = (Arc::clone(&self.shared.place), Arc::clone(&state.connection));
+        let about = Description::of(&state.who);
+        let ask = state.member.leaving(clock::now(), about);
+        let connection = Arc::clone(&state.connection);
         let present = self.present.take();
         runtime.spawn(async move {
             // If it does not get there, the server forgets the member by itself.

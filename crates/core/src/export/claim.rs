@@ -180,7 +180,7 @@ fn lock_new(file: &File) -> io::Result<()> {
 }
 
 /// How file systems say that they have no locks.
-pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     let none_left = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
     #[cfg(not(unix))]

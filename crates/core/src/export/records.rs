@@ -20,7 +20,7 @@ const RECORDS: usize = 256;
 ///
 /// # Errors
 /// The first one among the records; `Io`, naming the file.
-pub(crate) fn write_records(
+pub fn write_records(
     resource: Resource,
     format: Format,
     target: &Target,

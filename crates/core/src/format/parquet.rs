@@ -124,7 +124,7 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
 }
 
 /// The same for every file and release, because an export may be continued by a later one.
-pub(crate) fn properties() -> WriterProperties {
+fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by("talentdata".into())
         .set_compression(Compression::SNAPPY)
@@ -203,7 +203,7 @@ fn copy_groups<W: Write + Send>(
 }
 
 /// What the writer of a column that is already encoded has said when it was closed.
-pub(crate) fn closed(rows: u64, column: ColumnChunkMetaData) -> ColumnCloseResult {
+fn closed(rows: u64, column: ColumnChunkMetaData) -> ColumnCloseResult {
     ColumnCloseResult {
         bytes_written: column.compressed_size().unsigned_abs(),
         rows_written: rows,

@@ -39,6 +39,10 @@ impl Default for JitterMargin {
 }
 
 impl JitterMargin {
+    pub(super) fn is_valid(&self) -> bool {
+        self.most >= 0.0
+    }
+
     /// The margin while round trips vary by `spread`.
     pub(super) fn of(&self, spread: f64) -> f64 {
         self.most.min(spread)

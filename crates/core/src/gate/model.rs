@@ -8,6 +8,7 @@ use super::latency::Latency;
 use super::ledger::Ledger;
 use super::phase_lock::PhaseLock;
 use super::refill::Refill;
+use super::settings::GateSettings;
 use super::stats::Mode;
 use super::universal::Universal;
 use super::windows::{Sign, Windows};
@@ -49,6 +50,19 @@ impl Model {
             wrong_locks: 0,
             barred_until: Time::ZERO,
         }
+    }
+
+    /// Whether values that were read can be, under these settings.
+    pub(super) fn is_valid(&self, settings: &GateSettings) -> bool {
+        (1..=settings.limit).contains(&self.limit)
+            && self.budget == settings.budget(self.limit)
+            && self.window == settings.window
+            && self.universal.is_valid()
+            && self.windows.is_valid()
+            && self
+                .lock
+                .as_ref()
+                .is_none_or(|lock| lock.is_valid(self.window))
     }
 
     pub(super) fn limit(&self) -> u32 {

@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::turns::{PriorityClass, Requester, Turns};
-use super::{Endpoint, Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
+use super::{Endpoint, Failures, Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
 
 /// A request of a member that was last seen this long ago gets no response any more, as far as can be told.
 const SILENT: Duration = Duration::from_secs(2);
@@ -21,6 +22,11 @@ const LOOK: Duration = Duration::from_millis(250);
 const EARLY: f64 = 0.8;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
+const FURTHEST: u64 = 100_000;
+/// No count is higher.
+const MAX_COUNT: u64 = 1_000_000_000;
 
 /// A gate and its members. Like the gate it is a pure function of what it is told; the time is that of a clock which all
 /// members share.
@@ -51,6 +57,8 @@ pub enum Turn {
         earliest: Duration,
         /// When to ask again.
         again: Duration,
+        /// The failures because of which requests are held back, where that is the reason.
+        outage: Option<Failures>,
     },
 }
 
@@ -76,16 +84,20 @@ impl SharedGate {
     /// A gate that has seen nothing yet.
     #[must_use]
     pub fn new(settings: GateSettings, now: Duration) -> Self {
-        let settings = GateSettings {
-            share: 1.0,
-            paced: true,
-            ..settings
-        };
         Self {
-            gate: Gate::new(settings),
+            gate: Gate::new(Self::settings(settings)),
             turns: Turns::default(),
             in_flight: Vec::new(),
             used: now,
+        }
+    }
+
+    /// The gate has all of the limit, of which each member has its share.
+    fn settings(settings: GateSettings) -> GateSettings {
+        GateSettings {
+            share: 1.0,
+            paced: true,
+            ..settings
         }
     }
 
@@ -93,9 +105,8 @@ impl SharedGate {
     #[must_use]
     pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
         let mut new = Self::new(settings, now);
-        new.gate
-            .rule
-            .wait_until(now.saturating_add(settings.window));
+        let until = now.saturating_add(settings.window);
+        new.gate.rules.common.wait_until(until);
         new
     }
 
@@ -146,7 +157,11 @@ impl SharedGate {
         };
         let again = now + wait.min(LOOK);
         self.turns.notified(requester.id, allowed, again);
-        Turn::Wait { earliest, again }
+        Turn::Wait {
+            earliest,
+            again,
+            outage: self.failures().filter(Failures::is_outage),
+        }
     }
 
     /// The request was not sent after all.
@@ -155,7 +170,19 @@ impl SharedGate {
         self.gate.unsend(ticket);
     }
 
-    /// No response will come, though the server may have counted the request.
+    /// The request failed; `sent` as for [`Gate::failed`].
+    pub fn failed(&mut self, now: Duration, member: u64, ticket: Ticket, sent: bool) {
+        let now = self.complete(now, member, ticket);
+        self.gate.failed(now, ticket, sent);
+    }
+
+    /// The failures since the last success of any member, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.gate.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
     pub fn lost(&mut self, now: Duration, member: u64, ticket: Ticket) {
         let now = self.complete(now, member, ticket);
         self.gate.lost(now, ticket);
@@ -184,7 +211,21 @@ impl SharedGate {
     /// Whether nothing of what it knows matters any more.
     #[must_use]
     pub fn is_over(&self, now: Duration) -> bool {
-        self.used.saturating_add(FORGOTTEN) < now && self.gate.rule.until() <= now
+        self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
+    }
+
+    /// Whether a state that was read can be one of a gate with these settings. One that was damaged or forged would go too
+    /// fast, wait for ever, or not work at all.
+    #[must_use]
+    pub fn is_valid(&self, settings: &GateSettings) -> bool {
+        let wanted = GateSettings {
+            seed: self.gate.settings.seed,
+            ..Self::settings(*settings)
+        };
+        let latest = self.used.as_secs().saturating_add(FURTHEST);
+        self.gate.settings == wanted
+            && self.gate.is_valid()
+            && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
     }
 
     /// When it was used last.
@@ -208,7 +249,7 @@ impl SharedGate {
     /// Until when nothing may be sent, because the service said so.
     #[must_use]
     pub fn paused_until(&self) -> Duration {
-        self.gate.rule.until()
+        self.gate.rules.until(Endpoint::Api)
     }
 
     /// The members that take part, those that sent most first.
@@ -291,5 +332,24 @@ impl PriorityClass {
             Self::Scan => "scan",
             Self::Background => "background scan",
         }
+    }
+}
+
+/// Whether no time in a state is too far away, and no count so high that it may overflow.
+fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            fields.all(|(name, field)| is_plausible(field, name, latest))
+        }
+        Value::Number(number) => match (number.as_u64(), name) {
+            (_, "id" | "member" | "seed" | "remaining") => true,
+            (Some(seconds), "secs") => seconds <= latest,
+            (Some(count), _) => count <= MAX_COUNT,
+            // Fractions are checked where they are used.
+            (None, _) => true,
+        },
+        _ => true,
     }
 }

@@ -95,6 +95,16 @@ impl Slots {
         }
     }
 
+    /// Whether values that were read can be: at least one slot, and no more than the limit.
+    pub(super) fn is_valid(&self) -> bool {
+        let counts = [self.limit, self.most, self.slots, self.before];
+        let least = self.least.iter().chain([&self.current.least]);
+        counts.iter().all(|count| (1.0..=1e9).contains(count))
+            && least.chain([&self.failed_at]).all(|count| *count >= 0.0)
+            && self.slots <= self.most
+            && self.margin.is_valid()
+    }
+
     pub(super) fn slots(&self) -> f64 {
         self.slots
     }

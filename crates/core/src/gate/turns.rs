@@ -185,7 +185,10 @@ impl Turns {
     }
 
     fn member_or_new(&mut self, now: Time, requester: &Requester<'_>) -> &mut Member {
-        let known = self.members.iter().position(|member| member.id == requester.id);
+        let known = self
+            .members
+            .iter()
+            .position(|member| member.id == requester.id);
         let index = known.unwrap_or_else(|| {
             self.members.push(Member {
                 id: requester.id,

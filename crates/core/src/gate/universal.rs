@@ -44,6 +44,10 @@ impl Universal {
         self.slots.slots()
     }
 
+    pub(super) fn is_valid(&self) -> bool {
+        self.slots.is_valid() && self.other_clients.is_valid()
+    }
+
     /// Takes in a count; `windows` where they are known to be fixed.
     pub(super) fn seen(
         &mut self,

@@ -4,7 +4,7 @@
 use super::directory;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Result};
+use std::io::Result;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -119,11 +119,6 @@ impl PageText {
         }
     }
 
-    /// How many records there are.
-    pub(crate) fn count(&self) -> usize {
-        self.records.len()
-    }
-
     /// The raw `id` of a record, if it has one that tells it from others.
     pub(crate) fn id(&self, record: usize) -> Option<&[u8]> {
         let id = self.records.get(record)?.id?;

@@ -107,6 +107,12 @@ impl AdmissionQueue {
                         () = self.changed.notified() => {}
                     }
                 }
+                Take::Outage { again, .. } => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(clock::instant(again)) => {}
+                        () = self.changed.notified() => {}
+                    }
+                }
                 Take::Unreachable(reason) => {
                     self.refuse_long_loss(now.saturating_sub(came), &reason)?;
                     tokio::time::sleep(LOST).await;
@@ -219,6 +225,13 @@ impl Permit {
     /// The request is leaving now.
     pub(crate) fn sent(&mut self) {
         self.state = State::Sent;
+    }
+
+    /// The request has failed; `sent` is whether the service may have counted it.
+    pub(crate) fn failed(&mut self, sent: bool) {
+        self.state = State::Answered;
+        self.queue.budget.failed(clock::now(), self.ticket, sent);
+        self.queue.changed.notify_one();
     }
 
     /// A response came; from here on the budget knows what it says.

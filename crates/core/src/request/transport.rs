@@ -111,7 +111,14 @@ impl Transport {
     ) -> Result<Response> {
         let mut until = clock::now().saturating_add(self.attempt.min(bounds.time));
         permit.sent();
-        let response = self.within(until, self.head(request)).await??;
+        let sent = self.within(until, self.head(request)).await;
+        let response = match sent.and_then(|response| response) {
+            Ok(response) => response,
+            Err(error) => {
+                permit.failed(error.kind() != ErrorKind::Connect);
+                return Err(error);
+            }
+        };
         let (mut head, mut incoming) = response.into_parts();
         let status = head.status;
         let limits = RateHeaders::read(&head.headers, SystemTime::now());
@@ -252,6 +259,7 @@ fn is_gzip(headers: &HeaderMap) -> bool {
     codings.next().is_some_and(is_it) && codings.next().is_none()
 }
 
+#[cfg(test)]
 impl Response {
     /// A response with status 200 and this body, which was received before.
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {

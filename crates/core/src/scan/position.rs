@@ -140,6 +140,11 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// What had been done when these records were joined; the scan itself may be further ahead.
+    pub fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
     /// The state of the scan behind these records.
     pub fn state(&self) -> &ScanState {
         &self.state

@@ -15,7 +15,7 @@ const PASSWORD: &str = "CANARY-of-the-server";
 async fn the_documented_user_suffices() {
     let server = Server::valkey(&[]).await;
     let rule = format!(
-        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-2:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
+        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-3:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
     );
     let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split(' ')).collect();
     server.command(&words).await;

@@ -9,7 +9,6 @@
 mod stub;
 
 mod child;
-mod syncs;
 
 use child::peak;
 use flate2::{Compression, write::GzEncoder};

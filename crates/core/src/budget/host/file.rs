@@ -82,7 +82,7 @@ impl StateFile {
             opened => opened?,
         };
         // Without the lock, the newest copy may be only half written; then the one before is whole.
-        match image::read(&file)? {
+        match image::read(&file, &self.settings)? {
             Image::State(_, state) => Ok(Some(state)),
             Image::Empty | Image::Damaged => Ok(None),
         }
@@ -118,7 +118,7 @@ impl StateFile {
             Ok(number) => number,
             Err(error) => {
                 // To the others nothing has been done: whoever goes on alone does so from where they do.
-                if let Ok(Image::State(number, state)) = image::read(file) {
+                if let Ok(Image::State(number, state)) = image::read(file, &self.settings) {
                     self.seen = Some(Seen {
                         file: identity,
                         number,
@@ -150,7 +150,7 @@ impl StateFile {
         let known = |seen: &mut Seen| seen.file == identity && Some(seen.number) == newest;
         let (number, state) = match self.seen.take_if(known) {
             Some(seen) => (Some(seen.number), seen.state),
-            None => match image::read(file)? {
+            None => match image::read(file, &self.settings)? {
                 Image::State(number, state) => (Some(number), state),
                 Image::Damaged => return Ok(None),
                 Image::Empty => {
@@ -178,7 +178,7 @@ impl StateFile {
 
     /// Leaves a file that somebody holds the lock of without end, and takes its state along.
     fn move_on(&mut self, file: &File, identity: Identity) -> Result<()> {
-        let state = match image::read(file)? {
+        let state = match image::read(file, &self.settings)? {
             Image::State(_, state) => Some(state),
             Image::Empty | Image::Damaged => self.seen(clock::now()),
         };

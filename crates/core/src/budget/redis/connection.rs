@@ -171,7 +171,8 @@ impl Connection {
         let mut call = script.key(key);
         call.arg(text);
         let asked = replied(call.invoke_async::<String>(&mut self.commands)).await;
-        let reply = asked.and_then(|text| Reply::read(&text.map_err(|error| self.place.text(&error))?));
+        let reply =
+            asked.and_then(|text| Reply::read(&text.map_err(|error| self.place.text(&error))?));
         reply.map_err(|reason| format!("{}: {reason}", self.place.shown))
     }
 

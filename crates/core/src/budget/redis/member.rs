@@ -5,7 +5,8 @@ use super::script::{Ask, Description, MAX_MOMENTS, Reply, Report};
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Gate, GateSettings, LastMinute, PriorityClass, RateHeaders, Ready, Ticket,
+    Endpoint, Failures, GateSettings, LastMinute, Outage, PriorityClass, RateHeaders, Rules,
+    Ticket, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -18,7 +19,7 @@ const LATEST: Duration = Duration::from_millis(400);
 const PUNCTUAL: f64 = 0.9;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// A member that has waited in the background for so long asks as other scans do, so that nobody waits for ever.
+/// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A single call does not wait this long for a moment that was meant for a scan.
 const SOON: Duration = Duration::from_millis(100);
@@ -36,6 +37,9 @@ const LONGEST_RETRY: Duration = Duration::from_secs(2);
 const KNOWN: Duration = Duration::from_secs(10);
 /// A scan that has asked to send so lately goes on.
 const GOES_ON: Duration = Duration::from_millis(300);
+
+/// While the service is down, those who wait look so often whether it still is.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A moment to send at.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +62,11 @@ pub(super) struct Member {
     id: u64,
     settings: GateSettings,
     /// The client rule, which no server relaxes.
-    rule: Gate,
+    rules: Rules,
+    sends: u64,
+    /// What the server knows of an outage; while it cannot be reached, what this member knows.
+    failures: Failures,
+    outage: Outage,
     moments: VecDeque<Moment>,
     late: Duration,
     last_sent: Time,
@@ -69,30 +77,31 @@ pub(super) struct Member {
     last_take: Time,
     waiting_since: Option<Time>,
     report: Report,
-    paused_until: Option<Time>,
+    /// The others have to know at once what is to be reported.
+    is_urgent: bool,
     /// When the question under way was sent.
     question: Option<Time>,
     asked_class: PriorityClass,
     again: Time,
-    failures: u32,
+    unanswered: u32,
     retry: Time,
     granted: Time,
     round_trip: Duration,
     members: u32,
     rate: f64,
     unreachable: Option<Pacer>,
+    random: fastrand::Rng,
 }
 
 impl Member {
     /// A member that has asked nothing yet; `id` is a random number.
     pub(super) fn new(id: u64, settings: GateSettings) -> Self {
-        let rule = GateSettings {
-            paced: false,
-            ..settings
-        };
         Member {
             id,
-            rule: Gate::new(rule),
+            rules: Rules::new(settings.seed),
+            sends: 0,
+            failures: Failures::default(),
+            outage: Outage::new(settings.seed),
             moments: VecDeque::new(),
             late: LATE,
             last_sent: Time::ZERO,
@@ -102,17 +111,18 @@ impl Member {
             last_take: Time::ZERO,
             waiting_since: None,
             report: Report::default(),
-            paused_until: None,
+            is_urgent: false,
             question: None,
             asked_class: PriorityClass::Background,
             again: Time::ZERO,
-            failures: 0,
+            unanswered: 0,
             retry: Time::ZERO,
             granted: Time::ZERO,
             round_trip: Duration::ZERO,
             members: 1,
             rate: f64::from(settings.limit) / settings.window.as_secs_f64(),
             unreachable: None,
+            random: fastrand::Rng::with_seed(settings.seed),
             settings,
         }
     }
@@ -131,11 +141,16 @@ impl Member {
     ) -> Take {
         (self.class, self.last_take) = (class, now);
         self.waiting_since.get_or_insert(now);
-        while self.moments.front().is_some_and(|moment| moment.at + self.late < now) {
+        while self
+            .moments
+            .front()
+            .is_some_and(|moment| moment.at + self.late < now)
+        {
             self.moments.pop_front();
             self.late = (2 * self.late).min(LATEST);
         }
-        if let Ready::At(until) = self.rule.ready_for(now, endpoint) {
+        let until = self.rules.until(endpoint);
+        if until > now {
             return Take::Wait {
                 earliest: until,
                 again: until,
@@ -144,27 +159,30 @@ impl Member {
         if self.in_flight.len() >= MAX_IN_FLIGHT {
             return Take::AfterChange;
         }
-        let own = self.own_share_from();
+        let asks = self.ask_at(now).filter(|at| *at > now);
         let (at, number) = match (self.moments.front(), &self.unreachable) {
             (Some(moment), _) => (moment.at, Some(moment.number)),
-            (None, Some(pacer)) if shares => (pacer.next, None),
-            _ => {
-                return match self.ask_at(now).filter(|at| *at > now) {
-                    Some(again) => Take::Wait {
-                        earliest: now,
-                        again,
-                    },
-                    None => Take::AfterChange,
+            (None, Some(pacer)) if shares && !self.outage.is_probed() => {
+                (pacer.next.max(self.outage.probe_at()), None)
+            }
+            _ if self.failures.is_outage() => {
+                return Take::Outage {
+                    failures: self.failures,
+                    again: asks.unwrap_or(now + LOOK),
                 };
             }
+            _ => {
+                return asks.map_or(Take::AfterChange, |again| Take::Wait {
+                    earliest: now,
+                    again,
+                });
+            }
         };
-        let at = at.max(own);
+        let at = at.max(self.own_share_from());
         if at > now {
-            let asks = self.ask_at(now).filter(|asks| *asks > now);
-            let again = asks.map_or(at, |asks| asks.min(at));
             return Take::Wait {
                 earliest: now,
-                again,
+                again: asks.map_or(at, |asks| asks.min(at)),
             };
         }
         Take::Now(self.send(now, number, endpoint))
@@ -180,7 +198,9 @@ impl Member {
         self.waiting_since = None;
         self.last_sent = now;
         self.last_minute.send(now);
-        let ticket = self.rule.send_to(now, endpoint);
+        self.sends += 1;
+        let ticket = Ticket::new(self.sends, now, endpoint);
+        self.outage.sent(ticket);
         self.in_flight.insert(ticket, number);
         ticket
     }
@@ -194,23 +214,47 @@ impl Member {
         self.last_sent + self.settings.window.div_f64(rate)
     }
 
-    /// The request gets no response, or was not sent.
-    pub(super) fn complete(&mut self, ticket: Ticket) {
+    /// The request was not sent, or given up.
+    pub(super) fn complete(&mut self, now: Time, ticket: Ticket) {
+        self.outage.lost(now, ticket);
         self.in_flight.remove(&ticket);
     }
 
+    /// The request has failed.
+    pub(super) fn failed(&mut self, now: Time, ticket: Ticket) {
+        self.complete(now, ticket);
+        self.outage.failed(now, ticket);
+        let report = &mut self.report;
+        report.failed = Some(report.failed.unwrap_or(0) + 1);
+        report.ago = Some(ticket.age(now).as_secs_f64());
+        self.is_urgent = true;
+    }
+
     /// A response has arrived.
-    pub(super) fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        status: u16,
+        headers: &RateHeaders,
+    ) {
         let Some(number) = self.in_flight.remove(&ticket) else {
             return;
         };
-        let own_limit = self.rule.is_own_limit(ticket, headers);
-        self.rule.response(now, ticket, status, headers);
-        if own_limit {
+        let limit = (self.settings.limit, self.settings.window);
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
+        if is_failure(status, headers) {
+            self.failed(now, ticket);
+        } else {
+            self.outage.succeeded(now, ticket);
+            (self.report.ok, self.report.failed) = (true, None);
+            self.is_urgent |= self.failures.count > 0;
+        }
+        if !is_common {
             return;
         }
-        if let Ready::At(until) = self.rule.ready(now) {
-            self.paused_until = Some(until);
+        if must_wait {
+            self.is_urgent = true;
             self.report.used_up = self.report.used_up.max(number);
             if let Some(pacer) = &mut self.unreachable {
                 pacer.slow_down(now);
@@ -221,7 +265,8 @@ impl Member {
 
     /// Takes in what a response shows: of several, the least that was left.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
-        let (Some(limit), Some(remaining), Some(number)) = (headers.limit, headers.remaining, number)
+        let (Some(limit), Some(remaining), Some(number)) =
+            (headers.limit, headers.remaining, number)
         else {
             return;
         };
@@ -247,7 +292,7 @@ impl Member {
         if self.question.is_some() {
             return None;
         }
-        if self.paused_until.is_some() {
+        if self.is_urgent {
             return Some(now.max(self.retry));
         }
         self.waiting_since?;
@@ -280,25 +325,32 @@ impl Member {
 
     /// The next question, which is sent now.
     pub(super) fn ask(&mut self, now: Time, mut about: Description) -> Ask {
-        let waited = self.waiting_since.map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        let waited = self
+            .waiting_since
+            .map_or(Duration::ZERO, |since| now.saturating_sub(since));
         let class = match self.class {
             PriorityClass::Background if waited >= PATIENCE => PriorityClass::Scan,
+            PriorityClass::Scan if waited >= PATIENCE => PriorityClass::Single,
             class => class,
         };
         // As many as this member can use in a round trip and a half.
         let per_trip = 1.5 * self.round_trip.as_secs_f64() * self.rate / f64::from(self.members);
+        let paused_until = self.rules.until(Endpoint::Api);
         let moments = match class {
-            _ if self.waiting_since.is_none() || self.rule.ready(now) != Ready::Now => 0,
+            _ if self.waiting_since.is_none() || paused_until > now => 0,
             PriorityClass::Single => 1,
-            PriorityClass::Scan | PriorityClass::Background => (1 + per_trip as u32).min(MAX_MOMENTS),
+            PriorityClass::Scan | PriorityClass::Background => {
+                (1 + per_trip as u32).min(MAX_MOMENTS)
+            }
         };
         let goes_on = self.class != PriorityClass::Single && now < self.last_take + GOES_ON;
         about.sent_last_minute = self.last_minute.sent(now);
         about.waiting = (self.waiting_since.is_some() || goes_on).then_some(self.class);
         let known = !self.granted.is_zero() && now < self.granted + KNOWN;
-        let pause = self.paused_until.take().map(|until| until.saturating_sub(now));
         let mut report = std::mem::take(&mut self.report);
-        report.pause = pause.map(|pause| pause.as_secs_f64());
+        let pause = paused_until.saturating_sub(now);
+        report.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
+        self.is_urgent = false;
         self.question = Some(now);
         self.asked_class = class;
         Ask {
@@ -313,6 +365,7 @@ impl Member {
             lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
             leaving: false,
             known: known.then_some(f64::from(self.members) / self.rate),
+            random: self.random.f64(),
             report,
             about,
         }
@@ -336,14 +389,11 @@ impl Member {
         let longest = self.round_trip;
         let grown = round_trip.min(2 * longest + GROWS);
         self.round_trip = longest.mul_f64(SHRINKS).max(grown);
-        (self.failures, self.retry) = (0, Time::ZERO);
+        (self.unanswered, self.retry) = (0, Time::ZERO);
         self.unreachable = None;
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
         // The server read its clock in the middle of the round trip, as far as is known.
-        let here = |there: f64| {
-            let ahead = Duration::try_from_secs_f64((there - reply.now).clamp(0.0, 1e6));
-            sent + round_trip / 2 + ahead.unwrap_or_default()
-        };
+        let here = |there: f64| sent + round_trip / 2 + seconds(there - reply.now);
         self.again = if reply.again > 0.0 {
             here(reply.again).saturating_sub(round_trip / 2)
         } else {
@@ -356,7 +406,16 @@ impl Member {
                 number: reply.number + u64::from(moment),
             });
         }
-        self.moments.make_contiguous().sort_by_key(|moment| moment.at);
+        self.moments
+            .make_contiguous()
+            .sort_by_key(|moment| moment.at);
+        self.failures = Failures {
+            count: reply.failures,
+            since: sent.saturating_sub(seconds(reply.now - reply.since)),
+        };
+        if self.failures.is_outage() && reply.moments == 0 {
+            self.moments.clear();
+        }
         if reply.pause > reply.now {
             let until = here(reply.pause - 0.001);
             self.moments.retain(|moment| moment.at >= until);
@@ -364,10 +423,10 @@ impl Member {
     }
 
     /// No reply has come, and none will.
-    pub(super) fn failed(&mut self, now: Time) {
+    pub(super) fn unanswered(&mut self, now: Time) {
         self.question = None;
-        let wait = FIRST_RETRY * (1 << self.failures.min(5));
-        self.failures += 1;
+        let wait = FIRST_RETRY * (1 << self.unanswered.min(5));
+        self.unanswered += 1;
         self.retry = now + wait.min(LONGEST_RETRY);
         if self.unreachable.is_none() {
             let own = self.settings.share * f64::from(self.settings.limit);
@@ -380,6 +439,11 @@ impl Member {
             });
         }
     }
+}
+
+/// A time that comes from elsewhere, within reason.
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 1e6)).unwrap_or_default()
 }
 
 impl Pacer {

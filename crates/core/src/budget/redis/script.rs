@@ -34,6 +34,8 @@ pub(super) struct Ask {
     /// For how long moments of the state that this member knows may still be used, should the state be lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) known: Option<f64>,
+    /// At least 0 and below 1.
+    pub(super) random: f64,
     #[serde(flatten)]
     pub(super) report: Report,
     pub(super) about: Description,
@@ -58,6 +60,13 @@ pub(super) struct Report {
     /// The newest request that found nothing left, or was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) used_up: Option<u64>,
+    /// Whether a request succeeded; how many have failed since, and how long ago the last of them was sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ago: Option<f64>,
     /// How long nobody may send.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pause: Option<f64>,
@@ -88,6 +97,9 @@ pub(super) struct Reply {
     pub(super) members: u32,
     /// Requests a second of all members together.
     pub(super) rate: f64,
+    /// How many requests have failed since the last success, and since when.
+    pub(super) failures: u32,
+    pub(super) since: f64,
 }
 
 impl Reply {

@@ -23,7 +23,14 @@ fn anyone(rng: &mut Rng) -> Plan {
     let from = seconds(rng, 6.0);
     Plan {
         work,
-        class: pick(rng, &[PriorityClass::Single, PriorityClass::Scan, PriorityClass::Background]),
+        class: pick(
+            rng,
+            &[
+                PriorityClass::Single,
+                PriorityClass::Scan,
+                PriorityClass::Background,
+            ],
+        ),
         share: pick(rng, &[1.0, 1.0, 0.5, 0.01]),
         during: (from, from + seconds(rng, 20.0)),
     }
