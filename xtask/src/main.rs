@@ -22,7 +22,6 @@ mod rust_lists;
 mod rust_models;
 mod rust_operations;
 mod sandbox;
-mod sandbox_routes;
 mod servers;
 mod settings;
 mod spec;

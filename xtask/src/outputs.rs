@@ -1,29 +1,19 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::{FILE, Spec};
-use crate::{
-    Outcome, c, python, rust, rust_calls, rust_lists, rust_models, sandbox_routes, settings,
-};
+use crate::{Outcome, c, python, rust, rust_calls, rust_lists, rust_models, settings};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.
 type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 24] = [
+const OUTPUTS: [(&str, Render); 22] = [
     ("crates/types/src/generated/models.rs", rust_models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust_lists::lists),
     ("crates/core/src/generated/calls.rs", rust_calls::calls),
     ("crates/core/src/generated/settings.rs", settings::settings),
-    (
-        "crates/sandbox/src/generated/lists.rs",
-        sandbox_routes::lists,
-    ),
-    (
-        "crates/sandbox/src/generated/spec.json",
-        sandbox_routes::table,
-    ),
     ("bindings/python/talentdata/_errors.py", python::errors),
     ("bindings/python/talentdata/_models.py", python::models),
     ("bindings/python/talentdata/_lists.py", python::lists),

@@ -2690,9 +2690,8 @@ talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
                                                     size_t length);
 
 /**
- * Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
- * of it stay in the memory of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then
- * the profile file.
+ * Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
+ * of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then the profile file.
  *
  * @param config the settings to change
  * @param client_secret NUL-terminated UTF-8 text
@@ -2754,8 +2753,8 @@ talentdata_error *talentdata_config_set_profile_n(talentdata_config *config,
 
 /**
  * Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
- * default. The time that a page of a scan waits for the pages before it does not count. If it is not
- * called, TALENTDATA_TIMEOUT applies, then the profile file.
+ * default. The time that a page of a scan waits for other pages, or for a service that is down, does
+ * not count. If it is not called, TALENTDATA_TIMEOUT applies, then the profile file.
  *
  * @param config the settings to change
  * @param milliseconds from 1 to 86400000
@@ -2831,6 +2830,20 @@ talentdata_error *talentdata_config_set_max_attempts(talentdata_config *config,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
                                                     int64_t milliseconds);
+
+/**
+ * Sets how long a scan goes on while the service is down, measured from the last request that
+ * succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
+ * after max_attempts. If it is not called, TALENTDATA_MAX_OUTAGE applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 0 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_max_outage_ms(talentdata_config *config,
+                                                      int64_t milliseconds);
 
 /**
  * Sets the share of the company's 40 requests per second that the client may use; 1 by default. If it

@@ -580,6 +580,8 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_config_set_max_wait_ms(NULL, 1), "talentdata_config_set_max_wait_ms", "config");
   fixture_poison();
+  fixture_is_null(talentdata_config_set_max_outage_ms(NULL, 1), "talentdata_config_set_max_outage_ms", "config");
+  fixture_poison();
   fixture_is_null(talentdata_config_set_share(NULL, 1), "talentdata_config_set_share", "config");
   fixture_poison();
   fixture_is_null(talentdata_config_set_paced(NULL, 1), "talentdata_config_set_paced", "config");

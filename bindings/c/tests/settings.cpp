@@ -53,6 +53,8 @@ int main() {
   check([](talentdata_config *config) { return talentdata_config_set_max_attempts(config, -1); }, "max_attempts must be between 1 and 20 (got -1)");
   check(talentdata::config().max_wait(std::chrono::seconds(-1)), "max_wait must be between 0 and 86,400 s (got -1)");
   check([](talentdata_config *config) { return talentdata_config_set_max_wait_ms(config, -1000); }, "max_wait must be between 0 and 86,400 s (got -1)");
+  check(talentdata::config().max_outage(std::chrono::seconds(-1)), "max_outage must be between 0 and 86,400 s (got -1)");
+  check([](talentdata_config *config) { return talentdata_config_set_max_outage_ms(config, -1000); }, "max_outage must be between 0 and 86,400 s (got -1)");
   check(talentdata::config().share(-1), "share must be between 0.025 and 1 (got -1)");
   check([](talentdata_config *config) { return talentdata_config_set_share(config, -1); }, "share must be between 0.025 and 1 (got -1)");
   check(talentdata::config().paced(false), "");

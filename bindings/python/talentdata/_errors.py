@@ -68,7 +68,7 @@ class TransportError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"close_after_read": True}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"close_after_read": True}})
     ...     try:
     ...         client.version()
     ...     except talentdata.TransportError as error:
@@ -84,7 +84,7 @@ class TimeoutError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(timeout=0.1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 60_000}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 60_000}})
     ...     try:
     ...         client.version()
     ...     except talentdata.TimeoutError as error:
@@ -100,7 +100,7 @@ class RedirectError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"reply": {"status": 302, "headers": {"location": "https://elsewhere.example"}}})
+    ...     sandbox.set_faults({"reply": {"status": 302, "headers": {"location": "https://elsewhere.example"}}})
     ...     try:
     ...         client.version()
     ...     except talentdata.RedirectError as error:
@@ -116,7 +116,7 @@ class TooLargeError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"gzip_bomb_mb": 80}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"gzip_bomb_mb": 80}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.TooLargeError as error:
@@ -132,7 +132,7 @@ class DecodeError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"body": "<html>"}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"body": "<html>"}})
     ...     try:
     ...         client.version()
     ...     except talentdata.DecodeError as error:
@@ -148,7 +148,7 @@ class SchemaError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/version"}, "reply": {"body": {"version": 5}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"body": {"version": 5}}})
     ...     try:
     ...         client.version()
     ...     except talentdata.SchemaError as error:
@@ -179,7 +179,7 @@ class TokenResponseError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/oauth/token"}, "reply": {"body": {"token": "none"}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/oauth/token"}, "reply": {"body": {"token": "none"}}})
     ...     try:
     ...         client.permissions()
     ...     except talentdata.TokenResponseError as error:
@@ -195,7 +195,7 @@ class ForbiddenError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.ForbiddenError as error:
@@ -211,7 +211,7 @@ class NotFoundError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 404}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 404}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.NotFoundError as error:
@@ -227,7 +227,7 @@ class ConflictError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 409}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 409}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.ConflictError as error:
@@ -243,7 +243,7 @@ class BadRequestError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 400, "body": "no such filter"}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 400, "body": "no such filter"}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.BadRequestError as error:
@@ -259,7 +259,7 @@ class RateLimitedError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.RateLimitedError as error:
@@ -275,7 +275,7 @@ class ServerError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"status": 503}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 503}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.ServerError as error:
@@ -291,7 +291,7 @@ class ApiError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"body": {"success": False}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": {"success": False}}})
     ...     try:
     ...         client.pools.page()
     ...     except talentdata.ApiError as error:
@@ -307,7 +307,7 @@ class PagingError(Error):
 
     >>> import talentdata
     >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"body": {"pools": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}})
+    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": {"pools": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}})
     ...     try:
     ...         list(client.pools.pages())
     ...     except talentdata.PagingError as error:

@@ -66,7 +66,7 @@ WITHOUT_EXAMPLE = {
 def test_every_public_name_has_an_example_or_a_reason():
     found = examples_in_docstrings()
     assert {name for name in talentdata.__all__ if name not in found} == set(WITHOUT_EXAMPLE)
-    assert {"talentdata", "Resource.list", "Scan.to_arrow", "Sandbox.misbehave"} <= set(found)
+    assert {"talentdata", "Resource.list", "Scan.to_arrow", "Sandbox.set_faults"} <= set(found)
 
 
 def test_every_public_name_is_documented():

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
-use talentdata_core::export::{Export, Format, Target};
+use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
+use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
@@ -217,9 +217,9 @@ impl Verb {
             scan: ScanOptions {
                 page_size: self.page_size,
                 arguments: self.filters.of(resource)?,
-                table,
                 ..ScanOptions::default()
             },
+            table,
             resume: self.resume,
         })
     }

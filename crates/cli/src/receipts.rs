@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use talentdata_core::export::Export;
+use talentdata_columns::export::Export;
 use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 

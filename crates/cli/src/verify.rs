@@ -3,7 +3,7 @@
 use crate::ending::Ending;
 use crate::output;
 use std::path::PathBuf;
-use talentdata_core::verify::{read_receipt, verify};
+use talentdata_columns::verify::{read_receipt, verify};
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\

@@ -11,11 +11,10 @@ use crate::request::auth::Auth;
 use crate::request::memory::{Memory, PAGES};
 use crate::request::metrics::ScanMetrics;
 use crate::request::queue::AdmissionQueue;
-use crate::request::retry::Retry;
 use crate::request::transport::{Response, Transport};
 use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
 use serde::de::DeserializeOwned;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Operation;
 use tokio::sync::Notify;
@@ -34,7 +33,6 @@ pub(crate) struct Shared {
     pub(crate) transport: Transport,
     pub(crate) queue: Arc<AdmissionQueue>,
     pub(crate) auth: Auth,
-    pub(crate) retry: Mutex<Retry>,
     pub(crate) memory: Arc<Memory>,
 }
 
@@ -86,7 +84,6 @@ impl Client {
             transport: Transport::new(&config)?,
             queue,
             auth: Auth::new(&config),
-            retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
             memory: Memory::new(PAGES),
             config,
         })))

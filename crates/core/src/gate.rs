@@ -63,7 +63,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 const PROBES: usize = 4;
 /// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
 /// so long: the service may have stopped responding.
-const STALLED: (usize, u32, Duration) = (8, 8, Duration::from_millis(250));
+const STALLED: (usize, u32, Duration) = (6, 8, Duration::from_millis(150));
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.

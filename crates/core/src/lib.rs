@@ -13,12 +13,9 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arrow;
 pub mod blocking;
 pub mod budget;
 pub mod clock;
-pub mod export;
-pub mod format;
 pub mod gate;
 pub mod json;
 pub mod log;
@@ -26,12 +23,10 @@ pub mod page;
 pub mod process;
 pub mod scan;
 pub mod settings;
-pub mod verify;
 
 mod arguments;
 mod choice;
 mod client;
-mod digest;
 mod error;
 mod fields;
 #[cfg(unix)]
@@ -53,7 +48,7 @@ mod generated {
 pub use arguments::Arguments;
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result, drives_terminal};
-pub use fields::decoded;
+pub use json::decoded;
 pub use list::List;
 pub use nested::{NestedValue, ValueKind};
 pub use page::Page;

@@ -45,7 +45,7 @@ fn shown(kind: ErrorKind, class: &str) -> String {
         "" => ("", String::new()),
         rule => (
             "faults=True",
-            format!("    ...     sandbox.misbehave({rule})\n"),
+            format!("    ...     sandbox.set_faults({rule})\n"),
         ),
     };
     format!(

@@ -10,7 +10,7 @@ pub(super) enum Example {
     Call {
         /// Settings of the client.
         client: &'static str,
-        /// A rule by which the sandbox misbehaves, if it has to.
+        /// A fault rule for the sandbox, where one is needed.
         rule: &'static str,
         call: &'static str,
         /// Attributes of the error, and what they print.

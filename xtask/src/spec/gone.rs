@@ -5,7 +5,7 @@ use super::findings::{Findings, Topic};
 use std::path::Path;
 
 /// The committed table of lists.
-const TABLE: &str = "crates/sandbox/src/generated/lists.rs";
+const TABLE: &str = "crates/types/src/generated/operations.rs";
 
 /// Notes every list of the committed table that the spec no longer has.
 pub(super) fn note(root: &Path, api: &Api, findings: &mut Findings) {
@@ -19,8 +19,11 @@ pub(super) fn note(root: &Path, api: &Api, findings: &mut Findings) {
     }
 }
 
-/// The names of the lists in the table.
+/// The names of the lists in the table: each stands right below the start of a list.
 fn names(table: &str) -> impl Iterator<Item = &str> {
-    let lines = table.lines();
-    lines.filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\","))
+    let lists = table.split("ListShape {\n").skip(1);
+    lists.filter_map(|list| {
+        let name = list.lines().next()?.trim().strip_prefix("name: \"")?;
+        name.strip_suffix("\",")
+    })
 }

@@ -100,7 +100,7 @@ fn plan_counts_the_pages_that_an_export_takes() {
         (0, 30, 2),
     ] {
         let sandbox = sandbox(Options {
-            max_limit: most,
+            max_limit: Some(most),
             ..records(&[("contacts", size), ("pools", 3)])
         });
         let ended = run(&mut against(&sandbox, &["plan", "contacts", "pools"]));

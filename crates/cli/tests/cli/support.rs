@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 
-/// A sandbox that no test runs into the limit of by chance, and that misbehaves on demand.
+/// A sandbox that no test runs into the limit of by chance, and that takes fault rules.
 pub(crate) fn sandbox(options: Options) -> Sandbox {
     let options = Options {
         policy: Policy::Unlimited,

@@ -149,8 +149,10 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{
+        Endpoint, Gate, GateSettings, PriorityClass, Ready, Requester, SharedGate, Turn,
+    };
     use super::*;
-    use crate::gate::Endpoint;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -247,6 +249,56 @@ mod tests {
         outage.failed(now + 3 * MS, ticket(6, now));
         let failures = outage.failures().unwrap();
         assert_eq!((failures.count, failures.since), (1, now + 2 * MS));
+    }
+
+    #[test]
+    fn however_many_members_there_are_few_requests_go_into_an_outage() {
+        const END: Time = Duration::from_secs(20);
+        for members in [1, 10, 50] {
+            let mut gate = SharedGate::new(GateSettings::default(), Time::ZERO);
+            // Who does something next, and the request that has failed by then.
+            let mut next: Vec<(Time, u64, Option<Ticket>)> =
+                (0..members).map(|id| (MS * id as u32, id, None)).collect();
+            let mut sent = 0;
+            loop {
+                next.sort_by_key(|(at, id, _)| (*at, *id));
+                let (now, id, failed) = next[0];
+                if now > END {
+                    break;
+                }
+                if let Some(ticket) = failed {
+                    gate.failed(now, id, ticket, true);
+                }
+                let requester = Requester {
+                    id,
+                    process: 1,
+                    name: "test",
+                    share: 1.0,
+                };
+                let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+                next[0] = match turn {
+                    Turn::Now(ticket) => {
+                        sent += 1;
+                        (now + 20 * MS, id, Some(ticket))
+                    }
+                    Turn::Wait { again, .. } => (again.max(now + MS), id, None),
+                };
+            }
+            assert!((5..=12).contains(&sent), "{members}: {sent}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_connection_gives_its_turn_back() {
+        let mut gate = Gate::new(GateSettings::default());
+        for second in 1..100 {
+            let now = second * 10 * 1000 * MS;
+            assert_eq!(gate.ready(now), Ready::Now);
+            let ticket = gate.send(now);
+            gate.failed(now, ticket, false);
+        }
+        assert_eq!((gate.stats().sends, gate.stats().lost), (0, 0));
+        assert_eq!(gate.failures().unwrap().count, 99);
     }
 
     #[test]

@@ -13,8 +13,9 @@ use super::{Endpoint, Ticket, Time};
 const BLIND_BASE: f64 = 1.0;
 /// Base of the back-off where a time is named, for the server knows better.
 const TOLD_BASE: f64 = 0.25;
-/// Base of the back-off after a 503.
+/// Base of the back-off after a 503, and the longest one: if that goes on, `outage` decides.
 const UNAVAILABLE_BASE: f64 = 0.1;
+const LONGEST_UNAVAILABLE: f64 = 1.6;
 /// No back-off of our own is longer, in seconds.
 const LONGEST_BACKOFF: f64 = 16.0;
 /// The service is at ease again when this long after the pause for a refusal it has refused nothing more: a call that it
@@ -165,12 +166,12 @@ impl Rule {
         let wait = match cause {
             Cause::Exhausted => wait,
             Cause::Refused => {
-                let base = match refusal {
-                    Some(Refusal::Unavailable) => UNAVAILABLE_BASE,
-                    _ if told.is_some() => TOLD_BASE,
-                    _ => BLIND_BASE,
+                let (base, longest) = match refusal {
+                    Some(Refusal::Unavailable) => (UNAVAILABLE_BASE, LONGEST_UNAVAILABLE),
+                    _ if told.is_some() => (TOLD_BASE, LONGEST_BACKOFF),
+                    _ => (BLIND_BASE, LONGEST_BACKOFF),
                 };
-                let wait = wait.max(self.back_off(now, sent, base));
+                let wait = wait.max(self.back_off(now, sent, base, longest));
                 self.refused_until = self.refused_until.max(now.saturating_add(wait));
                 wait
             }
@@ -180,7 +181,7 @@ impl Rule {
     }
 
     /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(&mut self, now: Time, sent: Time, base: f64) -> Duration {
+    fn back_off(&mut self, now: Time, sent: Time, base: f64, longest: f64) -> Duration {
         if self.refusals_in_a_row == 0 || sent > self.last_refusal {
             self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
             self.last_refusal = now;
@@ -189,7 +190,7 @@ impl Rule {
         let mut rng = Rng::with_seed(self.seed);
         let jitter = 0.5 + 0.5 * rng.f64();
         self.seed = rng.get_seed();
-        Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)
+        Duration::from_secs_f64(doubled.min(longest) * jitter)
     }
 
     fn pause(&mut self, now: Time, wait: Duration, cause: Cause) {

@@ -129,7 +129,7 @@ pub struct Batch {
     pub late: Vec<RawRecord>,
     /// What had been done when they were joined, except for what is unknown; the scan itself may be
     /// further ahead.
-    pub(crate) receipt: Receipt,
+    pub receipt: Receipt,
     /// What was unknown up to here.
     pub(crate) unknown: Unknown,
     /// One for each of the records.
@@ -150,13 +150,20 @@ impl Batch {
         &self.state
     }
 
+    /// What had been done when its records were joined, with what was unknown up to there.
+    pub fn full_receipt(&self) -> Receipt {
+        let mut receipt = self.receipt.clone();
+        self.unknown.read(&mut receipt);
+        receipt
+    }
+
     /// Adds the entries of the records, of 24 bytes each, to those of the batches before.
     pub fn append_entries(&self, entries: &mut Vec<u8>) {
         entries.extend(self.entries.iter().flat_map(|entry| entry.to_bytes()));
     }
 
     /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
-    pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+    pub fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
         if count >= self.records.len() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Settings that are one of a few names: the rows of the kind `Choice`.
 
-use crate::choice::choice;
+use crate::choice;
 
 /// What a client does while the shared budget cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

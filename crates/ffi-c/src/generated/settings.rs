@@ -73,9 +73,8 @@ pub extern "C" fn talentdata_config_set_client_id_n(
 ) -> Option<Box<Error>> {
     guard(|| set(config, "client_id", text(&client_id, length, "client_id")?))
 }
-/// Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
-/// of it stay in the memory of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then
-/// the profile file.
+/// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
+/// of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then the profile file.
 ///
 /// @param config the settings to change
 /// @param client_secret NUL-terminated UTF-8 text
@@ -149,8 +148,8 @@ pub extern "C" fn talentdata_config_set_profile_n(
     guard(|| set(config, "profile", text(&profile, length, "profile")?))
 }
 /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
-/// default. The time that a page of a scan waits for the pages before it does not count. If it is not
-/// called, TALENTDATA_TIMEOUT applies, then the profile file.
+/// default. The time that a page of a scan waits for other pages, or for a service that is down, does
+/// not count. If it is not called, TALENTDATA_TIMEOUT applies, then the profile file.
 ///
 /// @param config the settings to change
 /// @param milliseconds from 1 to 86400000
@@ -239,6 +238,22 @@ pub extern "C" fn talentdata_config_set_max_wait_ms(
     milliseconds: i64,
 ) -> Option<Box<Error>> {
     guard(|| set(config, "max_wait", milliseconds as f64 / 1e3))
+}
+/// Sets how long a scan goes on while the service is down, measured from the last request that
+/// succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
+/// after max_attempts. If it is not called, TALENTDATA_MAX_OUTAGE applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param milliseconds from 0 to 86400000
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_max_outage_ms(
+    config: Option<&mut Config>,
+    milliseconds: i64,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "max_outage", milliseconds as f64 / 1e3))
 }
 /// Sets the share of the company's 40 requests per second that the client may use; 1 by default. If it
 /// is not called, TALENTDATA_SHARE applies, then the profile file.

@@ -77,6 +77,8 @@ pub(super) struct Member {
     last_take: Time,
     waiting_since: Option<Time>,
     report: Report,
+    /// Since the last report.
+    success: Option<Time>,
     /// The others have to know at once what is to be reported.
     is_urgent: bool,
     /// When the question under way was sent.
@@ -111,6 +113,7 @@ impl Member {
             last_take: Time::ZERO,
             waiting_since: None,
             report: Report::default(),
+            success: None,
             is_urgent: false,
             question: None,
             asked_class: PriorityClass::Background,
@@ -222,7 +225,7 @@ impl Member {
 
     /// The request has failed.
     pub(super) fn failed(&mut self, now: Time, ticket: Ticket) {
-        self.complete(now, ticket);
+        self.in_flight.remove(&ticket);
         self.outage.failed(now, ticket);
         let report = &mut self.report;
         report.failed = Some(report.failed.unwrap_or(0) + 1);
@@ -247,7 +250,7 @@ impl Member {
             self.failed(now, ticket);
         } else {
             self.outage.succeeded(now, ticket);
-            (self.report.ok, self.report.failed) = (true, None);
+            (self.success, self.report.failed) = (Some(now), None);
             self.is_urgent |= self.failures.count > 0;
         }
         if !is_common {
@@ -348,6 +351,8 @@ impl Member {
         about.waiting = (self.waiting_since.is_some() || goes_on).then_some(self.class);
         let known = !self.granted.is_zero() && now < self.granted + KNOWN;
         let mut report = std::mem::take(&mut self.report);
+        let success = self.success.take();
+        report.ok = success.map(|at| now.saturating_sub(at).as_secs_f64());
         let pause = paused_until.saturating_sub(now);
         report.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
         self.is_urgent = false;

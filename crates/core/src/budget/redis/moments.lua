@@ -11,7 +11,7 @@ local key, ask = KEYS[1], cjson.decode(ARGV[1])
 
 local function new(limit)
   return { updated = now, next = now, last = 0, pause = 0, lowered = now, raised = now, named = now, roomy = 0, window = now,
-    resets = 0, since = now, probe = 0, limit = limit, rate = math.max(limit - CAUTION, 1), number = 0, stretch = 0, blamed = 0,
+    resets = 0, since = now, broke = 0, probe = 0, limit = limit, rate = math.max(limit - CAUTION, 1), number = 0, stretch = 0, blamed = 0,
     failures = 0, streak = 0, low = limit, counts = 0, left = 0, shift = 0, failed = 0, probes = 0 }
 end
 -- A text that does not hold these numbers, or not such as can be, holds nothing.
@@ -84,9 +84,9 @@ if ask.pause then s.pause, s.stretch = math.max(s.pause, now + ask.pause), s.num
 s.pause, s.resets = math.min(s.pause, now + DAY), math.min(s.resets, now + DAY)
 
 -- While requests fail in a row, one after the other probes the service, less and less often.
-if ask.ok then s.failed, s.probes = 0, 0 end
+if ask.ok and now - ask.ok > s.broke then s.failed, s.probes = 0, 0 end
 if ask.failed and s.failed == 0 then s.since = now - ask.ago end
-s.failed = s.failed + (ask.failed or 0)
+if ask.failed then s.failed, s.broke = s.failed + ask.failed, now end
 local gap, soonest, wanted = 1 / s.rate, math.max(now + ask.lead, s.pause), ask.moments
 local function back_off()
   s.probe, s.probes = now + math.min(0.5 * 2 ^ s.probes, 8) * (0.5 + 0.5 * ask.random), s.probes + 1

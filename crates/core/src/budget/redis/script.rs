@@ -60,9 +60,9 @@ pub(super) struct Report {
     /// The newest request that found nothing left, or was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) used_up: Option<u64>,
-    /// Whether a request succeeded; how many have failed since, and how long ago the last of them was sent.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) ok: bool,
+    /// How long ago a request succeeded; how many have failed since, and how long ago the last of them was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -654,7 +654,6 @@ async fn a_limit_of_a_longer_window_is_obeyed() {
 async fn an_outage_is_probed_by_one_request_at_a_time() {
     let server = Server::valkey(&[]).await;
     for members in [1, 4, 10] {
-        let mut sum = 0;
         for seed in 0..10 {
             let mut scenario = Scenario::new(Policy::TokenBucket, members, MS);
             scenario.outage = 10 * SECOND..30 * SECOND;
@@ -664,11 +663,9 @@ async fn an_outage_is_probed_by_one_request_at_a_time() {
             println!(
                 "{members} members: {sent} sent into 20 s of outage; then {after:.2} of the limit"
             );
-            assert!(sent <= 16, "{members} members: {sent}");
-            sum += sent;
+            assert!(sent <= 12, "{members} members: {sent}");
             assert!(after > 0.9, "{members} members: {after}");
         }
-        assert!(sum <= 140, "{members} members: {sum} in ten runs");
     }
 }
 
