@@ -3109,24 +3109,24 @@ talentdata_error *talentdata_config_set_budget_n(talentdata_config *config,
 
 /**
  * Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
- * share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+ * share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
  *
  * @param config the settings to change
- * @param on_lost NUL-terminated UTF-8 text
+ * @param on_unreachable NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
-                                                const char *on_lost);
+talentdata_error *talentdata_config_set_on_unreachable(talentdata_config *config,
+                                                       const char *on_unreachable);
 
 /**
- * Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+ * Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
- * @param on_lost UTF-8 text
+ * @param on_unreachable UTF-8 text
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
@@ -3134,9 +3134,9 @@ talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost_n(talentdata_config *config,
-                                                  const char *on_lost,
-                                                  size_t length);
+talentdata_error *talentdata_config_set_on_unreachable_n(talentdata_config *config,
+                                                         const char *on_unreachable,
+                                                         size_t length);
 
 /**
  * Sets the priority of scans, among all that share the budget; normal by default. Single calls go

@@ -642,13 +642,13 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_config_set_budget_n(all->config, NULL, 1), "talentdata_config_set_budget_n", "budget");
   fixture_poison();
-  fixture_is_null(talentdata_config_set_on_lost(NULL, "1"), "talentdata_config_set_on_lost", "config");
+  fixture_is_null(talentdata_config_set_on_unreachable(NULL, "1"), "talentdata_config_set_on_unreachable", "config");
   fixture_poison();
-  fixture_is_null(talentdata_config_set_on_lost(all->config, NULL), "talentdata_config_set_on_lost", "on_lost");
+  fixture_is_null(talentdata_config_set_on_unreachable(all->config, NULL), "talentdata_config_set_on_unreachable", "on_unreachable");
   fixture_poison();
-  fixture_is_null(talentdata_config_set_on_lost_n(NULL, "1", 1), "talentdata_config_set_on_lost_n", "config");
+  fixture_is_null(talentdata_config_set_on_unreachable_n(NULL, "1", 1), "talentdata_config_set_on_unreachable_n", "config");
   fixture_poison();
-  fixture_is_null(talentdata_config_set_on_lost_n(all->config, NULL, 1), "talentdata_config_set_on_lost_n", "on_lost");
+  fixture_is_null(talentdata_config_set_on_unreachable_n(all->config, NULL, 1), "talentdata_config_set_on_unreachable_n", "on_unreachable");
   fixture_poison();
   fixture_is_null(talentdata_config_set_priority(NULL, "1"), "talentdata_config_set_priority", "config");
   fixture_poison();
