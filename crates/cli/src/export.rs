@@ -15,7 +15,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
@@ -35,9 +34,6 @@ Examples:
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
   talentdata export contacts --out - | head
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
-
-/// How long a stop may take when the reader of standard output may have stalled.
-const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What to export, where to and how.
 #[derive(Debug, clap::Args)]
@@ -106,7 +102,7 @@ pub(crate) async fn run(
             remark(&format!("error: stopped immediately; {hint}"));
         }
     };
-    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), before_exit)?;
+    let signals = Signals::take(before_exit)?;
     if let Some(path) = &verb.receipt {
         receipts::begin(path, &exports)?;
     }

@@ -62,7 +62,10 @@ fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;
-    let outcome = runtime.block_on(dispatch(arguments, given));
+    let outcome = runtime.block_on(async {
+        signals::ignore_file_size_limit();
+        dispatch(arguments, given).await
+    });
     // A look-up of a host's name cannot be interrupted, and must not hold up the end.
     runtime.shutdown_background();
     outcome

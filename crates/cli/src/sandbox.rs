@@ -109,7 +109,7 @@ pub(crate) struct Verb {
 }
 
 pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
-    let signals = Signals::take(None, || {})?;
+    let signals = Signals::take(|| {})?;
     let sandbox = start(verb.options())?;
     output::data(&format!(
         "{}\n",

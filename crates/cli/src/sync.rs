@@ -73,7 +73,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let syncs = verb.syncs()?;
     let connection = connect(common)?;
     let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
-    let signals = Signals::take(None, stopped_at_once)?;
+    let signals = Signals::take(stopped_at_once)?;
     if let Some(path) = &verb.receipt {
         let unfinished: Vec<SyncReceipt> = syncs.iter().map(unfinished).collect();
         receipts::write(path, &unfinished)?;

@@ -35,10 +35,14 @@ use paths::{Destination, look, would_meet};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use talentdata_core::scan::Receipt;
+use std::time::Duration;
+use talentdata_core::scan::{Receipt, Resume};
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, Result, Scan, ScanOptions};
+use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
 use work::WorkDirectory;
+
+/// How long a stop waits for an output that may block for ever.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where the records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,10 +119,9 @@ impl Export {
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
     /// `progress` is called after each page; the receipt covers the resumed runs too, but only the
-    /// final one counts what the spec does not know. Writing blocks the calling task, while pages are
-    /// fetched on another: a slow disk slows the fetching and fills no memory. On a runtime of a single
-    /// thread they take turns. Dropping the future is like killing the process: up to a second of work
-    /// is lost, and nothing is cleaned up.
+    /// final one counts what the spec does not know. Writing goes on on a thread of its own: a slow disk slows the
+    /// fetching and fills no memory, and a pipe that nobody reads does not keep the export from being stopped.
+    /// Dropping the future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
     ///
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
@@ -136,38 +139,22 @@ impl Export {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         self.check()?;
-        let mut output = Output::open(self, client.config())?;
-        let options = ScanOptions {
-            resume: output.position(),
-            limit: self
-                .scan
-                .limit
-                .map(|most| most.saturating_sub(output.earlier())),
-            ..self.scan.clone()
+        let blocks = match &self.target {
+            Target::Stdout => true,
+            Target::File(path) => matches!(look(path)?, Destination::Stream),
         };
-        let mut scan = client.resource(self.resource).scan(options);
-        let copied = copy(&mut scan, &mut output, stop, progress).await;
-        let finished = copied.and_then(|()| output.finish(scan.receipt()));
-        finished.map_err(|error| output.abandon(error))
-    }
-}
-
-async fn copy(
-    scan: &mut Scan,
-    output: &mut Output,
-    stop: impl Future<Output = ()>,
-    mut progress: impl FnMut(&Receipt),
-) -> Result<()> {
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let batch = tokio::select! {
-            biased;
-            () = &mut stop => return Err(Error::new(ErrorKind::Cancelled, "the export was stopped")),
-            batch = scan.next_batch() => batch,
+        let (export, config) = (self.clone(), client.config().clone());
+        let open = move || Output::open(&export, &config);
+        let scan = |resume: Option<(Resume, u64)>| {
+            let (resume, earlier) = resume.map_or((None, 0), |(at, records)| (Some(at), records));
+            let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
+            client.resource(self.resource).scan(ScanOptions {
+                resume,
+                limit,
+                ..self.scan.clone()
+            })
         };
-        let Some(batch) = batch else { break };
-        output.write(batch?)?;
-        progress(output.receipt());
+        let patience = blocks.then_some(PATIENCE);
+        talentdata_core::run::run(open, patience, scan, stop, progress).await
     }
-    Ok(())
 }

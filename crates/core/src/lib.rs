@@ -21,6 +21,7 @@ pub mod json;
 pub mod log;
 pub mod page;
 pub mod process;
+pub mod run;
 pub mod scan;
 pub mod settings;
 

@@ -9,6 +9,7 @@ use crate::digest::FileDigest;
 use std::fs::OpenOptions;
 use std::io::Write;
 use talentdata_core::Config;
+use talentdata_core::run::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, Written};
 use talentdata_core::types::ListShape;
 use talentdata_core::{Error, Result};
@@ -21,8 +22,6 @@ pub(super) struct Output {
     encoder: Encoder,
     /// What came before the columns were decided.
     waiting: Vec<Batch>,
-    /// What all runs have done, up to the last batch; for progress.
-    receipt: Receipt,
     /// Whether writing has failed, so that nothing more may be kept.
     failed: bool,
 }
@@ -77,75 +76,8 @@ impl Output {
             to,
             encoder,
             waiting: Vec::new(),
-            receipt: Receipt::default(),
             failed: false,
         })
-    }
-
-    /// Where the scan continues; none at the beginning.
-    pub(super) fn position(&mut self) -> Option<Resume> {
-        match &mut self.to {
-            To::File(unfinished) => unfinished.position(),
-            To::Stream(..) => None,
-        }
-    }
-
-    /// How many records the runs before have written.
-    pub(super) fn earlier(&self) -> u64 {
-        match &self.to {
-            To::File(unfinished) => unfinished.earlier(),
-            To::Stream(..) => 0,
-        }
-    }
-
-    /// What all runs have done; unknown fields and values are those of the earlier runs only.
-    pub(super) fn receipt(&self) -> &Receipt {
-        &self.receipt
-    }
-
-    /// Takes a batch.
-    ///
-    /// # Errors
-    /// `Io`, naming the file.
-    pub(super) fn write(&mut self, batch: Batch) -> Result<()> {
-        self.receipt = self.with_earlier(batch.receipt.clone());
-        let needs_more = self.encoder.needs_more_than(&batch.records);
-        self.waiting.push(batch);
-        if needs_more {
-            return Ok(());
-        }
-        let written = self.write_waiting();
-        self.failed |= written.is_err();
-        written
-    }
-
-    /// Gives the file its final name; `receipt` is that of this run.
-    pub(super) fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
-        let finished = self.write_waiting().and_then(|()| match &mut self.to {
-            To::File(unfinished) => unfinished.finish(&mut self.encoder),
-            To::Stream(..) => {
-                self.open_encoder()?;
-                self.encoder.finish().map_err(|error| self.named(error))
-            }
-        });
-        self.failed |= finished.is_err();
-        finished?;
-        Ok(Receipt {
-            written: Some(self.written()),
-            ..self.with_earlier(receipt)
-        })
-    }
-
-    /// Keeps what can be resumed, removes everything else, and says so.
-    pub(super) fn abandon(mut self, error: Error) -> Error {
-        let kept = match &mut self.to {
-            To::Stream(stream) => format!("output to {} is incomplete", stream.name),
-            To::File(unfinished) => {
-                unfinished.abandon(&mut self.encoder, self.failed, error.message())
-            }
-        };
-        let message = format!("{}; {kept}", error.message());
-        error.with_message(message)
     }
 
     /// What is in the finished output.
@@ -225,5 +157,58 @@ impl Output {
                 error.with_message(message)
             }
         }
+    }
+}
+
+impl Sink for Output {
+    const NAME: &'static str = "export";
+    type Done = Receipt;
+
+    fn resume(&mut self) -> Option<(Resume, u64)> {
+        match &mut self.to {
+            To::File(unfinished) => unfinished.resume(),
+            To::Stream(..) => None,
+        }
+    }
+
+    /// Unknown fields and values in the receipt are those of the earlier runs only.
+    fn write(&mut self, batch: Batch) -> Result<Receipt> {
+        let receipt = batch.receipt.clone();
+        let needs_more = self.encoder.needs_more_than(&batch.records);
+        self.waiting.push(batch);
+        if !needs_more {
+            let written = self.write_waiting();
+            self.failed |= written.is_err();
+            written?;
+        }
+        Ok(self.with_earlier(receipt))
+    }
+
+    /// Gives the file its final name.
+    fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
+        let finished = self.write_waiting().and_then(|()| match &mut self.to {
+            To::File(unfinished) => unfinished.finish(&mut self.encoder),
+            To::Stream(..) => {
+                self.open_encoder()?;
+                self.encoder.finish().map_err(|error| self.named(error))
+            }
+        });
+        self.failed |= finished.is_err();
+        finished?;
+        Ok(Receipt {
+            written: Some(self.written()),
+            ..self.with_earlier(receipt)
+        })
+    }
+
+    fn abandon(mut self, error: Error) -> Error {
+        let kept = match &mut self.to {
+            To::Stream(stream) => format!("output to {} is incomplete", stream.name),
+            To::File(unfinished) => {
+                unfinished.abandon(&mut self.encoder, self.failed, error.message())
+            }
+        };
+        let message = format!("{}; {kept}", error.message());
+        error.with_message(message)
     }
 }

@@ -170,14 +170,13 @@ impl Unfinished {
         name.map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Where the scan goes on; none at the beginning.
-    pub(super) fn position(&mut self) -> Option<Resume> {
-        self.resume.take()
-    }
-
-    /// How many records the runs before have written.
-    pub(super) fn earlier(&self) -> u64 {
-        self.earlier.as_ref().map_or(0, |earlier| earlier.records)
+    /// Where the scan continues, and how many records the runs before have written; none at the beginning.
+    pub(super) fn resume(&mut self) -> Option<(Resume, u64)> {
+        let resume = self.resume.take()?;
+        Some((
+            resume,
+            self.earlier.as_ref().map_or(0, |earlier| earlier.records),
+        ))
     }
 
     /// The receipt of this run and those before.

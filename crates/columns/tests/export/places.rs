@@ -139,3 +139,22 @@ async fn a_pipe_is_written_to() {
     assert_eq!(reader.join().unwrap(), service.lines());
     assert_eq!(names(directory.path()), ["pipe"]);
 }
+
+/// An export whose output blocks for ever is stopped all the same; were it not, the test would not come to its end.
+#[tokio::test]
+async fn a_pipe_that_nobody_reads_does_not_keep_an_export_from_being_stopped() {
+    let service = Service::start(5_000);
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for has_reader in [false, true] {
+        let mut options = fs::File::options();
+        let _stalled = has_reader.then(|| options.read(true).write(true).open(&pipe).unwrap());
+        let stop = tokio::time::sleep(std::time::Duration::from_millis(300));
+        let outcome = export(&pipe).run(&service.client, stop, |_| {}).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.message().contains("incomplete"), "{error}");
+    }
+}

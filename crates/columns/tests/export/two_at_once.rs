@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 #[tokio::test]
 async fn the_second_is_refused_while_the_first_runs() {
-    let service = Service::start(100);
+    let service = Service::start(5_000);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.jsonl");
     let (first, second) = (export(&path), export(&path));
