@@ -1029,9 +1029,9 @@ void talentdata_export_options_free(talentdata_export_options *options);
  * Creates an export of a list to a file. Nothing is sent or written yet.
  *
  * The file appears under its name when it is complete, and then replaces what was there. Until then the
- * records are in files beside it: the name with .part behind it, and with .checkpoint. Files at these names
- * that no export has left are refused and stay as they are. Whatever ends an export, it can be resumed, apart
- * from an Arrow file.
+ * records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
+ * stays as it is. An interrupted export can be resumed: JSON Lines behind the first page, CSV once its columns are
+ * decided, Parquet behind the first row group (8,192 records); an Arrow file begins again.
  *
  * @param client the client
  * @param resource the list, a talentdata_resource
@@ -2171,15 +2171,15 @@ talentdata_error *talentdata_value_member_n(const talentdata_value *value,
                                             const talentdata_value **member_out);
 
 /**
- * Holds a file against the receipt of the export that wrote it.
+ * Checks a file against its export receipt, byte for byte.
  *
- * The report is a JSON object: `holds`; `differences`, each with a `finding` and a `message`; `bytes`, `blake3`,
- * `records` and `records_digest` of the file; and `written`, what the receipt says. A file that differs is no error.
+ * The report is a JSON object: `matches`; `bytes` and `blake3` of the file; and `written`, what the receipt contains. A
+ * file that differs is not an error.
  *
  * @param file the file, NUL-terminated UTF-8 text
- * @param receipt a file with the JSON of the receipt, NUL-terminated UTF-8 text. Of an array of receipts, the one of a
- * file of this name counts.
- * @param holds_out whether the file is what was written, byte for byte
+ * @param receipt the JSON of the receipt, or else the path of a file with it, NUL-terminated UTF-8 text. Of an array of
+ * receipts, the one of a file of this name counts.
+ * @param matches_out whether the file is what was written, byte for byte
  * @param report_out the report
  * Ownership: the caller frees `*report_out` with talentdata_json_text_free.
  * Threads: any; reads the whole file.
@@ -2189,7 +2189,7 @@ talentdata_error *talentdata_value_member_n(const talentdata_value *value,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_verify(const char *file,
                                     const char *receipt,
-                                    bool *holds_out,
+                                    bool *matches_out,
                                     talentdata_json_text **report_out);
 
 /**

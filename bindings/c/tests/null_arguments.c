@@ -381,7 +381,7 @@ int main(void) {
   fixture_poison();
   fixture_is_null(talentdata_verify("1", NULL, fixture_slot(2), fixture_slot(3)), "talentdata_verify", "receipt");
   fixture_poison();
-  fixture_is_null(talentdata_verify("1", "1", NULL, fixture_slot(3)), "talentdata_verify", "holds_out");
+  fixture_is_null(talentdata_verify("1", "1", NULL, fixture_slot(3)), "talentdata_verify", "matches_out");
   fixture_poison();
   fixture_is_null(talentdata_verify("1", "1", fixture_slot(2), NULL), "talentdata_verify", "report_out");
   fixture_poison();

@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
-            when=lambda: until(lambda: pathlib.Path(f"{path}.part.2").exists() and stuck(sandbox)),
+            when=lambda: until(lambda: pathlib.Path(f"{path}.part", "2").exists() and stuck(sandbox)),
             before_usable=sandbox.set_faults,
         )
         assert said == "interrupted\n", err

@@ -8,11 +8,8 @@ use talentdata_mirror::Mirror;
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
-Prints what the file is and how it differs from what was written, as JSON, and ends with 0 if it does not differ,
-with 36 if it does. A receipt of several lists is searched for the name of the file.
-
-Size and BLAKE3 are compared in any case. Of JSON Lines that differ, it is told whether records are missing,
-repeated, altered or only in another order.
+Compares the bytes of the file with the BLAKE3 in the receipt. Prints both as JSON, and ends with 0 if they match, with
+36 if they do not. A receipt of several lists is searched for the name of the file.
 
 Without a receipt FILE is a mirror: the structure of the file is checked, and the digests of all that is kept in it.
 

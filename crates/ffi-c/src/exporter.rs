@@ -30,9 +30,9 @@ pub struct Exporter {
 /// Creates an export of a list to a file. Nothing is sent or written yet.
 ///
 /// The file appears under its name when it is complete, and then replaces what was there. Until then the
-/// records are in files beside it: the name with .part behind it, and with .checkpoint. Files at these names
-/// that no export has left are refused and stay as they are. Whatever ends an export, it can be resumed, apart
-/// from an Arrow file.
+/// records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
+/// stays as it is. An interrupted export can be resumed: JSON Lines behind the first page, CSV once its columns are
+/// decided, Parquet behind the first row group (8,192 records); an Arrow file begins again.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource

@@ -1,15 +1,15 @@
-//! Verification as Python asks for it: a file held against a receipt, on a thread that may take its time.
+//! Verification as Python asks for it: a file compared with a receipt, on a thread that may take its time.
 
 use crate::client::json;
 use crate::record::RawRecord;
 use crate::runtime::block;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
-use talentdata_columns::verify::{read_receipt, verify};
+use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// Holds a file against a receipt: JSON text, or else the file at `path`.
+/// Compares a file with a receipt: JSON text, or else the file at `path`.
 #[pyfunction(name = "verify")]
 pub(crate) fn verify_file(
     py: Python<'_>,
@@ -29,10 +29,7 @@ pub(crate) fn verify_file(
 
 fn read(text: Option<&str>, path: Option<&Path>, file: &Path) -> Result<Receipt> {
     match (text, path) {
-        (Some(text), _) => serde_json::from_str(text).map_err(|error| {
-            let message = format!("receipt: it is not a receipt: {error}");
-            Error::new(ErrorKind::InvalidArgument, message)
-        }),
+        (Some(text), _) => parse_receipt(text, file),
         (None, path) => read_receipt(path.unwrap_or(Path::new("")), file),
     }
 }

@@ -1,4 +1,4 @@
-// Files held against their receipts. Included by talentdata.hpp.
+// Files compared with their receipts. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/json.hpp>
@@ -10,23 +10,23 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What a file is, and how it differs from what an export has written.
+/// What a file is, compared with what an export has written.
 struct verification {
   /// Whether the file is what was written, byte for byte.
-  bool holds = false;
-  /// The report: what differs, and what the file is.
+  bool matches = false;
+  /// The report: what the file is, and what was written.
   std::string json{};
 
-  explicit operator bool() const noexcept { return holds; }
+  explicit operator bool() const noexcept { return matches; }
 };
 
-/// Holds a file against the receipt of the export that wrote it, which is the path of a file, too.
+/// Checks a file against its export receipt, which is JSON or the path of a file with it.
 inline result<verification> try_verify(const std::string &file, const std::string &receipt) {
-  bool holds = false;
+  bool matches = false;
   talentdata_json_text *raw = nullptr;
-  if (talentdata_error *cause = talentdata_verify(file.c_str(), receipt.c_str(), &holds, &raw)) return error(cause);
+  if (talentdata_error *cause = talentdata_verify(file.c_str(), receipt.c_str(), &matches, &raw)) return error(cause);
   const json_text report(raw);
-  return verification{holds, std::string(report.json())};
+  return verification{matches, std::string(report.json())};
 }
 
 #if defined(__cpp_exceptions)

@@ -3,7 +3,6 @@
 use super::encoder::out_of_order;
 use crate::arrow::TableSchema;
 use crate::format::{CsvSink, IpcSink, JsonlSink, ParquetSink, Sink};
-use crate::verify::rows::{self, Rows};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -60,16 +59,6 @@ impl Format {
             Self::Parquet => Box::new(ParquetSink::new(writer, columns()?)?),
             Self::Arrow => Box::new(IpcSink::new(writer, columns()?)?),
         })
-    }
-
-    /// How the records in a file are counted when it is held against a receipt.
-    pub(crate) const fn rows(self) -> Rows {
-        match self {
-            Self::Jsonl => Rows::Lines,
-            Self::Csv => Rows::Csv,
-            Self::Parquet => Rows::Told(rows::parquet),
-            Self::Arrow => Rows::Told(rows::arrow),
-        }
     }
 
     pub(super) const fn layout(self) -> Layout {

@@ -34,7 +34,8 @@ async fn what_others_have_put_at_the_name_is_refused_and_stays() {
     let (lock, empty) = (with("lock", "my own"), with("1", ""));
     let (next, damaged) = (with("checkpoint.next", "my"), with("checkpoint", ""));
     let planting = planted.kinds();
-    let more: [(&str, &dyn Fn(&Path)); 10] = [
+    type Plant<'a> = (&'a str, &'a dyn Fn(&Path));
+    let more: [Plant<'_>; 10] = [
         ("file", &|name| fs::write(name, "my own").unwrap()),
         ("empty file", &|name| fs::write(name, "").unwrap()),
         ("link to a directory", &|name| {

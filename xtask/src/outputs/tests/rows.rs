@@ -48,11 +48,6 @@ const FORMAT: &[Edit] = &[
     (FORMATS, "Self::Jsonl | Self::Csv", " | Self::Trial"),
     (
         FORMATS,
-        "Self::Jsonl => Rows::Lines,\n",
-        "            Self::Trial => Rows::Lines,\n",
-    ),
-    (
-        FORMATS,
         "Self::Jsonl => Box::new(JsonlSink::new(writer, bytes)),\n",
         "            Self::Trial => Box::new(crate::format::TrialSink::new(writer, bytes)),\n",
     ),
@@ -69,9 +64,8 @@ const WRITER: &str = "\
 
 use super::Sink;
 use super::output::{Output, refused};
-use crate::error::Result;
-use crate::record::RawRecord;
 use std::io::Write;
+use talentdata_core::{RawRecord, Result};
 
 /// Writes the trial.
 pub struct TrialSink<W: Write>(Output<W>);
