@@ -598,6 +598,11 @@ typedef struct talentdata_exporter talentdata_exporter;
 typedef struct talentdata_json_text talentdata_json_text;
 
 /**
+ * A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with talentdata_mirror_free.
+ */
+typedef struct talentdata_mirror talentdata_mirror;
+
+/**
  * One page of a list. Freed with talentdata_page_free.
  */
 typedef struct talentdata_page talentdata_page;
@@ -638,6 +643,12 @@ typedef struct talentdata_scan talentdata_scan;
  * Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
  */
 typedef struct talentdata_scan_options talentdata_scan_options;
+
+/**
+ * Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
+ * meanwhile. Freed with talentdata_syncer_free.
+ */
+typedef struct talentdata_syncer talentdata_syncer;
 
 /**
  * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
@@ -1151,6 +1162,124 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_log_callback callback,
                                             void *user_data,
                                             talentdata_release_callback release);
+
+/**
+ * Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
+ *
+ * @param path the file, NUL-terminated UTF-8 text
+ * @param mirror_out the mirror
+ * Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; IO when there is no mirror, or it cannot be read.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_open(const char *path,
+                                         talentdata_mirror **mirror_out);
+
+/**
+ * The syncs of a list that are kept, the oldest first.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * @param syncs_out a JSON array, with an object for each as talentdata_syncer_run gives it
+ * Ownership: the caller frees `*syncs_out` with talentdata_json_text_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
+                                          uint32_t resource,
+                                          talentdata_json_text **syncs_out);
+
+/**
+ * What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
+ * interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
+ * and those of the record: the new one, or for delete and missing the last that is known.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * @param since the number of a sync such as 16, or a time as for talentdata_mirror_as_of, NUL-terminated UTF-8 text; 0 for
+ * all changes
+ * @param stream_out the stream; what was there before is overwritten
+ * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
+ * Threads: any; one at a time per stream.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
+ * yet, or changes after it are no longer kept; IO.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
+                                            uint32_t resource,
+                                            const char *since,
+                                            struct ArrowArrayStream *stream_out);
+
+/**
+ * A list as of the last sync, with records that are missing without a proof that they are gone, as a stream of the
+ * Arrow C data interface.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * @param stream_out the stream; what was there before is overwritten
+ * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
+ * Threads: any; one at a time per stream.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_current(const talentdata_mirror *mirror,
+                                            uint32_t resource,
+                                            struct ArrowArrayStream *stream_out);
+
+/**
+ * A list as a sync has read it, as a stream of the Arrow C data interface.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
+ * last sync that had ended by then counts.
+ * @param stream_out the stream; what was there before is overwritten
+ * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
+ * Threads: any; one at a time per stream.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
+ * such sync or it is no longer kept; IO.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_as_of(const talentdata_mirror *mirror,
+                                          uint32_t resource,
+                                          const char *at,
+                                          struct ArrowArrayStream *stream_out);
+
+/**
+ * Reads everything in a mirror and compares it with what the syncs have written down of it.
+ *
+ * @param mirror the mirror
+ * @param report_out a JSON object: `holds`, `differences`, an array of texts, and `syncs`, how many are kept of each list
+ * Ownership: the caller frees `*report_out` with talentdata_json_text_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened. Damage is no error.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_verify(const talentdata_mirror *mirror,
+                                           talentdata_json_text **report_out);
+
+/**
+ * Removes a list from a mirror, with all that is kept of it.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO, also while a sync is
+ * writing to the mirror.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_forget(const talentdata_mirror *mirror,
+                                           uint32_t resource);
+
+/**
+ * Frees a mirror; does nothing when it is NULL. Streams stay as they are.
+ *
+ * Ownership: `mirror` must not be used any more.
+ * Threads: one at a time per handle.
+ */
+void talentdata_mirror_free(talentdata_mirror *mirror);
 
 /**
  * Creates options with the defaults: complete, pages as large as the service allows.
@@ -1783,6 +1912,80 @@ talentdata_error *talentdata_client_schema_with(const talentdata_client *client,
                                                 uint32_t columns,
                                                 const talentdata_parameters *parameters,
                                                 talentdata_json_text **schema_out);
+
+/**
+ * Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet.
+ *
+ * @param client the client
+ * @param resource the list, a talentdata_resource
+ * @param path the file of the mirror, NUL-terminated UTF-8 text; it is made where there is none
+ * @param options how the list is read, or NULL for the defaults; without a limit
+ * @param settings a JSON object, NUL-terminated UTF-8 text, or NULL for the defaults: `confirm`, whether to scan again at
+ * once if records are missing after the list changed during the scan; `max_deletes`, the most deletes to believe, such as
+ * "500", "25%" or "100%"; `keep`, how long changes and earlier versions are kept, such as "90d"
+ * @param syncer_out the syncer
+ * Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The texts and the
+ * options are copied.
+ * Threads: any; no other may change `options` meanwhile.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or settings that a sync cannot have; CLOSED.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_syncer(const talentdata_client *client,
+                                           uint32_t resource,
+                                           const char *path,
+                                           const talentdata_scan_options *options,
+                                           const char *settings,
+                                           talentdata_syncer **syncer_out);
+
+/**
+ * Reads the list and commits what has changed. Waits until that is done. It may be called again, after an error too.
+ * Until the commit, and after any error, the mirror is as it was.
+ *
+ * @param syncer the syncer
+ * @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation, `missing`,
+ * `withheld`, `confirms`, `shortfall`, which says why the mirror may lack changes and is null where all is proven, and
+ * `scan`, the receipt of the scan
+ * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free.
+ * Threads: one at a time per syncer; waits for the service. Closing or freeing the client does not end it.
+ * Errors: those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror, or where the file
+ * is something else; INVALID_ARGUMENT for a mirror of another service or client, and while another thread runs it; CANCELLED after
+ * talentdata_syncer_cancel; CLOSED in a forked child for a syncer of the parent.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_run(talentdata_syncer *syncer,
+                                        talentdata_json_text **receipt_out);
+
+/**
+ * Cancels a sync: the call that runs it leaves the mirror as it was and fails with CANCELLED, and so does every later one.
+ *
+ * @param syncer the syncer
+ * Threads: any, also while another thread runs it, and from a log callback.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_cancel(talentdata_syncer *syncer);
+
+/**
+ * How far the scan of the last run is; never waits. Its records and talentdata_receipt_total are the progress.
+ *
+ * @param syncer the syncer
+ * @param receipt_out the receipt
+ * Ownership: the caller frees `*receipt_out` with talentdata_receipt_free.
+ * Threads: any, also while another thread runs it.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_syncer_receipt(const talentdata_syncer *syncer,
+                                            talentdata_receipt **receipt_out);
+
+/**
+ * Frees a syncer; does nothing when it is NULL.
+ *
+ * Ownership: `syncer` must not be used any more.
+ * Threads: any, once every other call with this syncer has returned. If another thread may be running it,
+ * cancel it and join that thread first.
+ */
+void talentdata_syncer_free(talentdata_syncer *syncer);
 
 /**
  * The value at a JSON pointer (RFC 6901) such as /location/city, to be read with a type.
@@ -2906,24 +3109,24 @@ talentdata_error *talentdata_config_set_budget_n(talentdata_config *config,
 
 /**
  * Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
- * share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+ * share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
  *
  * @param config the settings to change
- * @param on_lost NUL-terminated UTF-8 text
+ * @param on_unreachable NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
-                                                const char *on_lost);
+talentdata_error *talentdata_config_set_on_unreachable(talentdata_config *config,
+                                                       const char *on_unreachable);
 
 /**
- * Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+ * Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
- * @param on_lost UTF-8 text
+ * @param on_unreachable UTF-8 text
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
@@ -2931,9 +3134,9 @@ talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost_n(talentdata_config *config,
-                                                  const char *on_lost,
-                                                  size_t length);
+talentdata_error *talentdata_config_set_on_unreachable_n(talentdata_config *config,
+                                                         const char *on_unreachable,
+                                                         size_t length);
 
 /**
  * Sets the priority of scans, among all that share the budget; normal by default. Single calls go

@@ -9,6 +9,7 @@
 
 #include <talentdata/calls.hpp>
 #include <talentdata/exporter.hpp>
+#include <talentdata/mirror.hpp>
 #include <talentdata/page.hpp>
 #include <talentdata/scan.hpp>
 #include <talentdata/settings.hpp>
@@ -133,6 +134,18 @@ class client : public detail::calls<client> {
     if (cause) return error(cause);
     return talentdata::exporter(made, log_);
   }
+  /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
+  template <class Record>
+  result<talentdata::syncer> try_syncer(list_of<Record> list, const std::string &path,
+                                        const sync_options &options = {}) const {
+    const auto held = detail::held(options.scan);
+    if (!held) return held.error();
+    talentdata_syncer *made = nullptr;
+    talentdata_error *cause = talentdata_client_syncer(handle_.get(), list.number, path.c_str(), held->get(),
+                                                       options.json().c_str(), &made);
+    if (cause) return error(cause);
+    return talentdata::syncer(made, log_);
+  }
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
@@ -153,6 +166,10 @@ class client : public detail::calls<client> {
   template <class Record>
   talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {
     return detail::log::take(log_, try_plan(list, parameters));
+  }
+  template <class Record>
+  talentdata::syncer syncer(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
+    return detail::log::take(log_, try_syncer(list, path, options));
   }
   template <class Record>
   talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {

@@ -89,6 +89,13 @@ struct fixture *fixture_make(void) {
                                                                    &all->compatibility_entry));
   OK(talentdata_client_permissions(all->client, &all->token_permissions));
   OK(talentdata_client_schema(all->client, TALENTDATA_RESOURCE_POOLS, TALENTDATA_COLUMNS_TYPED, &all->json_text));
+  char mirror[64];
+  talentdata_json_text *synced;
+  snprintf(mirror, sizeof mirror, "mirror-%ld.db", (long)getpid());
+  OK(talentdata_client_syncer(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, NULL, &all->syncer));
+  OK(talentdata_syncer_run(all->syncer, &synced));
+  talentdata_json_text_free(synced);
+  OK(talentdata_mirror_open(mirror, &all->mirror));
   all->error = talentdata_client_list(NULL, 1, &all->scan);
   CHECK(all->error && all->record && all->category_entry && all->compatibility_entry);
   return all;
@@ -107,6 +114,8 @@ void fixture_free(struct fixture *all) {
   talentdata_receipt_free(all->receipt);
   talentdata_parameters_free(all->parameters);
   talentdata_json_text_free(all->json_text);
+  talentdata_mirror_free(all->mirror);
+  talentdata_syncer_free(all->syncer);
   talentdata_error_free(all->error);
   talentdata_version_response_free(all->version_response);
   talentdata_version_check_response_free(all->version_check_response);

@@ -22,6 +22,8 @@ struct fixture {
   talentdata_receipt *receipt;
   talentdata_parameters *parameters;
   talentdata_json_text *json_text;
+  talentdata_mirror *mirror;
+  talentdata_syncer *syncer;
   talentdata_error *error;
   talentdata_version_response *version_response;
   talentdata_version_check_response *version_check_response;

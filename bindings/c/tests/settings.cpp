@@ -61,8 +61,8 @@ int main() {
   check([](talentdata_config *config) { return talentdata_config_set_paced(config, false); }, "");
   check(talentdata::config().budget(""), "budget must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_budget(config, ""); }, "budget must not be empty");
-  check(talentdata::config().on_lost(""), "on_lost must not be empty");
-  check([](talentdata_config *config) { return talentdata_config_set_on_lost(config, ""); }, "on_lost must not be empty");
+  check(talentdata::config().on_unreachable(""), "on_unreachable must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_on_unreachable(config, ""); }, "on_unreachable must not be empty");
   check(talentdata::config().priority(""), "priority must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_priority(config, ""); }, "priority must not be empty");
   check(talentdata::config().token_cache(""), "token_cache must not be empty");

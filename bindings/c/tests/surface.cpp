@@ -215,6 +215,37 @@ static void exports(const talentdata::client &client) {
 }
 
 
+// A sync and what it has changed; the other tests of mirrors are in C.
+static void mirrors(const talentdata::client &client) {
+  const auto path = "surface-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()) + ".db";
+  talentdata::sync_options options;
+  options.scan.limit = 3;
+  CHECK(!client.try_syncer(talentdata::pools, path, options).has_value());
+  options.scan.limit.reset();
+  options.keep = "90d";
+  options.max_deletes = "50%";
+  auto syncer = client.syncer(talentdata::pools, path, options);
+  CHECK(syncer.run().find("\"generation\":1") != std::string::npos && syncer.receipt().records() > 0);
+  syncer.cancel();
+  CHECK(throws<talentdata::cancelled_error>([&] { (void)syncer.run(); }));
+  const auto mirror = talentdata::mirror::open(path);
+  CHECK(mirror.syncs(talentdata::pools).front() == '[');
+  for (int which = 0; which < 3; which++) {
+    ArrowArrayStream stream{};
+    if (which == 0) mirror.changes(talentdata::pools, "0", &stream);
+    if (which == 1) mirror.current(talentdata::pools, &stream);
+    if (which == 2) mirror.as_of(talentdata::pools, "1", &stream);
+    ArrowArray batch{};
+    CHECK(stream.get_next(&stream, &batch) == 0 && batch.length > 0);
+    batch.release(&batch);
+    stream.release(&stream);
+  }
+  CHECK(mirror.verify().find("\"holds\":true") != std::string::npos);
+  mirror.forget(talentdata::pools);
+  CHECK(!mirror.try_syncs(talentdata::pools).has_value());
+  CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
+}
+
 static void a_file_that_is_not_there() {
   CHECK(throws<talentdata::io_error>([&] { (void)talentdata::verify("nowhere", "nowhere"); }));
 }
@@ -330,6 +361,7 @@ int main() {
   results(client);
   values(client);
   exports(client);
+  mirrors(client);
   a_file_that_is_not_there();
   a_proxy_is_named();
   setters_on_temporaries();

@@ -14,6 +14,7 @@ from ._client import AsyncClient, Client
 from ._error import Error
 from ._errors import *  # noqa: F403
 from ._models import *  # noqa: F403
+from ._mirror import Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
 from ._plan import LastResponse, Plan
@@ -37,14 +38,17 @@ __all__ = [
     "Completeness",
     "Error",
     "LastResponse",
+    "Mirror",
     "OpenEnum",
     "Page",
     "Plan",
     "Receipt",
     "Record",
     "Resource",
+    "Rows",
     "Sandbox",
     "Scan",
+    "SyncReceipt",
     "Verification",
     "__version__",
     "scan_polars",

@@ -32,7 +32,7 @@ class ConfiguredClient(BaseClient):
         share: float | None = None,
         paced: bool | None = None,
         budget: str | None = None,
-        on_lost: Literal["share", "wait"] | None = None,
+        on_unreachable: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
@@ -69,8 +69,8 @@ class ConfiguredClient(BaseClient):
             budget: Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
                 Valkey server; host by default. With host, all processes of this user on this host that use the same
                 client share one budget.
-            on_lost: What to do while the shared budget cannot be reached: spend an equal share of it, or wait;
-                share by default.
+            on_unreachable: What to do while the shared budget cannot be reached: spend an equal share of it, or
+                wait; share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
                 before scans; a scan in the foreground goes with them, and one in the background after all others.
             token_cache: Who shares an access token: process, where each client has its own, or host, where the
@@ -97,14 +97,14 @@ class ConfiguredClient(BaseClient):
         share: float | None = None,
         paced: bool | None = None,
         budget: str | None = None,
-        on_lost: Literal["share", "wait"] | None = None,
+        on_unreachable: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
     ) -> _C:
         """A client with some settings changed; `__init__` describes them.
 
-        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_lost`.
+        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_unreachable`.
         """
         return type(self)(
             timeout=timeout,
@@ -117,7 +117,7 @@ class ConfiguredClient(BaseClient):
             share=share,
             paced=paced,
             budget=budget,
-            on_lost=on_lost,
+            on_unreachable=on_unreachable,
             priority=priority,
             token_cache=token_cache,
             proxy=proxy,

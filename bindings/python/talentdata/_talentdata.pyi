@@ -17,13 +17,17 @@ __all__ = [
     "BaseSandbox",
     "Field",
     "RawExport",
+    "RawMirror",
     "RawRecord",
+    "RawRows",
     "RawScan",
+    "RawSync",
     "Record",
     "Records",
     "Table",
     "__version__",
     "end_work",
+    "forget",
     "run_command_line",
     "verify",
 ]
@@ -72,6 +76,7 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 def end_work() -> int: ...
+def forget(path: str | os.PathLike[str], resource: str) -> None: ...
 def run_command_line(arguments: list[str]) -> int: ...
 def verify(
     file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None
@@ -174,6 +179,39 @@ class RawExport:
     def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
     def explain(self, raised: BaseException) -> None: ...
     def progress(self) -> tuple[int, int | None]: ...
+
+@final
+class RawSync:
+    def __new__(
+        cls,
+        client: BaseClient,
+        resource: str,
+        path: str | os.PathLike[str],
+        keep: datetime.timedelta | str | None,
+        confirm: bool,
+        max_deletes: str | None,
+        page_size: int | None,
+        parameters: str | None,
+    ) -> Self: ...
+    @overload
+    def run(self, awaited: Literal[False], tell: Callable[[], object]) -> RawRecord: ...
+    @overload
+    def run(self, awaited: Literal[True], tell: Callable[[], object]) -> Awaitable[RawRecord]: ...
+    def progress(self) -> tuple[int, int | None]: ...
+
+@final
+class RawMirror:
+    def __new__(cls, path: str | os.PathLike[str]) -> Self: ...
+    def resources(self) -> list[str]: ...
+    def syncs(self, resource: str) -> list[RawRecord]: ...
+    def changes(self, resource: str, since: str) -> RawRows: ...
+    def current(self, resource: str) -> RawRows: ...
+    def as_of(self, resource: str, at: str) -> RawRows: ...
+    def verify(self) -> list[str]: ...
+
+@final
+class RawRows:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 @final
 class Records(Generic[_R]):

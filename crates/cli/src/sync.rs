@@ -127,7 +127,7 @@ fn report(
                 }
                 kind = kind.or(Some(error.kind()));
             }
-            Ok(receipt) => match receipt.shortfall() {
+            Ok(receipt) => match &receipt.shortfall {
                 Some(shortfall) => {
                     remark(&format!("warning: {list}: {shortfall}"));
                     kind = kind.or(Some(ErrorKind::Incomplete));

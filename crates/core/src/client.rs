@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::budget::{self, BudgetStats};
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{GateSettings, LONGEST_GAP};
+use crate::gate::GateSettings;
 use crate::generated::calls::{check_body, check_response};
 use crate::request::Call;
 use crate::request::auth::Auth;
@@ -52,8 +52,6 @@ impl Client {
             window: Duration::from_secs(1),
             share: config.share,
             paced: config.paced,
-            // A gap of our own is no reason to fail a call.
-            longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
         let changed = Arc::new(Notify::new());
@@ -64,7 +62,7 @@ impl Client {
 
     /// A client with other settings that spends the same budget; nothing is sent.
     ///
-    /// Another `budget`, `share`, `max_wait`, `paced` or `on_lost` is a budget of its own.
+    /// Another `budget`, `share`, `max_wait`, `paced` or `on_unreachable` is a budget of its own.
     ///
     /// # Errors
     /// As [`Client::new`].
@@ -74,7 +72,7 @@ impl Client {
             && present.share == config.share
             && present.max_wait == config.max_wait
             && present.paced == config.paced
-            && present.on_lost == config.on_lost;
+            && present.on_unreachable == config.on_unreachable;
         if !same {
             return Self::new(config);
         }

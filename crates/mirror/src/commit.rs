@@ -170,7 +170,7 @@ impl<'a> Commit<'a> {
 
         let columns = self.columns()?;
         views::make(connection, list, &columns)?;
-        let receipt = SyncReceipt {
+        let mut receipt = SyncReceipt {
             generation: number.unsigned_abs(),
             started: self.staging.started.clone(),
             ended: self.ended.clone(),
@@ -178,8 +178,10 @@ impl<'a> Commit<'a> {
             missing: count(connection, list)?,
             withheld,
             confirms: None,
+            shortfall: None,
             scan,
         };
+        receipt.shortfall = receipt.why();
         let row = SyncRow {
             number,
             started: receipt.started.clone(),

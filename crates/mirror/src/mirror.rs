@@ -51,7 +51,7 @@ fn utc(text: &str) -> Option<String> {
         text.strip_prefix('.')
             .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    if second.as_bytes()[10].to_ascii_uppercase() != b'T'
+    if !matches!(second.as_bytes()[10], b'T' | b't')
         || !(fraction.is_empty() || is_fraction(fraction))
     {
         return None;

@@ -103,10 +103,10 @@ impl Positions {
             return vec![false; count];
         }
         // The longest increasing run: for each length the smallest position that ends one.
-        let (mut ends, mut before): (Vec<usize>, Vec<usize>) = (Vec::new(), vec![0; count]);
+        let (mut ends, mut before) = (Vec::new(), Vec::with_capacity(count));
         for index in 0..count {
             let length = ends.partition_point(|end| self.get(*end) < self.get(index));
-            before[index] = length.checked_sub(1).map_or(index, |shorter| ends[shorter]);
+            before.push(length.checked_sub(1).map_or(index, |shorter| ends[shorter]));
             match ends.get_mut(length) {
                 Some(end) => *end = index,
                 None => ends.push(index),

@@ -135,13 +135,16 @@ pub struct SyncReceipt {
     /// The sync right before, whose missing records this one has confirmed or found again; null where there was no need.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,
+    /// Why the mirror may lack changes, in words; null where all is proven.
+    #[serde(default)]
+    pub shortfall: Option<String>,
     /// How the scan went.
     pub scan: Receipt,
 }
 
 impl SyncReceipt {
-    /// Why the mirror may lack changes, in words; none where all is proven.
-    pub fn shortfall(&self) -> Option<String> {
+    /// Why the mirror may lack changes.
+    pub(crate) fn why(&self) -> Option<String> {
         let missing = match self.missing {
             1 => "1 record is missing, and stays in the mirror".to_owned(),
             count => format!("{count} records are missing, and stay in the mirror"),

@@ -11,6 +11,7 @@ mod export;
 mod field;
 mod json;
 mod log;
+mod mirror;
 mod record;
 mod records;
 mod runtime;
@@ -19,6 +20,7 @@ mod scan;
 mod settings;
 mod shared;
 mod stoppable;
+mod sync;
 mod table;
 mod verb;
 mod verify;
@@ -49,6 +51,8 @@ mod _talentdata {
     #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]
+    use crate::mirror::{RawMirror, RawRows, forget};
+    #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]
     use crate::records::Records;
@@ -56,6 +60,8 @@ mod _talentdata {
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]
     use crate::scan::RawScan;
+    #[pymodule_export]
+    use crate::sync::RawSync;
     #[pymodule_export]
     use crate::verify::verify_file;
 

@@ -41,7 +41,7 @@ Args:\n{described}\n        \
 Raises:\n            talentdata.ConfigError: A setting is missing or wrong; the message contains its name.\n        \"\"\"\n\n    \
 def with_options(\n        self: _C,\n        *,\n{calls}    ) -> _C:\n        \
 \"\"\"A client with some settings changed; `__init__` describes them.\n\n        \
-It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_lost`.\n        \"\"\"\n        \
+It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_unreachable`.\n        \"\"\"\n        \
 return type(self)(\n{passed}            _origin=self,\n        )\n"
     ))
 }

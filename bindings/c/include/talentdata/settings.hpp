@@ -91,10 +91,10 @@ class config_setters {
   }
   Config budget(std::string_view text) && { return std::move(budget(text)); }
   /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
-  Config &on_lost(std::string_view text) & {
-    return self().keep(talentdata_config_set_on_lost_n(self().handle_.get(), data(text), text.size()));
+  Config &on_unreachable(std::string_view text) & {
+    return self().keep(talentdata_config_set_on_unreachable_n(self().handle_.get(), data(text), text.size()));
   }
-  Config on_lost(std::string_view text) && { return std::move(on_lost(text)); }
+  Config on_unreachable(std::string_view text) && { return std::move(on_unreachable(text)); }
   /// The priority of scans, among all that share the budget; normal by default. Single calls go before scans; a
   /// scan in the foreground goes with them, and one in the background after all others.
   Config &priority(std::string_view text) & {

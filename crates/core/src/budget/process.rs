@@ -1,8 +1,10 @@
 //! The budget of a client that shares it with nobody: a gate in the memory of this process.
 
-use super::{Budget, BudgetStats, Contact, Take};
+use super::{Budget, BudgetStats, Contact, Take, Taking};
 use crate::clock::Time;
-use crate::gate::{Failures, Gate, GateSettings, Lane, RateHeaders, Ready, Ticket};
+use crate::gate::{
+    Endpoint, Failures, Gate, GateSettings, PriorityClass, RateHeaders, Ready, Ticket,
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,12 +26,12 @@ impl ProcessBudget {
 }
 
 impl Budget for ProcessBudget {
-    fn take(&self, now: Time, _lane: Lane) -> Take {
+    fn take(&self, now: Time, _class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
         let mut gate = self.gate();
-        let ready = gate.ready(now);
+        let ready = gate.ready_for(now, endpoint);
         let outage = gate.failures().filter(Failures::is_outage);
-        match (ready, outage) {
-            (Ready::Now, _) => Take::Now(gate.send(now)),
+        let take = match (ready, outage) {
+            (Ready::Now, _) => Take::Now(gate.send_to(now, endpoint)),
             (Ready::At(again), Some(failures)) => Take::Outage { failures, again },
             (Ready::AfterResponse, Some(failures)) => Take::Outage {
                 failures,
@@ -40,7 +42,8 @@ impl Budget for ProcessBudget {
                 again: moment,
             },
             (Ready::AfterResponse, None) => Take::AfterChange,
-        }
+        };
+        Box::pin(std::future::ready(take))
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {

@@ -79,12 +79,12 @@ impl Outage {
     }
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for.
-    pub(super) fn is_probed(&self) -> bool {
+    pub(crate) fn is_probed(&self) -> bool {
         self.row.failures.is_outage() && self.probe.is_some()
     }
 
     /// Before this, no probe is sent.
-    pub(super) fn probe_at(&self) -> Time {
+    pub(crate) fn probe_at(&self) -> Time {
         match self.row.failures.is_outage() {
             true => self.probe_at,
             false => Time::ZERO,
@@ -92,19 +92,19 @@ impl Outage {
     }
 
     /// A request is sent; during an outage it is the probe.
-    pub(super) fn sent(&mut self, ticket: Ticket) {
+    pub(crate) fn sent(&mut self, ticket: Ticket) {
         if self.row.failures.is_outage() {
             self.probe = Some(ticket);
         }
     }
 
     /// A request was not sent after all.
-    pub(super) fn unsent(&mut self, ticket: Ticket) {
+    pub(crate) fn unsent(&mut self, ticket: Ticket) {
         self.probe.take_if(|probe| *probe == ticket);
     }
 
     /// A request was given up. Nothing is known of the service, but it is not asked any more often for that.
-    pub(super) fn lost(&mut self, now: Time, ticket: Ticket) {
+    pub(crate) fn lost(&mut self, now: Time, ticket: Ticket) {
         if self.probe.take_if(|probe| *probe == ticket).is_some() {
             self.back_off(now);
         }
@@ -149,13 +149,19 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asker, Gate, GateSettings, Lane, Ready, SharedGate, Turn};
+    use super::super::{
+        Endpoint, Gate, GateSettings, PriorityClass, Ready, Requester, SharedGate, Turn,
+    };
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn ticket(id: u64, sent: Time) -> Ticket {
-        Ticket { id, sent }
+        Ticket {
+            id,
+            sent,
+            endpoint: Endpoint::Api,
+        }
     }
 
     /// An outage that began at 1 s: two requests have failed.
@@ -263,14 +269,14 @@ mod tests {
                 if let Some(ticket) = failed {
                     gate.failed(now, id, ticket, true);
                 }
-                let asker = Asker {
+                let requester = Requester {
                     id,
                     process: 1,
                     name: "test",
                     share: 1.0,
                 };
-                let gap = Duration::from_secs(10);
-                next[0] = match gate.take(now, &asker, Lane::Scan, gap) {
+                let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+                next[0] = match turn {
                     Turn::Now(ticket) => {
                         sent += 1;
                         (now + 20 * MS, id, Some(ticket))

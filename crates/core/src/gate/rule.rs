@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use fastrand::Rng;
 
-use super::Time;
 use super::headers::RateHeaders;
+use super::{Endpoint, Ticket, Time};
 
 /// Base of the back-off when a refusal names no time: the window of the documented limit.
 const BLIND_BASE: f64 = 1.0;
@@ -55,6 +55,51 @@ impl Refusal {
     }
 }
 
+/// The rule for all requests, and for those under a limit that only the token endpoint has.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Rules {
+    pub(super) common: Rule,
+    pub(super) token: Rule,
+}
+
+impl Rules {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            common: Rule::new(seed),
+            token: Rule::new(seed),
+        }
+    }
+
+    /// Nothing may be sent to this endpoint before this time.
+    pub(crate) fn until(&self, endpoint: Endpoint) -> Time {
+        match endpoint {
+            Endpoint::Token => self.common.until.max(self.token.until),
+            Endpoint::Api => self.common.until,
+        }
+    }
+
+    /// Applies the rule to a response; `limit` and `window` are those of all requests. Whether it is about that limit, and
+    /// whether we must wait.
+    pub(crate) fn response(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        status: u16,
+        headers: &RateHeaders,
+        (limit, window): (u32, Duration),
+    ) -> (bool, bool) {
+        let differs = |named| (named, headers.window.unwrap_or(window)) != (limit, window);
+        let is_own = ticket.endpoint == Endpoint::Token && headers.limit.is_some_and(differs);
+        let rule = match is_own {
+            true => &mut self.token,
+            false => &mut self.common,
+        };
+        let refusal = Refusal::of(status, headers);
+        let must_wait = rule.response(now, ticket.sent, refusal, headers, window);
+        (!is_own, must_wait)
+    }
+}
+
 /// When the documented rule lets the next request go.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Rule {
@@ -80,11 +125,6 @@ impl Rule {
             exhausted: Duration::ZERO,
             refused: Duration::ZERO,
         }
-    }
-
-    /// Nothing may be sent before this time.
-    pub(super) fn until(&self) -> Time {
-        self.until
     }
 
     /// Lets nothing be sent before this time.

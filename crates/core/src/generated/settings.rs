@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::settings::{
-    BaseUrl, BudgetHome, Builder, Found, Proxy, OnLost, Priority, TokenCache,
+    BaseUrl, BudgetHome, Builder, Found, Proxy, OnUnreachable, Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -37,7 +37,7 @@ pub struct Config {
     /// Valkey server.
     pub(crate) budget: BudgetHome,
     /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait.
-    pub(crate) on_lost: OnLost,
+    pub(crate) on_unreachable: OnUnreachable,
     /// The priority of scans, among all that share the budget.
     pub(crate) priority: Priority,
     /// Who shares an access token: process, where each client has its own, or host, where the processes of
@@ -63,7 +63,7 @@ impl Config {
             share: found.number("share")?,
             paced: found.boolean("paced")?,
             budget: found.budget("budget")?,
-            on_lost: found.choice("on_lost")?,
+            on_unreachable: found.choice("on_unreachable")?,
             priority: found.choice("priority")?,
             token_cache: found.choice("token_cache")?,
             proxy: found.proxy("proxy")?,
@@ -141,8 +141,8 @@ impl Builder {
     }
     /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
     /// share by default.
-    pub fn on_lost(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("on_lost", value.into())
+    pub fn on_unreachable(&mut self, value: impl Into<String>) -> &mut Self {
+        self.set("on_unreachable", value.into())
     }
     /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
     /// before scans; a scan in the foreground goes with them, and one in the background after all others.

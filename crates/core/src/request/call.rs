@@ -10,7 +10,7 @@ use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
-use crate::gate::Lane;
+use crate::gate::{Endpoint, PriorityClass};
 use crate::settings;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
@@ -258,17 +258,21 @@ impl Client {
         if priority == Priority::Scan {
             endurance.waited_for_others(begun.saturating_sub(asked));
         }
-        let lane = match (call.priority, self.0.config.priority) {
+        let class = match (call.priority, self.0.config.priority) {
             (Priority::Single | Priority::Retry, _) | (_, settings::Priority::Foreground) => {
-                Lane::Single
+                PriorityClass::Single
             }
-            (Priority::Scan, settings::Priority::Normal) => Lane::Scan,
-            (Priority::Scan, settings::Priority::Background) => Lane::Background,
+            (Priority::Scan, settings::Priority::Normal) => PriorityClass::Scan,
+            (Priority::Scan, settings::Priority::Background) => PriorityClass::Background,
+        };
+        let endpoint = match call.operation.id == CREATE_TOKEN.id {
+            true => Endpoint::Token,
+            false => Endpoint::Api,
         };
         loop {
             let token = self.token_for(call.operation, asked, refused).await;
             let token = token.map_err(NotAdmitted::Token)?;
-            let permit = self.0.queue.pass(lane, endurance).await;
+            let permit = self.0.queue.pass(class, endpoint, endurance).await;
             let permit = permit.map_err(NotAdmitted::Budget)?;
             // The response that brought the token may ask for a wait that is longer than its life. Another token
             // would be no better, and each one costs a request with the secret.

@@ -4,7 +4,7 @@ use super::retry::Endurance;
 use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Failures, Lane, Outage, RateHeaders, Ticket, is_failure};
+use crate::gate::{Endpoint, Failures, Outage, PriorityClass, RateHeaders, Ticket, is_failure};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,13 +30,13 @@ pub(crate) struct AdmissionQueue {
     singles: AtomicUsize,
     /// What this client's own requests tell about the service; the gate knows about those of others, too.
     outage: StdMutex<Outage>,
-    /// Told whenever the budget may have changed its mind.
+    /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
     max_wait: Duration,
 }
 
 impl AdmissionQueue {
-    /// A queue for this budget, which may tell `changed`.
+    /// A queue for this budget, which may notify `changed`.
     pub(crate) fn new(
         budget: Box<dyn Budget>,
         changed: Arc<Notify>,
@@ -80,14 +80,15 @@ impl AdmissionQueue {
     /// of an outage that is not waited for any longer.
     pub(crate) async fn pass(
         self: &Arc<Self>,
-        lane: Lane,
+        class: PriorityClass,
+        endpoint: Endpoint,
         endurance: &mut Endurance,
     ) -> Result<Permit> {
         let came = clock::now();
         let mut told = false;
         loop {
             let now = clock::now();
-            let until = match self.budget.take(now, self.lane(lane)) {
+            let until = match self.budget.take(now, self.class(class), endpoint).await {
                 Take::Now(ticket) => {
                     return Ok(Permit {
                         queue: Arc::clone(self),
@@ -122,7 +123,7 @@ impl AdmissionQueue {
                     endurance.waited_for_others(clock::now().saturating_sub(now));
                     continue;
                 }
-                Take::Lost(reason) => {
+                Take::Unreachable(reason) => {
                     self.refuse_long_loss(now.saturating_sub(came), &reason)?;
                     now + LOST
                 }
@@ -168,17 +169,17 @@ impl AdmissionQueue {
             return Ok(());
         }
         let message = format!(
-            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_lost=share, calls go on with a part of it",
+            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
             self.max_wait.as_secs_f64()
         );
         Err(Error::new(ErrorKind::RateLimited, message))
     }
 
-    /// The lane in which the head of the queue goes: a page that a single call waits behind goes like that call.
-    fn lane(&self, own: Lane) -> Lane {
+    /// The priority class of the head of the queue: a page that a single call waits behind goes like that call.
+    fn class(&self, own: PriorityClass) -> PriorityClass {
         match self.singles.load(Ordering::Relaxed) {
             0 => own,
-            _ => Lane::Single,
+            _ => PriorityClass::Single,
         }
     }
 }
@@ -189,7 +190,7 @@ struct SingleCall<'a>(&'a AdmissionQueue);
 impl<'a> SingleCall<'a> {
     fn enter(queue: &'a AdmissionQueue) -> Self {
         queue.singles.fetch_add(1, Ordering::Relaxed);
-        // The head of the queue asks again, now in its lane.
+        // The head of the queue asks again, now in its class.
         queue.changed.notify_one();
         SingleCall(queue)
     }

@@ -15,6 +15,9 @@ const LONGEST: Duration = Duration::from_secs(16);
 /// What a single call waits for probes of a service that is down, beyond those that its attempts would be: one more.
 const ONE_PROBE: f64 = 8.0;
 
+/// Between why a request failed and for how long all have.
+const DOWN_FOR: &str = "; no request has succeeded for ";
+
 /// What a call has been through, and how long it goes on.
 #[derive(Debug)]
 pub(crate) struct Endurance {
@@ -199,10 +202,10 @@ impl Endurance {
             true => format!(" (max_outage is {} s)", self.max_outage.as_secs_f64()),
             false => String::new(),
         };
-        let message = format!(
-            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{limit}",
-            error.message()
-        );
+        // The call for a token may have said so already.
+        let cause = error.message().split(DOWN_FOR).next().unwrap_or_default();
+        let message =
+            format!("{cause}{DOWN_FOR}{seconds:.1} s, {count} have failed in a row{limit}");
         error.with_message(message)
     }
 }
@@ -403,6 +406,10 @@ mod tests {
         let mut call = call(Priority::Scan, |builder| builder);
         let failed = call.failed(SECOND, status(502), failures(4, Time::ZERO), false);
         assert_eq!(failed.unwrap(), Duration::ZERO);
+        let error = call.describe(SECOND, status(502), failures(4, Time::ZERO));
+        let failed = call.failed(61 * SECOND, error, failures(9, Time::ZERO), false);
+        let wanted = "the service failed; no request has succeeded for 61.0 s, 9 have failed in a row (max_outage is 60 s)";
+        assert_eq!(failed.unwrap_err().message(), wanted);
         assert!(call.failed(SECOND, status(502), None, false).is_err());
         let failed = single().failed(SECOND, status(502), failures(4, Time::ZERO), false);
         assert!(failed.is_err());

@@ -223,8 +223,8 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, BudgetStats, Take};
-    use crate::gate::{Gate, GateSettings, Lane, Ticket};
+    use crate::budget::{Budget, BudgetStats, Take, Taking};
+    use crate::gate::{Endpoint, Gate, GateSettings, PriorityClass, Ticket};
     use crate::request::queue::{AdmissionQueue, Priority};
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
@@ -242,8 +242,9 @@ mod tests {
     }
 
     impl Budget for Recorder {
-        fn take(&self, now: Time, _lane: Lane) -> Take {
-            Take::Now(Gate::new(GateSettings::default()).send(now))
+        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
+            let ticket = Gate::new(GateSettings::default()).send(now);
+            Box::pin(std::future::ready(Take::Now(ticket)))
         }
 
         fn unsend(&self, _now: Time, _ticket: Ticket) {
@@ -278,7 +279,10 @@ mod tests {
         let changed = Arc::new(Notify::new());
         let queue = AdmissionQueue::new(Box::new(recorder), changed, Duration::ZERO);
         let mut endurance = Endurance::new(&config, Priority::Single, clock::now());
-        let permit = queue.pass(Lane::Single, &mut endurance).await.unwrap();
+        let permit = queue
+            .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
+            .await
+            .unwrap();
         let bounds = Bounds {
             body: SMALL_BODY,
             deadline: clock::now() + left,

@@ -4,14 +4,14 @@ use crate::choice;
 
 /// What a client does while the shared budget cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnLost {
+pub enum OnUnreachable {
     /// It spends an equal share of the budget.
     Share,
     /// It waits, as long as the time limit of each call allows.
     Wait,
 }
 
-choice!(OnLost, "on_lost", { Share => "share", Wait => "wait" });
+choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 
 /// How scans rank among all that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

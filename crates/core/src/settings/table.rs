@@ -181,7 +181,7 @@ pub const SETTINGS: &[Setting] = &[
         note: "With host, all processes of this user on this host that use the same client share one budget.",
     },
     Setting {
-        name: "on_lost",
+        name: "on_unreachable",
         kind: Choice(&["share", "wait"]),
         scope: Scope::Calls,
         what: "what to do while the shared budget cannot be reached: spend an equal share of it, or wait",

@@ -323,26 +323,30 @@ pub extern "C" fn talentdata_config_set_budget_n(
     guard(|| set(config, "budget", text(&budget, length, "budget")?))
 }
 /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
-/// share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+/// share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
 ///
 /// @param config the settings to change
-/// @param on_lost NUL-terminated UTF-8 text
+/// @param on_unreachable NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_set_on_lost(
+pub extern "C" fn talentdata_config_set_on_unreachable(
     config: Option<&mut Config>,
-    on_lost: *const c_char,
+    on_unreachable: *const c_char,
 ) -> Option<Box<Error>> {
-    guard(|| set(config, "on_lost", terminated(&on_lost, "on_lost")?))
+    guard(|| set(
+        config,
+        "on_unreachable",
+        terminated(&on_unreachable, "on_unreachable")?,
+    ))
 }
-/// Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+/// Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
-/// @param on_lost UTF-8 text
+/// @param on_unreachable UTF-8 text
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
@@ -350,12 +354,16 @@ pub extern "C" fn talentdata_config_set_on_lost(
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_set_on_lost_n(
+pub extern "C" fn talentdata_config_set_on_unreachable_n(
     config: Option<&mut Config>,
-    on_lost: *const c_char,
+    on_unreachable: *const c_char,
     length: usize,
 ) -> Option<Box<Error>> {
-    guard(|| set(config, "on_lost", text(&on_lost, length, "on_lost")?))
+    guard(|| set(
+        config,
+        "on_unreachable",
+        text(&on_unreachable, length, "on_unreachable")?,
+    ))
 }
 /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
 /// before scans; a scan in the foreground goes with them, and one in the background after all others.

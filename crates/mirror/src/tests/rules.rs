@@ -113,7 +113,7 @@ fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
     ] {
         let receipt = trial.sync(&fewer, proof);
         assert_eq!(receipt.changes.delete, deleted, "{proof:?}");
-        assert_eq!(receipt.shortfall().is_some(), proof == Proof::None);
+        assert_eq!(receipt.shortfall.is_some(), proof == Proof::None);
     }
     assert_eq!(ops(&trial.changes(0), "missing"), ["c-19"]);
 }
@@ -135,7 +135,7 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
     for _ in 0..3 {
         let receipt = trial.sync(&[], Proof::Counted);
         assert_eq!((receipt.changes.delete, receipt.missing), (0, 3000));
-        let shortfall = receipt.shortfall().unwrap();
+        let shortfall = receipt.shortfall.unwrap();
         assert!(
             shortfall.contains("3000 of the 3000") && shortfall.contains("--max-deletes"),
             "{shortfall}"
@@ -196,7 +196,7 @@ fn what_came_during_the_scan_is_seen_and_not_missing() {
         Proof::Counted,
     );
     let receipt = receipt.unwrap();
-    assert_eq!((receipt.changes.insert, receipt.shortfall()), (1, None));
+    assert_eq!((receipt.changes.insert, receipt.shortfall), (1, None));
     assert_eq!(trial.as_of(3), contacts((0..20).chain([90, 91])));
 }
 

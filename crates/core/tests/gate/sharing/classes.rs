@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talentdata_core::gate::Lane;
+use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::Policy;
 
 use super::team::{Findings, Plan, Team};
@@ -12,7 +12,7 @@ use super::{SEEDS, SETTLED, mean, reach_together, secs};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const BACKGROUND: Plan = Plan {
-    lane: Lane::Background,
+    class: PriorityClass::Background,
     ..Plan::SCAN
 };
 
@@ -74,7 +74,7 @@ fn single_calls_do_not_starve_scans_for_ever() {
     for policy in Policy::ALL {
         let mut team = Team::new(policy, 20, 2);
         let flood = Plan {
-            lane: Lane::Single,
+            class: PriorityClass::Single,
             ..Plan::SCAN
         };
         team.members.extend([flood, flood]);

@@ -1,0 +1,186 @@
+"""Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
+
+import asyncio
+import contextlib
+import datetime
+import pathlib
+import sqlite3
+
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck, until
+
+import talentdata
+
+MANUAL = pathlib.Path(__file__).parents[3] / "docs" / "mirror.md"
+
+
+@pytest.fixture
+def service():
+    with talentdata.Sandbox(records={"contacts": 300, "pools": 40}, policy="unlimited", faults=True) as sandbox:
+        with sandbox.client(paced=False) as client:
+            yield sandbox, client
+
+
+def ids(table):
+    return sorted(pa.table(table)["id"].to_pylist())
+
+
+def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
+    sandbox, client = service
+    path, then = tmp_path / "mirror.db", []
+    for round in range(1, 5):
+        receipts = client.sync(["contacts", "pools"], path)
+        assert [receipt.generation for receipt in receipts] == [round, round]
+        assert {receipt.scan.completeness for receipt in receipts} == {"proven"}
+        then.append(client.contacts.list().to_arrow())
+        sandbox.change("contacts", update=30, delete=10, insert=12)
+    mirror = talentdata.Mirror(str(path))
+    assert sorted(mirror.resources) == ["contacts", "pools"]
+    syncs = [sync for sync in mirror.syncs if sync.scan.resource == "contacts"]
+    assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 300), (2, 302), (3, 304), (4, 306)]
+    assert [sync.ended for sync in mirror.syncs] == sorted(sync.ended for sync in mirror.syncs)
+    for sync, table in zip(syncs, then):
+        assert ids(mirror.as_of("contacts", sync.generation)) == ids(table)
+        assert ids(mirror.as_of("contacts", sync.ended)) == ids(table)
+        when = datetime.datetime.fromisoformat(sync.ended.replace("Z", "+00:00"))
+        assert ids(mirror.as_of("contacts", when)) == ids(table)
+    current = mirror.current("contacts")
+    assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
+    assert len(current.to_pandas()) == len(current.to_polars()) == 306
+    changes = polars.DataFrame(mirror.changes("contacts", since=3))
+    told = dict(changes["_op"].value_counts().iter_rows())
+    assert told == {name: count for name, count in syncs[3].changes.items() if count}
+    assert changes.columns[:5] == ["_generation", "_op", "_key", "_last_seen", "_seen"]
+    assert mirror.changes("contacts", since=4).to_arrow().num_rows == 0
+    assert "306" in mirror._repr_html_() and str(path) in repr(mirror)
+
+
+def test_the_views_are_tables_for_everybody(service, tmp_path):
+    sandbox, client = service
+    client.sync(["contacts"], tmp_path / "mirror.db")
+    sandbox.change("contacts", delete=5, update=7)
+    client.sync(["contacts"], tmp_path / "mirror.db")
+    # The three queries of docs/mirror.md.
+    queries = [text.split("```")[0] for text in MANUAL.read_text().split("```sql\n")[1:4]]
+    with contextlib.closing(sqlite3.connect(tmp_path / "mirror.db")) as connection:
+        current, changes, history = (pandas.read_sql(query, connection) for query in queries)
+    assert len(current) == 295 and set(current.columns) == {"id", "firstName", "lastName", "email"}
+    assert set(zip(changes["_op"], changes["records"])) >= {("delete", 5), ("insert", 300)}
+    assert list(history["deleted"]) == [0, 5]
+
+
+def test_of_an_async_client(service, tmp_path):
+    sandbox, _ = service
+
+    async def main():
+        async with sandbox.async_client(paced=False) as client:
+            [first] = await client.sync(["pools"], tmp_path / "mirror.db")
+            sandbox.change("pools", delete=3)
+            [second] = await client.sync(["pools"], tmp_path / "mirror.db", progress=False)
+            return first, second
+
+    first, second = asyncio.run(main())
+    assert (first.changes["insert"], second.changes["delete"], second.generation) == (40, 3, 2)
+
+
+def test_what_is_older_is_removed(service, tmp_path):
+    sandbox, client = service
+    for _ in range(3):
+        client.sync(["pools"], tmp_path / "mirror.db")
+        sandbox.change("pools", update=2)
+    client.sync(["pools"], tmp_path / "mirror.db", keep=datetime.timedelta(microseconds=1))
+    mirror = talentdata.Mirror(tmp_path / "mirror.db")
+    with pytest.raises(talentdata.InvalidArgumentError, match="no longer kept"):
+        mirror.changes("pools", since=0)
+    assert mirror.current("pools").to_arrow().num_rows == 40
+
+
+def test_what_cannot_be_is_refused(service, tmp_path):
+    sandbox, client = service
+    with pytest.raises(talentdata.IoError, match="is not a mirror"):
+        talentdata.Mirror(tmp_path / "mirror.db")
+    with pytest.raises(talentdata.IoError, match="a mirror is one file"):
+        client.sync(["pools"], tmp_path)
+    for wrong in (
+        lambda: client.sync("pools", tmp_path / "mirror.db"),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", max_deletes="many"),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", max_deletes=1.5),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", keep="90"),
+        lambda: client.sync(["pools", "people"], tmp_path / "mirror.db"),
+    ):
+        with pytest.raises(talentdata.InvalidArgumentError):
+            wrong()
+    # All were checked before anything was sent or written.
+    assert sandbox.stats()["requests"] == 0 and not [*tmp_path.iterdir()]
+    client.sync(["pools"], tmp_path / "mirror.db")
+    mirror = talentdata.Mirror(tmp_path / "mirror.db")
+    for wrong, says in (
+        (lambda: mirror.changes("contacts"), "does not have contacts"),
+        (lambda: mirror.changes("pools", since=2), "no sync 2 of pools yet"),
+        (lambda: mirror.as_of("pools", 7), "as_of: 7"),
+        (lambda: mirror.as_of("pools", "yesterday"), "neither the number of a sync"),
+        (lambda: mirror.as_of("pools", datetime.datetime(2026, 1, 1)), "time zone"),
+        (lambda: mirror.current("people"), "people"),
+    ):
+        with pytest.raises(talentdata.InvalidArgumentError, match=says):
+            wrong()
+
+
+def test_too_many_deletes_are_withheld(service, tmp_path):
+    sandbox, client = service
+    path = tmp_path / "mirror.db"
+    client.sync(["pools"], path)
+    sandbox.change("pools", delete=20)
+    [receipt] = client.sync(["pools"], path, confirm=True)
+    assert receipt.withheld == {"deletes": 20, "records": 40} and receipt.missing == 20
+    assert "20 of the 40 records" in receipt.shortfall
+    [receipt] = client.sync(["pools"], path, max_deletes=0.5)
+    assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (20, 0, None)
+    mirror = talentdata.Mirror(path)
+    assert mirror.verify() == []
+    mirror.forget("pools")
+    assert mirror.resources == []
+
+
+def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path):
+    file = {"before": "pass", "wait": "client.with_options(paced=False).sync(['contacts'], sys.argv[4])"}
+    code = CHILD.format(**file, after=USABLE)
+    with talentdata.Sandbox(records={"contacts": 5_000}, policy="unlimited", faults=True) as sandbox:
+        with sandbox.client(paced=False) as client:
+            client.sync(["contacts"], tmp_path / "mirror.db")
+        sandbox.change("contacts", delete=100)
+        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
+        said, out, err = interrupt(
+            code,
+            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(tmp_path / "mirror.db")),
+            when=lambda: until(lambda: stuck(sandbox)),
+            before_usable=sandbox.misbehave,
+        )
+        assert said == "interrupted\n", err
+        assert [sync.generation for sync in talentdata.Mirror(tmp_path / "mirror.db").syncs] == [1]
+        with sandbox.client(paced=False) as client:
+            [receipt] = client.sync(["contacts"], tmp_path / "mirror.db")
+    assert (receipt.generation, receipt.changes["delete"]) == (2, 100)
+
+
+def test_the_difference_of_plain_exports_deletes_what_is_there(tmp_path, record_property):
+    """What every tool without a proof does, beside a mirror, on a list that changes while it is read."""
+    drift = {"every": 2, "inserts": 2, "deletes": 2, "updates": 3, "seed": 5}
+    with talentdata.Sandbox(records={"contacts": 2_000}, policy="unlimited", drift=drift) as sandbox:
+        with sandbox.client(paced=False) as client:
+            before, naive, mirrored, told = None, [], [], 0
+            for _ in range(12):
+                plain = {contact.id for page in client.contacts.pages(limit=100) for contact in page}
+                client.sync(["contacts"], tmp_path / "mirror.db")
+                gone = {change["key"] for change in sandbox.changes("contacts") if change["op"] == "delete"}
+                naive += [key for key in (before or plain) - plain if key not in gone]
+                changes = talentdata.Mirror(tmp_path / "mirror.db").changes("contacts", told).to_arrow()
+                deleted = [row["_key"] for row in changes.select(["_op", "_key"]).to_pylist() if row["_op"] == "delete"]
+                mirrored += [key for key in deleted if key not in gone]
+                told, before = told + 1, plain
+    record_property("false deletes, plain difference", len(naive))
+    record_property("false deletes, mirror", len(mirrored))
+    assert len(naive) > 10 and mirrored == []
