@@ -29,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) most: usize,
     pub(crate) priority: Priority,
     pub(crate) metrics: Option<Arc<ScanMetrics>>,
+    /// Until when it waits at most for a service that is down.
+    pub(crate) outage_until: Time,
 }
 
 impl Call {
@@ -59,6 +61,7 @@ impl Call {
             most: SMALL_BODY,
             priority: Priority::Single,
             metrics: None,
+            outage_until: Time::MAX,
         }
     }
 }
@@ -99,7 +102,7 @@ impl Client {
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
         let config = &self.0.config;
-        let mut endurance = Endurance::new(config, call.priority, clock::now());
+        let mut endurance = Endurance::new(config, call.priority, call.outage_until, clock::now());
         let attempts = self.attempts(&call, claim, read, &mut endurance);
         let outcome = match call.priority {
             Priority::Single | Priority::Retry => {
@@ -270,7 +273,9 @@ impl Client {
             false => Endpoint::Api,
         };
         loop {
-            let token = self.token_for(call.operation, asked, refused).await;
+            let outage_until = endurance.outage_until(clock::now(), self.0.queue.failures());
+            let token = self.token_for(call.operation, asked, refused, outage_until);
+            let token = token.await;
             let token = token.map_err(NotAdmitted::Token)?;
             let permit = self.0.queue.pass(class, endpoint, endurance).await;
             let permit = permit.map_err(NotAdmitted::Budget)?;

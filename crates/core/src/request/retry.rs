@@ -29,6 +29,8 @@ pub(crate) struct Endurance {
     max_outage: Duration,
     /// Since when that counts, if the outage did not begin later.
     outage_from: Time,
+    /// When it ends at the latest.
+    outage_until: Time,
     deadline: Time,
     /// Requests sent so far.
     attempts: u32,
@@ -42,8 +44,8 @@ pub(crate) struct Endurance {
 }
 
 impl Endurance {
-    /// A call that begins now.
-    pub(crate) fn new(config: &Config, priority: Priority, now: Time) -> Self {
+    /// A call that begins now, and waits no longer than `outage_until` for a service that is down.
+    pub(crate) fn new(config: &Config, priority: Priority, outage_until: Time, now: Time) -> Self {
         let is_scan = priority == Priority::Scan;
         Endurance {
             is_scan,
@@ -55,6 +57,7 @@ impl Endurance {
                 false => patience(config.max_attempts),
             },
             outage_from: now,
+            outage_until,
             deadline: now.saturating_add(config.timeout),
             attempts: 0,
             faults: 0,
@@ -97,7 +100,17 @@ impl Endurance {
     /// Until when the call waits for a service that is down since then.
     pub(crate) fn outage_ends(&self, failures: &Failures) -> Time {
         let from = failures.since.max(self.outage_from);
-        from.saturating_add(self.max_outage)
+        let ends = from.saturating_add(self.max_outage);
+        ends.min(self.outage_until)
+    }
+
+    /// The same for the token that the call needs. Where nothing has failed yet, an outage would begin now.
+    pub(crate) fn outage_until(&self, now: Time, failures: Option<Failures>) -> Time {
+        let unbroken = Failures {
+            count: 0,
+            since: now,
+        };
+        self.outage_ends(&failures.unwrap_or(unbroken))
     }
 
     /// Whether the call goes on with another token after the service has refused one. Refusals use no attempts, unless
@@ -242,7 +255,7 @@ mod tests {
         let mut builder = Builder::default();
         builder.base_url("https://talent.example");
         change(&mut builder);
-        Endurance::new(&builder.config().unwrap(), priority, Time::ZERO)
+        Endurance::new(&builder.config().unwrap(), priority, Time::MAX, Time::ZERO)
     }
 
     fn single() -> Endurance {
@@ -399,6 +412,27 @@ mod tests {
         // The time that its attempts take does not count.
         call.took(20 * SECOND);
         assert_eq!(call.outage_ends(&failures), ends + 20 * SECOND);
+    }
+
+    #[test]
+    fn the_call_for_a_token_waits_no_longer_than_the_call_that_needs_it() {
+        let scan = call(Priority::Scan, |builder| builder.max_outage(5 * SECOND));
+        let until = scan.outage_until(2 * SECOND, None);
+        assert_eq!(until, 7 * SECOND);
+        assert_eq!(
+            scan.outage_until(2 * SECOND, failures(3, SECOND)),
+            6 * SECOND
+        );
+        let config = Builder::default()
+            .base_url("https://talent.example")
+            .config()
+            .unwrap();
+        let token = Endurance::new(&config, Priority::Single, until, 2 * SECOND);
+        let failed = Failures {
+            count: 3,
+            since: 2 * SECOND,
+        };
+        assert_eq!(token.outage_ends(&failed), until);
     }
 
     #[test]

@@ -16,6 +16,7 @@ impl Client {
         operation: &Operation,
         asked: Time,
         rejected: Option<&Arc<Token>>,
+        outage_until: Time,
     ) -> Result<Option<Arc<Token>>> {
         let config = &self.0.config;
         let wanted = match operation.token {
@@ -29,11 +30,11 @@ impl Client {
             return Ok(None);
         }
         // Boxed, because fetching a token is itself a call.
-        let fetch = || Box::pin(self.fetch_token());
+        let fetch = || Box::pin(self.fetch_token(outage_until));
         self.0.auth.token(asked, rejected, fetch).await.map(Some)
     }
 
-    async fn fetch_token(&self) -> Result<Token> {
+    async fn fetch_token(&self, outage_until: Time) -> Result<Token> {
         let config = &self.0.config;
         let Some(client_id) = config.client_id.clone() else {
             return Err(not_set("client_id"));
@@ -47,6 +48,7 @@ impl Client {
         })?;
         let call = Call {
             body: Some(body),
+            outage_until,
             ..Call::to(CREATE_TOKEN)
         };
         self.call(call, |response| read_token(response, clock::now()))

@@ -278,7 +278,7 @@ mod tests {
         let told = Arc::clone(&recorder.0);
         let changed = Arc::new(Notify::new());
         let queue = AdmissionQueue::new(Box::new(recorder), changed, Duration::ZERO);
-        let mut endurance = Endurance::new(&config, Priority::Single, clock::now());
+        let mut endurance = Endurance::new(&config, Priority::Single, Time::MAX, clock::now());
         let permit = queue
             .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
             .await

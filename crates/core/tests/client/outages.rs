@@ -334,3 +334,19 @@ async fn a_wait_that_comes_with_the_token_does_not_exceed_the_time_limit() {
     assert!(error.message().contains("timeout is 1 s"), "{error}");
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scan_that_meets_an_outage_gives_up_in_time() {
+    let (outage, base_url) = start();
+    outage.set(Some(Down::Status(503)));
+    let mut settings = stub::settings(&base_url);
+    settings.max_outage(Duration::from_secs(2));
+    let client = settings.build().unwrap();
+    let began = Instant::now();
+    let error = scan(&client).await.unwrap_err();
+    // The call for the token would wait for more than eleven.
+    assert!(began.elapsed() < Duration::from_secs(9), "{error}");
+    let message = error.message();
+    assert!(message.ends_with("(max_outage is 2 s)"), "{message}");
+    assert_eq!(message.matches("in a row").count(), 1, "{message}");
+}
