@@ -258,7 +258,7 @@ impl World {
         median.mul_f64((0.3 * normal).exp())
     }
 
-    fn to_server(&mut self, index: usize) -> Duration {
+    fn way_to_server(&mut self, index: usize) -> Duration {
         let (far, way) = self.scenario.far;
         let way = if index < far {
             way
@@ -285,7 +285,7 @@ impl World {
                 let mut call = self.script.key(KEY);
                 call.arg(ask).arg(format!("{time:.6}"));
                 let reply = call.invoke_async(&mut self.connection).await.unwrap();
-                let way = self.to_server(index);
+                let way = self.way_to_server(index);
                 self.push(way, Event::Reply(index, reply));
             }
             Event::Reply(index, reply) => {
@@ -341,7 +341,7 @@ impl World {
         if index < *cut_off && during.contains(&self.now) {
             return self.push(GIVEN_UP, Event::NoReply(index));
         }
-        let way = self.to_server(index);
+        let way = self.way_to_server(index);
         let ask = serde_json::to_string(&ask).unwrap();
         self.push(way, Event::Question(index, ask));
     }
