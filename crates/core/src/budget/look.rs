@@ -22,7 +22,7 @@ pub struct BudgetState {
     /// Requests per second that all of them together aim at; none where nobody has used the budget lately.
     pub requests_per_second: Option<f64>,
     /// How the time of the next request is found: by the gate (`universal`, `refill` or `locked`) on a host; on a server by
-    /// `slots` or, while there is one client only, by its own gate (`alone`).
+    /// `slots`.
     pub mode: Option<String>,
     /// For how many seconds nobody may send, because the service said so.
     pub seconds_paused: f64,

@@ -23,6 +23,7 @@ use connection::{Connection, Place};
 use member::Member;
 use script::{Ask, Description, Reply};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use url::Url;
 
@@ -49,6 +50,8 @@ struct State {
     member: Member,
     contact: Contact,
     connection: Arc<AsyncMutex<Option<Connection>>>,
+    /// On which the server is asked; a client may be dropped outside of it.
+    runtime: Option<Handle>,
 }
 
 impl State {
@@ -58,6 +61,7 @@ impl State {
             member: Member::new(company::new_id(), settings),
             contact: Contact::with(place.shown()),
             connection: Arc::default(),
+            runtime: None,
         }
     }
 }
@@ -103,7 +107,7 @@ impl Shared {
     /// Asks the server if it is time to.
     fn ask_if_due(self: &Arc<Self>, state: &mut State) {
         let now = clock::now();
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        let Ok(runtime) = Handle::try_current() else {
             return;
         };
         if state.member.ask_at(now).is_none_or(|at| at > now) {
@@ -113,6 +117,7 @@ impl Shared {
         let ask = state.member.ask(now, about);
         let (shared, connection) = (Arc::clone(self), Arc::clone(&state.connection));
         let process = state.who.process;
+        state.runtime = Some(runtime.clone());
         runtime.spawn(async move {
             let replied = shared.place.ask(&mut *connection.lock().await, &ask).await;
             if process == std::process::id() {
@@ -188,8 +193,7 @@ impl Budget for RedisBudget {
 impl Drop for RedisBudget {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        let runtime = tokio::runtime::Handle::try_current();
-        let (Ok(runtime), true) = (runtime, state.contact.is_held()) else {
+        let (Some(runtime), true) = (state.runtime.take(), state.contact.is_held()) else {
             return;
         };
         let about = Description::of(&state.who);
