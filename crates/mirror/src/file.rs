@@ -92,7 +92,7 @@ impl Fault {
                 format!("{path}: another program holds the file; close it, and try again")
             }
             Some(ErrorCode::DiskFull) => format!(
-                "{path}: the disk is full, or that of temporary files (SQLITE_TMPDIR, else /var/tmp); free some space, and try again"
+                "{path}: the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); free some space, and try again"
             ),
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 format!(
