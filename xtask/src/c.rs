@@ -11,7 +11,7 @@ mod exports;
 pub(crate) mod header;
 mod inputs;
 pub(crate) mod nulls;
-mod numbers;
+pub(crate) mod numbers;
 mod of_answer;
 mod of_record;
 pub(crate) mod shapes;

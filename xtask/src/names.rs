@@ -13,18 +13,14 @@
 //! gets `Model` behind: `Record` is `RecordModel`.
 
 pub(crate) mod claims;
-mod kept;
-pub(crate) mod taken;
+mod reserved;
 pub(crate) mod unnamed;
 
+use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
 use crate::spec::api::{Operation, Parameter};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
-use kept::{
-    ARGUMENTS, C_CLIENT, C_MEMBERS, CHILDREN, COMMANDS, CPP, CPP_CLIENT, CPP_MEMBERS, FLAGS,
-    PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST,
-};
-use taken::Taken;
+use reserved::*;
 
 /// Rules 1 and 2 as a field: also the part of a C function that tells the field.
 pub(crate) fn snake(text: &str) -> String {
@@ -57,13 +53,13 @@ fn is_kept(name: &str, kept: &[&str]) -> bool {
 }
 
 /// The type of a schema: its words, and `Model` behind what our own code keeps for itself.
-pub(crate) fn model(schema: &str, taken: &Taken) -> String {
+pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
     let class = cpp_class(&name);
-    let kept = taken.types.contains(&name)
-        || taken.python.contains(&name)
-        || taken.cpp.contains(&class)
-        || is_kept(&class, &[CPP]);
+    let is_error = |kind: &ErrorKind| name == format!("{}Error", kind.name());
+    let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
+        || is_kept(&class, &[CPP, CPP_NAMESPACE])
+        || ErrorKind::ALL.iter().any(is_error);
     match kept {
         true => name + "Model",
         false => name,
@@ -105,8 +101,8 @@ pub(crate) fn operation(id: &str) -> String {
 }
 
 /// The method of a Rust client that calls an operation.
-pub(crate) fn rust_call(operation: &Operation, taken: &Taken) -> String {
-    rust_list(&snake(&operation.name), taken)
+pub(crate) fn rust_call(operation: &Operation) -> String {
+    rust_list(&snake(&operation.name))
 }
 
 /// What a C function that calls an operation has behind `talentdata_client_`.
@@ -120,8 +116,8 @@ pub(crate) fn cpp_call(operation: &Operation) -> String {
 }
 
 /// The method of a Python client that calls an operation.
-pub(crate) fn python_call(operation: &Operation, taken: &Taken) -> String {
-    python_list(&snake(&operation.name), taken)
+pub(crate) fn python_call(operation: &Operation) -> String {
+    python_list(&snake(&operation.name))
 }
 
 /// The command that calls an operation.
@@ -157,18 +153,13 @@ pub(crate) fn rust_field(wire: &str) -> String {
 }
 
 /// The method of a Rust client.
-pub(crate) fn rust_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[RUST]);
-    if taken.client.contains(&name) {
-        name + "_"
-    } else {
-        name
-    }
+pub(crate) fn rust_list(list: &str) -> String {
+    free(list.to_owned(), &[RUST, RUST_CLIENT])
 }
 
 /// The method of a Rust client that gives a list with options.
-pub(crate) fn rust_list_with(list: &str, taken: &Taken) -> String {
-    rust_list(&format!("{list}_with"), taken)
+pub(crate) fn rust_list_with(list: &str) -> String {
+    rust_list(&format!("{list}_with"))
 }
 
 /// The field of a C handle that holds what the response's field lends.
@@ -198,12 +189,14 @@ pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
 }
 
 /// The tag of a list in C++.
-pub(crate) fn cpp_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[CPP]);
-    if taken.cpp.contains(&name) {
-        name + "_"
-    } else {
-        name
+pub(crate) fn cpp_list(list: &str) -> String {
+    let name = free(list.to_owned(), &[CPP, CPP_NAMESPACE]);
+    match ErrorKind::ALL
+        .iter()
+        .any(|kind| name == format!("{}_error", snake(kind.name())))
+    {
+        true => name + "_",
+        false => name,
     }
 }
 
@@ -218,11 +211,6 @@ pub(crate) fn python_value(value: &str) -> String {
 }
 
 /// The property of a Python client.
-pub(crate) fn python_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[PYTHON, PYTHON_LISTS]);
-    if taken.python_client.contains(&name) {
-        name + "_"
-    } else {
-        name
-    }
+pub(crate) fn python_list(list: &str) -> String {
+    free(list.to_owned(), &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT])
 }

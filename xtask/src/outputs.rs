@@ -73,7 +73,7 @@ fn write_all(spec: &Spec) -> Outcome {
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
 pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
     let spec = Spec::load_file(root, file, &file.display().to_string())?;
-    let text = format!("{:#}\n", spec.document);
+    let text = format!("{:#}\n", spec.document.value);
     std::fs::write(root.join(FILE), text)
         .map_err(|error| format!("cannot write {FILE}: {error}"))?;
     println!("wrote {FILE}");

@@ -16,7 +16,7 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
         .operations
         .iter()
         .filter(|one| one.is_call())
-        .map(|one| Call::of(spec, one))
+        .map(|one| Call::of(one))
         .collect();
     let methods = calls.iter().map(Call::method);
     let blocking = calls.iter().map(Call::blocking);
@@ -105,8 +105,8 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn of(spec: &'a Spec, operation: &'a Operation) -> Self {
-        let method = names::rust_call(operation, &spec.taken);
+    fn of(operation: &'a Operation) -> Self {
+        let method = names::rust_call(operation);
         let mut takes: Vec<(Ident, TokenStream)> = operation
             .required()
             .map(|one| (argument(one), borrowed(one.kind.present())))

@@ -10,8 +10,8 @@ use quote::{format_ident, quote};
 
 /// `crates/core/src/generated/lists.rs`.
 pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
-    let methods = spec.lists().map(|(one, list)| method(spec, one, list));
-    let filters = spec.lists().map(|(one, list)| filter(spec, one, list));
+    let methods = spec.lists().map(|(one, list)| method(one, list));
+    let filters = spec.lists().map(|(one, list)| filter(one, list));
     let options = spec.lists().map(|(one, _)| options(one));
     print(quote! {
         #![allow(unused_imports, reason = "which are needed depends on the spec")]
@@ -31,8 +31,8 @@ pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
 }
 
 /// The list with the parameters that it cannot do without.
-fn method(spec: &Spec, operation: &Operation, list: &List) -> TokenStream {
-    let name = format_ident!("{}", names::rust_list(&list.name, &spec.taken));
+fn method(operation: &Operation, list: &List) -> TokenStream {
+    let name = format_ident!("{}", names::rust_list(&list.name));
     let variant = variant(list);
     let doc = format!(
         " {} (`{}`, section 4).",
@@ -52,9 +52,9 @@ fn method(spec: &Spec, operation: &Operation, list: &List) -> TokenStream {
 }
 
 /// The list with those that it can do without, if it has any.
-fn filter(spec: &Spec, operation: &Operation, list: &List) -> Option<TokenStream> {
+fn filter(operation: &Operation, list: &List) -> Option<TokenStream> {
     operation.optional().next()?;
-    let name = format_ident!("{}", names::rust_list_with(&list.name, &spec.taken));
+    let name = format_ident!("{}", names::rust_list_with(&list.name));
     let (variant, options) = (variant(list), names::options(operation));
     let doc = [
         format!(" {} with these options.", sentence(&operation.summary)),

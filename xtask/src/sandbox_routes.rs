@@ -38,7 +38,7 @@ pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
 
 /// Every operation with its schemas, as JSON; `$ref`s are kept, and `schemas` holds what each of them refers to.
 pub(crate) fn table(spec: &Spec) -> Result<String, String> {
-    let mut reader = Reader::new(&spec.document);
+    let mut reader = Reader::new(&spec.document.value);
     let text = format!("{:#}\n", reader.table());
     Ok(text.replacen("{\n  ", "{ ", 1))
 }

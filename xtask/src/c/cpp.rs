@@ -51,7 +51,7 @@ pub(crate) fn file(spec: &Spec) -> Result<String, String> {
         let variant = names::list_variant(&list.name);
         let model = models.iter().find(|model| model.lists.contains(&variant));
         let record = model.map_or("record".into(), |model| names::cpp_class(&model.name));
-        let name = names::cpp_list(&list.name, &spec.taken);
+        let name = names::cpp_list(&list.name);
         let constant = names::constant(&variant);
         out += &format!(
             "/// The list of {} ({}).\ninline constexpr list_of<{record}> {name}{{TALENTDATA_RESOURCE_{constant}}};\n",

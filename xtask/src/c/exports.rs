@@ -131,9 +131,13 @@ fn parsed(name: String, text: String) -> Result<Source, String> {
 
 /// Every public type.
 pub(super) fn types(sources: &[Source]) -> Vec<String> {
-    items(sources)
-        .filter_map(crate::names::taken::type_name)
-        .collect()
+    let names = items(sources).filter_map(|item| match item {
+        Item::Struct(item) => Some(item.ident.to_string()),
+        Item::Enum(item) => Some(item.ident.to_string()),
+        Item::Type(item) => Some(item.ident.to_string()),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// Every exported function.

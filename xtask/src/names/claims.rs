@@ -51,7 +51,7 @@ pub(crate) fn check(spec: &Spec, findings: &mut Findings) {
         }
     }
     for operation in &spec.api.operations {
-        claims.operation(spec, operation);
+        claims.operation(operation);
     }
     if spec.lists().next().is_none() {
         let way = "name limit and offset as parameters and pagination in the response of each list";
@@ -172,7 +172,7 @@ impl Claims<'_> {
         }
     }
 
-    fn operation(&mut self, spec: &Spec, one: &api::Operation) {
+    fn operation(&mut self, one: &api::Operation) {
         let at = one.place();
         self.name(&snake(&one.id), &one.id, &at, RENAME_OPERATION);
         let name = operation(&one.id);
@@ -182,7 +182,7 @@ impl Claims<'_> {
         }
         self.claim("in Rust", name, (&one.id, &at), RENAME_OPERATION);
         if one.is_call() {
-            self.call(spec, one, &at);
+            self.call(one, &at);
         }
         let Some(list) = &one.list else {
             return;
@@ -195,29 +195,29 @@ impl Claims<'_> {
             ("on the command line", list.name.clone()),
             ("in the Rust enum Resource", variant),
             ("in C", c),
-            ("in the Rust client", rust_list(&list.name, &spec.taken)),
-            ("in C++", cpp_list(&list.name, &spec.taken)),
-            ("in the Python client", python_list(&list.name, &spec.taken)),
+            ("in the Rust client", rust_list(&list.name)),
+            ("in C++", cpp_list(&list.name)),
+            ("in the Python client", python_list(&list.name)),
         ];
         for (scope, name) in names {
             self.claim(scope, name, thing, LEAVE_LIST);
         }
         if one.optional().next().is_some() {
-            let with = rust_list_with(&list.name, &spec.taken);
+            let with = rust_list_with(&list.name);
             self.claim("in the Rust client", with, thing, LEAVE_LIST);
         }
         self.parameters(one, &at);
     }
 
-    fn call(&mut self, spec: &Spec, one: &api::Operation, at: &str) {
+    fn call(&mut self, one: &api::Operation, at: &str) {
         for name in [&one.name, &one.command] {
             self.name(&snake(name), name, at, RENAME_CALL);
         }
         let thing = (one.id.as_str(), at);
         let c = format!("talentdata_client_{}", c_call(one));
         let cpp = cpp_call(one);
-        let python = python_call(one, &spec.taken);
-        let rust = rust_call(one, &spec.taken);
+        let python = python_call(one);
+        let rust = rust_call(one);
         let names = [
             ("among the commands", command(one)),
             ("in the Rust client", rust),

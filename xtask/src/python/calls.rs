@@ -34,7 +34,7 @@ pub(crate) fn calls(spec: &Spec) -> Result<String, String> {
             "\n\nclass {class}(BaseClient):\n    \"\"\"The operations of the service that are no lists (section 4).\"\"\"\n\n    __slots__ = ()\n"
         );
         for call in &calls {
-            text += &call.method(spec, awaited);
+            text += &call.method(awaited);
         }
     }
     Ok(text)
@@ -120,7 +120,7 @@ impl<'a> Call<'a> {
             _ => None,
         };
         Call {
-            method: names::python_call(operation, &spec.taken),
+            method: names::python_call(operation),
             operation,
             parameters: parameters.collect(),
             body,
@@ -138,7 +138,7 @@ impl<'a> Call<'a> {
         self.parameters.iter().chain(body).collect()
     }
 
-    fn method(&self, spec: &Spec, awaited: bool) -> String {
+    fn method(&self, awaited: bool) -> String {
         let gives = match (&self.model, &self.operation.response) {
             (Some(model), _) => model.as_str(),
             (None, Some(_)) => "Any",
@@ -148,13 +148,13 @@ impl<'a> Call<'a> {
         let method = &self.method;
         let doc = match awaited {
             true => format!("        \"\"\"See `Client.{method}`.\"\"\"\n"),
-            false => self.doc(spec),
+            false => self.doc(),
         };
         let signature = signature(start, method, self.arguments(), gives);
         format!("\n{signature}\n{doc}{}", self.statement(awaited))
     }
 
-    fn doc(&self, spec: &Spec) -> String {
+    fn doc(&self) -> String {
         let Operation {
             summary,
             description,
@@ -175,7 +175,7 @@ impl<'a> Call<'a> {
         text += &arguments_doc(self.arguments());
         text += "\n        Raises:\n            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.\n";
         if let (Some(model), true) = (&self.model, is_plain(self.operation)) {
-            let method = names::python_call(self.operation, &spec.taken);
+            let method = names::python_call(self.operation);
             text += &format!(
                 "\n        >>> import talentdata\n        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:\n        \
                  ...     isinstance(client.{method}(), talentdata.{model})\n        True\n"

@@ -31,7 +31,7 @@ pub(super) fn of_spec(spec: &Spec, text: &str) -> String {
         .records
         .as_ref()
         .map_or(&list.name, |records| &records.key);
-    text.replace("LIST", &names::python_list(&list.name, &spec.taken))
+    text.replace("LIST", &names::python_list(&list.name))
         .replace("PATH", &operation.path)
         .replace("KEY", key)
 }

@@ -32,7 +32,7 @@ pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
             "\n\nclass {class}(ConfiguredClient):\n    \"\"\"The lists of the service (section 4).\"\"\"\n\n    __slots__ = ()\n"
         );
         for (operation, list) in spec.lists() {
-            text += &property(spec, operation, list, resource);
+            text += &property(operation, list, resource);
         }
     }
     let names = spec.lists().map(|(_, list)| format!("\"{}\"", list.name));
@@ -49,10 +49,10 @@ fn is_filtered(operation: &Operation) -> bool {
     operation.taken().next().is_some()
 }
 
-fn property(spec: &Spec, operation: &Operation, list: &List, resource: &str) -> String {
+fn property(operation: &Operation, list: &List, resource: &str) -> String {
     let model = list.model().unwrap_or("Record");
     let (name, path) = (&list.name, &operation.path);
-    let property = names::python_list(name, &spec.taken);
+    let property = names::python_list(name);
     let (class, call) = match is_filtered(operation) {
         true => (class(list, resource), "; call it with parameters"),
         false => (format!("{resource}[{model}]"), ""),

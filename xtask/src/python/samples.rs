@@ -62,7 +62,7 @@ fn had(spec: &Spec, name: &str) -> Option<String> {
     {
         return Some(call);
     }
-    let property = |list: &List| names::python_list(&list.name, &spec.taken);
+    let property = |list: &List| names::python_list(&list.name);
     if name == "Pagination" {
         let (_, list) = spec.lists().next()?;
         return Some(format!("client.{}.page().pagination", property(list)));
@@ -104,7 +104,7 @@ fn called(spec: &Spec, operation: &Operation) -> Option<String> {
             values.map(|one| value(spec, one.kind.present())).collect();
         arguments.extend(values?);
     }
-    let method = names::python_call(operation, &spec.taken);
+    let method = names::python_call(operation);
     Some(format!("client.{method}({})", arguments.join(", ")))
 }
 

@@ -2,11 +2,10 @@
 
 use super::items::{Fact, Item, Surface, exact, item, mark, token};
 use crate::names;
-use crate::spec::Spec;
 use crate::spec::api::Operation;
 
 /// The constant of an operation, and the calls that languages make of it.
-pub(super) fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Item>) {
+pub(super) fn of_operation(operation: &Operation, out: &mut Vec<Item>) {
     let id = &operation.id;
     let key = format!("operation {id}");
     let method = operation.method.to_uppercase();
@@ -21,7 +20,7 @@ pub(super) fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Ite
     let is_call = operation.is_call();
     if is_call {
         facts.extend(Surface::ALL.map(|surface| (surface, Fact::Demand(token(operation).0))));
-        facts.extend(call_names(spec, operation));
+        facts.extend(call_names(operation));
         let signature = signature(operation);
         facts.extend(Surface::ALL.map(|surface| (surface, Fact::Exact(signature.clone()))));
         // Where there are any, the call takes one argument more.
@@ -38,7 +37,7 @@ pub(super) fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Ite
     };
     for one in &operation.parameters {
         let needed = if one.required { "" } else { ", optional" };
-        let shown = format!("{}{needed}", one.kind) + mark(one.deprecated);
+        let shown = format!("{}{needed}", one.kind);
         let name = format!("{} parameter {} of {id}", one.location, one.name);
         let is_option = operation.is_generated()
             && operation.optional().any(|option| std::ptr::eq(option, one));
@@ -63,11 +62,11 @@ pub(super) fn of_operation(spec: &Spec, operation: &Operation, out: &mut Vec<Ite
 }
 
 /// What each language calls an operation.
-fn call_names(spec: &Spec, operation: &Operation) -> [(Surface, Fact); 4] {
+fn call_names(operation: &Operation) -> [(Surface, Fact); 4] {
     [
-        (Surface::Rust, names::rust_call(operation, &spec.taken)),
+        (Surface::Rust, names::rust_call(operation)),
         (Surface::C, names::c_call(operation)),
-        (Surface::Python, names::python_call(operation, &spec.taken)),
+        (Surface::Python, names::python_call(operation)),
         (Surface::CommandLine, names::command(operation)),
     ]
     .map(|(surface, name)| (surface, Fact::Exact(name)))

@@ -71,9 +71,9 @@ pub(super) fn items(spec: &Spec) -> Vec<Item> {
         .map(|known| known.name.as_str())
         .collect();
     for operation in &spec.api.operations {
-        of_operation(spec, operation, &mut out);
+        of_operation(operation, &mut out);
         if let Some(list) = &operation.list {
-            of_list(spec, operation, list, &mut out);
+            of_list(operation, list, &mut out);
         }
     }
     for model in &spec.api.models {
@@ -133,7 +133,7 @@ pub(super) fn mark(deprecated: bool) -> &'static str {
     if deprecated { ", deprecated" } else { "" }
 }
 
-fn of_list(spec: &Spec, operation: &Operation, list: &List, out: &mut Vec<Item>) {
+fn of_list(operation: &Operation, list: &List, out: &mut Vec<Item>) {
     let key = format!("list {}", list.name);
     let mut facts = exact(&Surface::ALL, &list.name);
     let (demand, token) = token(operation);
@@ -167,7 +167,7 @@ fn of_list(spec: &Spec, operation: &Operation, list: &List, out: &mut Vec<Item>)
     let shown = if needed.is_empty() { "none" } else { &needed };
     let facts = exact(&Surface::ALL, &needed);
     part("required parameters", shown, facts);
-    let rust = names::rust_list(&list.name, &spec.taken);
+    let rust = names::rust_list(&list.name);
     part("method", &rust, exact(&[Surface::Rust], &rust));
 }
 
@@ -214,7 +214,7 @@ fn of_model(spec: &Spec, model: &Model, c: Option<&shapes::Model>, out: &mut Vec
         let name = format!("field {}.{}", model.name, field.wire);
         let shown = field.to_string();
         let shown = shown.split_once(": ").map_or("", |(_, shown)| shown);
-        let shown = shown.to_owned() + mark(field.deprecated);
+        let shown = shown.to_owned();
         let mut field = item(&name, &shown, about, facts);
         field.breaks_when_new = vec![Surface::Rust];
         field.part_of = Some(key.clone());

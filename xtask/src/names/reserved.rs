@@ -1,4 +1,4 @@
-//! Words that languages and places keep for themselves: a name that is one of them gets a `_` behind.
+//! Reserved names: words that languages, and our own hand-written code, have for themselves.
 
 /// Keywords of Rust, also those kept for later.
 pub(super) const RUST: &str = "\
@@ -62,3 +62,40 @@ pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
 /// Arguments that calls have of their own, and names that their code says.
 pub(super) const ARGUMENTS: &str =
     "arguments body call cause client json one options out parameters response_out self";
+
+/// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
+pub(super) const TYPES: &str = "\
+    Arrival Basis Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
+    ErrorKind ExportOptions Exporter Field FieldKind Format From JsonText ListShape Lists \
+    Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
+    Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \
+    Plan Reader Receipt Record ReleaseCallback RequestBody Resource Result Scan ScanOptions \
+    Secret Self SelfPipe Sink Some Source Statement String Syncer Text TextArena TokenUse \
+    UnknownResource UserData Value ValueKind Values Vec";
+
+/// Methods of a Rust client.
+pub(super) const RUST_CLIENT: &str = "\
+    admit attempts budget builder call call_within clone close closed config engine exporter \
+    fetch_page fetch_token invoke invoke_as invoke_without judge last_response make memory \
+    needs_page new page page_with plan plan_with request resource retry run scan schema \
+    schema_with scrubber sync syncer token_for with_config with_queue with_thread_start";
+
+/// Names in the C++ namespace, apart from the exceptions.
+pub(super) const CPP_NAMESPACE: &str = "\
+    client config config_setters data detail error error_of export_options exporter freed handle \
+    held json_text library_version list_of list_parameters log log_function merge_sql mirror \
+    number_text object_writer page parameter_set parameter_writer parameters_of plan raw_json \
+    receipt record record_view result scan scan_options sync_options syncer talentdata text \
+    try_merge_sql try_verify value verification verify wire write";
+
+/// Attributes of a Python client.
+pub(super) const PYTHON_CLIENT: &str = "\
+    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _call _call_text _close _defect \
+    _last_response _page _plan _repr_html_ _schema base_url client_id close closed last_response \
+    sync with_options";
+
+/// Names that `import talentdata` gives, apart from the exceptions.
+pub(super) const PYTHON_PACKAGE: &str = "\
+    Any AsyncClient AsyncResource AsyncScan Basis Client Completeness Error False Field \
+    Generation LastResponse Mirror None OpenEnum Page Plan Receipt Record Resource Rows Sandbox \
+    Scan SyncReceipt True Verification __version__ merge_sql scan_polars verify";
