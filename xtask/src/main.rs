@@ -12,14 +12,13 @@ mod environment;
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
+mod models;
 mod names;
-mod open_enums;
 mod outputs;
 mod python;
 mod rust;
 mod rust_calls;
 mod rust_lists;
-mod rust_models;
 mod rust_operations;
 mod sandbox;
 mod sandbox_routes;

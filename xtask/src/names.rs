@@ -18,7 +18,7 @@ pub(crate) mod unnamed;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::api::{Operation, Parameter};
+use crate::spec::api::{Model, Operation, Parameter};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
 
@@ -150,6 +150,14 @@ pub(crate) fn flag(wire: &str) -> String {
 /// The field of a Rust model.
 pub(crate) fn rust_field(wire: &str) -> String {
     free(snake(wire), &[RUST])
+}
+
+/// The map of undocumented fields in a Rust model, unless a documented field bears its name.
+pub(crate) fn unknown_fields(model: &Model) -> &'static str {
+    match model.field("extra") {
+        Some(_) => "unknown_fields",
+        None => "extra",
+    }
 }
 
 /// The method of a Rust client.

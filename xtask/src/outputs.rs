@@ -1,9 +1,7 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
 use crate::spec::{FILE, Spec};
-use crate::{
-    Outcome, c, python, rust, rust_calls, rust_lists, rust_models, sandbox_routes, settings,
-};
+use crate::{Outcome, c, models, python, rust, rust_calls, rust_lists, sandbox_routes, settings};
 use std::path::Path;
 
 /// Turns the spec into the text of one file.
@@ -11,7 +9,7 @@ type Render = fn(&Spec) -> Result<String, String>;
 
 /// Every generated file of the repository.
 const OUTPUTS: [(&str, Render); 24] = [
-    ("crates/types/src/generated/models.rs", rust_models::models),
+    ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", rust::operations),
     ("crates/core/src/generated/lists.rs", rust_lists::lists),
     ("crates/core/src/generated/calls.rs", rust_calls::calls),

@@ -1,8 +1,8 @@
 //! Generated Rust of `crates/core`: a method of either client per operation, and what its body and response must be.
 
+use crate::models::kind;
 use crate::names;
 use crate::rust::{operation_name, print, sentence};
-use crate::rust_models::kind;
 use crate::rust_operations::argument;
 use crate::spec::api::{Parameter, Type};
 use crate::spec::{Operation, Spec};

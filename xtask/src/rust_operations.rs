@@ -1,8 +1,8 @@
 //! Generated Rust of `crates/types`: what is known of an operation, and the options of a call.
 
+use crate::models;
 use crate::names;
 use crate::rust::{operation_name, option, sentence};
-use crate::rust_models;
 use crate::spec::Operation;
 use crate::spec::api::{Api, Body, Field, Model, Parameter, TokenUse, Type};
 use heck::ToUpperCamelCase;
@@ -20,9 +20,9 @@ pub(crate) fn options(operation: &Operation) -> TokenStream {
     let fields = operation.optional().map(|one| {
         let (field, doc) = (argument(one), format!(" {}", one.description));
         let kind = match one.kind.present() {
-            Type::Array(_) => rust_models::kind(one.kind.present()),
+            Type::Array(_) => models::kind(one.kind.present()),
             kind => {
-                let kind = rust_models::kind(kind);
+                let kind = models::kind(kind);
                 quote!(::std::option::Option<#kind>)
             }
         };

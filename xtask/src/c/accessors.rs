@@ -81,6 +81,7 @@ fn resources(spec: &Spec, numbers: &Numbers) -> TokenStream {
 
 fn open_enum(known: &Enum, numbers: &Numbers) -> TokenStream {
     let name = format_ident!("{}", known.name);
+    let all = format_ident!("{}", crate::models::known_name(known));
     let doc = format!(" {}", known.description);
     let texts = known.values.iter().map(|value| names::value_variant(value));
     let texts: Vec<String> = texts.collect();
@@ -108,7 +109,7 @@ fn open_enum(known: &Enum, numbers: &Numbers) -> TokenStream {
         impl #name {
             fn of(known: &types::#name) -> Self {
                 match known {
-                    #(types::#name::#variants => #name::#variants,)*
+                    #(types::Open::Known(types::#all::#variants) => #name::#variants,)*
                     _ => #name::Other,
                 }
             }

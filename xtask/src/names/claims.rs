@@ -8,6 +8,7 @@ use super::{
 };
 use crate::c::cpp_bodies::structs;
 use crate::c::shapes;
+use crate::models;
 use crate::spec::api::{self, Type};
 use crate::spec::{Findings, Spec, pointer};
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ pub(crate) fn check(spec: &Spec, findings: &mut Findings) {
             claims.value(&known.name, value, &known.place);
         }
         claims.schema(&known.name, &known.place);
+        let thing = (known.name.as_str(), known.place.as_str());
+        claims.claim("in Rust", models::known_name(known), thing, RENAME_SCHEMA);
     }
     for model in shapes::models(spec) {
         claims.c_model(spec, model);
@@ -122,6 +125,7 @@ impl Claims<'_> {
             let reason = format!("{name:?} cannot be the name of a type");
             self.findings.refuse(at, &reason, RENAME_SCHEMA);
         }
+        self.claim("in Rust", name.to_owned(), (name, at), RENAME_SCHEMA);
         self.claim("in C++", cpp_class(name), (name, at), RENAME_SCHEMA);
         let c = format!("talentdata_{}", snake(name));
         self.claim("in C", c, (name, at), RENAME_SCHEMA);

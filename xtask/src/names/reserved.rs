@@ -65,7 +65,7 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Basis Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
+    Arrival Basis Known Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
     ErrorKind ExportOptions Exporter Field FieldKind Format From JsonText ListShape Lists \
     Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
     Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \

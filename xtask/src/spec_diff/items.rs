@@ -5,7 +5,7 @@ use crate::c::shapes;
 use crate::names;
 use crate::spec::Spec;
 use crate::spec::api::{Field, List, Model, Operation, TokenUse, Type};
-use crate::{python, rust_models};
+use crate::{models, python};
 use std::collections::BTreeSet;
 
 /// Who uses what is generated.
@@ -191,7 +191,7 @@ fn of_model(spec: &Spec, model: &Model, c: Option<&shapes::Model>, out: &mut Vec
     for field in &model.fields {
         let mut facts = vec![(
             Surface::Rust,
-            Fact::Exact(rust_models::signature(field, model.answered)),
+            Fact::Exact(models::signature(field, model.answered)),
         )];
         if let Some(field) = c.and_then(|c| c.fields.iter().find(|one| one.wire == field.wire)) {
             let c = c.map(|c| c.signatures(field)).unwrap_or_default();
