@@ -1,7 +1,8 @@
 //! Generated models: typify makes them of plain JSON Schema, and one pass gives them the names of the registry.
 
+use crate::languages::rust;
 use crate::names;
-use crate::rust::print;
+use crate::render::print;
 use crate::spec::Spec;
 use crate::spec::api::{Enum, Field, Model, Type};
 use proc_macro2::TokenStream;
@@ -39,14 +40,15 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
     let names: Vec<&String> = names.chain(enums.iter().map(|known| &known.name)).collect();
     let idents = names.iter().map(|name| format_ident!("{name}"));
     let enums = enums.iter().map(open_enum);
-    print(quote! {
+    let file = syn::parse_quote! {
         #(#enums)*
         #(#items)*
         /// The JSON Schema of every model and open enum, by name.
         pub fn json_schemas() -> ::std::vec::Vec<(&'static str, ::schemars::Schema)> {
             ::std::vec![#((#names, ::schemars::schema_for!(#idents))),*]
         }
-    })
+    };
+    Ok(print(crate::spec::FILE, &file))
 }
 
 /// What typify makes of the models and enums.
@@ -267,7 +269,7 @@ fn serde_settings(attributes: &mut Vec<Attribute>) -> Vec<syn::Meta> {
 
 /// The name and type that code of a user rests on.
 pub(crate) fn signature(field: &Field, answered: bool) -> String {
-    let kind = kind(&field.kind).to_string().replace(' ', "");
+    let kind = rust(&field.kind, "");
     let is_empty = matches!(field.kind, Type::Array(_) | Type::Map(_) | Type::Object);
     let optional = match field.required {
         true => field.nullable,
@@ -279,38 +281,4 @@ pub(crate) fn signature(field: &Field, answered: bool) -> String {
         kind
     };
     format!("{}: {kind}", names::rust_field(&field.wire))
-}
-
-/// The type of a value.
-pub(crate) fn kind(of: &Type) -> TokenStream {
-    match of {
-        Type::Text => quote!(::std::string::String),
-        Type::Secret => quote!(crate::Secret),
-        Type::Integer => quote!(i64),
-        Type::Unsigned => quote!(u64),
-        Type::Number => quote!(f64),
-        Type::Boolean => quote!(bool),
-        Type::Enum(name) => {
-            let name = format_ident!("{name}");
-            quote!(crate::#name)
-        }
-        Type::Model(name) => {
-            let name = format_ident!("{name}");
-            quote!(#name)
-        }
-        Type::Array(held) => {
-            let held = kind(held);
-            quote!(::std::vec::Vec<#held>)
-        }
-        Type::Map(held) => {
-            let held = kind(held);
-            quote!(::std::collections::BTreeMap<::std::string::String, #held>)
-        }
-        Type::Object => quote!(::serde_json::Map<::std::string::String, ::serde_json::Value>),
-        Type::Json => quote!(::serde_json::Value),
-        Type::Nullable(held) => {
-            let held = kind(held);
-            quote!(::std::option::Option<#held>)
-        }
-    }
 }

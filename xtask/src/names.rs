@@ -9,10 +9,10 @@
 //!    record) gets a `_` behind: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets
 //!    `Value` behind, since a `_` would be lost in the constants of C: `OtherValue`.
 //!
-//! What then is not one name of its own is refused ([`claims`]). A schema whose name our own code has
+//! What then is not one name of its own is refused ([`registry`]). A schema whose name our own code has
 //! gets `Model` behind: `Record` is `RecordModel`.
 
-pub(crate) mod claims;
+pub(crate) mod registry;
 mod reserved;
 pub(crate) mod unnamed;
 
@@ -30,6 +30,13 @@ pub(crate) fn snake(text: &str) -> String {
 /// Rules 1 and 2 as a type.
 pub(crate) fn camel(text: &str) -> String {
     numbered(text.to_upper_camel_case(), "N")
+}
+
+/// The words with a capital first letter.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 fn numbered(name: String, letter: &str) -> String {

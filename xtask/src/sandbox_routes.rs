@@ -4,7 +4,7 @@
 
 mod schemas;
 
-use crate::rust::{option, print};
+use crate::render::print;
 use crate::spec::Spec;
 use quote::quote;
 use schemas::Reader;
@@ -24,16 +24,19 @@ const RATE_LIMIT: &str = "x-ratelimit-limit";
 /// The lists: names and paths that the command line and the sandbox share.
 pub(crate) fn lists(spec: &Spec) -> Result<String, String> {
     let rows = spec.lists().map(|(operation, list)| {
-        let key = option(list.records.as_ref().map(|records| &records.key));
+        let key = list.records.as_ref().map(|records| &records.key);
+        let key = key.map_or(quote!(None), |key| quote!(Some(#key)));
         let (name, path, noun) = (&list.name, &operation.path, &operation.summary);
         quote!(List { name: #name, path: #path, record_key: #key, noun: #noun })
     });
-    print(quote! {
+    let file = quote! {
         use crate::data::List;
 
         /// The paginated lists of the service, in the spec's order.
         pub(crate) const LISTS: &[List] = &[#(#rows),*];
-    })
+    };
+    let file = syn::parse2(file).map_err(|error| error.to_string())?;
+    Ok(print(crate::spec::FILE, &file))
 }
 
 /// Every operation with its schemas, as JSON; `$ref`s are kept, and `schemas` holds what each of them refers to.

@@ -16,12 +16,15 @@ pub(crate) use api::{List, Operation};
 pub(crate) use cursor::{Document, pointer};
 pub(crate) use findings::{Findings, Topic};
 
-use crate::c::{self, shapes};
-use crate::names::{claims, unnamed};
-use crate::settings::{SETTINGS, Setting};
+use crate::c::numbers::Numbers;
+use crate::error_kind::ErrorKind;
+use crate::names::registry::Registry;
+use crate::names::{self, unnamed};
+use crate::settings::{self, SETTINGS, Setting};
+use crate::view::view;
 use api::Api;
+use minijinja::{Value, context};
 pub(crate) use shape::reachable;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
@@ -39,8 +42,10 @@ pub(crate) struct Spec {
     pub(crate) api: Api,
     /// The settings of a client, which are no part of the document.
     pub(crate) settings: Vec<Setting>,
-    /// What of it crosses into C, once that was asked for.
-    pub(crate) crossing: OnceCell<Vec<shapes::Model>>,
+    /// The same for templates.
+    view: Value,
+    /// Every name in what is generated.
+    pub(crate) names: Registry,
     /// What is not generated, for the person who generates; empty where everything is.
     pub(crate) summary: String,
 }
@@ -64,16 +69,19 @@ impl Spec {
         let mut findings = Findings::default();
         let api = interface(&document, &mut findings);
         shape::check_needed(&api, &mut findings);
+        let numbers = Numbers::given(root)?;
+        let (view, names) = view(&api, &numbers);
+        names.report(&mut findings);
+        note_gone(&api, &numbers, &mut findings);
         let mut spec = Spec {
             root: root.to_owned(),
             document,
             api,
             settings: SETTINGS.to_vec(),
-            crossing: OnceCell::new(),
+            view,
+            names,
             summary: String::new(),
         };
-        spec.note_gone(&mut findings);
-        claims::check(&spec, &mut findings);
         match findings.refusals(label) {
             Some(refusals) => Err(refusals),
             None => {
@@ -83,20 +91,31 @@ impl Spec {
         }
     }
 
-    /// Notes lists of earlier versions that are gone, whose numbers the library keeps.
-    fn note_gone(&self, findings: &mut Findings) {
-        let given = c::numbers::Numbers::given(&self.root);
-        for name in given.iter().flat_map(|given| given.lists()) {
-            if !self.lists().any(|(_, list)| list.name == name) {
-                let text = format!("{name}: every language loses it");
-                findings.note(Topic::ListGone, text);
-            }
-        }
-    }
-
     /// The operations that are paginated lists, in the spec's order.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
         self.api.lists()
+    }
+
+    /// What templates are filled with.
+    pub(crate) fn data(&self) -> Value {
+        let errors = ErrorKind::ALL.map(|kind| {
+            context! {
+                name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
+                cpp => format!("{}_error", names::snake(kind.name())),
+                constant => names::constant(kind.name()),
+            }
+        });
+        let settings = settings::view(&self.settings);
+        context! { settings, errors => errors.to_vec(), ..self.view.clone() }
+    }
+}
+
+/// Notes lists of earlier versions that are gone, whose numbers the library keeps.
+fn note_gone(api: &Api, numbers: &Numbers, findings: &mut Findings) {
+    for name in numbers.lists() {
+        if !api.lists().any(|(_, list)| list.name == name) {
+            findings.note(Topic::ListGone, format!("{name}: every language loses it"));
+        }
     }
 }
 

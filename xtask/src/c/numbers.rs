@@ -35,7 +35,7 @@ impl Numbers {
     }
 
     /// The number of each variant of an enum; a new one comes after all that were given.
-    pub(super) fn of(&self, name: &str, variants: &[String]) -> Vec<u32> {
+    pub(crate) fn of(&self, name: &str, variants: &[String]) -> Vec<u32> {
         let prefix = format!("TALENTDATA_{}_", names::constant(name));
         let given = self.0.iter().filter(|(name, _)| name.starts_with(&prefix));
         let last = given.map(|(_, number)| *number).max().unwrap_or(0);

@@ -70,6 +70,8 @@ pub(crate) struct Parameter {
     pub(crate) description: String,
     pub(crate) required: bool,
     pub(crate) kind: Type,
+    /// Where it stands in the spec, as a JSON pointer.
+    pub(crate) place: String,
     /// The largest value of an integer.
     pub(crate) maximum: Option<u64>,
 }

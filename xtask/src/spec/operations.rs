@@ -230,7 +230,7 @@ fn described(holder: &Cursor) -> String {
 /// Whether HTTP says so of the method, or the spec of the operation.
 fn is_idempotent(written: &Written) -> bool {
     match written.body.get("x-talentdata-idempotent") {
-        Some(said) => said.value == &true,
+        Some(said) => *said.value == true,
         None => !["post", "patch"].contains(&written.method),
     }
 }
@@ -264,6 +264,7 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
         description: described(written),
         required: written.flag("required") || location == "path",
         kind: kind.unwrap_or(Type::Text),
+        place: written.at.clone(),
         maximum,
     })
 }

@@ -28,7 +28,7 @@ pub(super) struct Schema<'a> {
 
 pub(super) enum Form<'a> {
     Reference(Cursor<'a>),
-    Keywords(Keywords<'a>),
+    Keywords(Box<Keywords<'a>>),
 }
 
 /// What all the parts of a schema say together.
@@ -59,7 +59,7 @@ pub(super) fn schema<'a>(mut parts: Vec<Cursor<'a>>, findings: &mut Findings) ->
         nullable: false,
         description: None,
         at,
-        form: Form::Keywords(Keywords::default()),
+        form: Form::Keywords(Box::default()),
     };
     while let [only] = parts.as_slice() {
         out.at = only.at.clone();
@@ -86,7 +86,7 @@ pub(super) fn schema<'a>(mut parts: Vec<Cursor<'a>>, findings: &mut Findings) ->
     let mut described = parts.iter().chain(&within);
     let described = || described.find_map(|one| one.clone().followed().text("description"));
     out.description = out.description.or_else(described);
-    out.form = Form::Keywords(keywords);
+    out.form = Form::Keywords(keywords.into());
     out
 }
 

@@ -88,25 +88,19 @@ type Said = (String, String, Vec<String>, String);
 fn said(document: &Value, whole: bool) -> Said {
     let mut findings = Findings::default();
     let document = Document::new(document.clone());
-    let spec = Spec {
-        root: crate::root(),
-        api: interface(&document, &mut findings),
-        document,
-        settings: Vec::new(),
-        crossing: std::cell::OnceCell::new(),
-        summary: String::new(),
-    };
+    let api = interface(&document, &mut findings);
     if whole {
-        shape::check_needed(&spec.api, &mut findings);
-        spec.note_gone(&mut findings);
-        claims::check(&spec, &mut findings);
+        let numbers = Numbers::given(&crate::root()).unwrap();
+        shape::check_needed(&api, &mut findings);
+        view(&api, &numbers).1.report(&mut findings);
+        note_gone(&api, &numbers, &mut findings);
     }
     let refusals = findings.refusals("SPEC").unwrap_or_default();
-    let whole = format!("{:?}", spec.api);
+    let whole = format!("{:?}", api);
     (
         refusals,
-        findings.summary(&spec.document, "SPEC"),
-        outline(&spec.api),
+        findings.summary(&document, "SPEC"),
+        outline(&api),
         whole,
     )
 }

@@ -82,6 +82,17 @@ fn every_change_is_said_with_its_level_for_each_surface() {
 }
 
 #[test]
+fn versions_are_counted_from_the_last_release() {
+    let first = "# Changes\n\n## 0.1.0, not yet released\n\n- All of it.\n";
+    assert_eq!(last_release(first), None);
+    let later = "## 0.3.0, not yet released\n\n## 0.2.1, 1 May 2026\n\n## 0.2.0, 2 April 2026\n";
+    assert_eq!(last_release(later), Some("0.2.1"));
+    let text = std::fs::read_to_string(crate::root().join(CHANGELOG)).unwrap();
+    let heading = text.lines().find_map(|line| line.strip_prefix("## "));
+    assert!(heading.unwrap().starts_with(env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
 fn the_next_version_follows_the_gravest_change() {
     for (now, level, next) in [
         ("0.1.2", None, "0.1.2"),
