@@ -5,11 +5,12 @@ use crate::names;
 use crate::render::print;
 use crate::spec::Spec;
 use crate::spec::api::{Enum, Field, Model, Type};
+use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
 use syn::{Attribute, Fields, Item, parse_quote};
-use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
+use typify::{TypeSpace, TypeSpaceImpl, TypeSpacePatch, TypeSpaceSettings};
 
 /// What typify is told of a field whose name is that of the map of undocumented fields.
 const DOCUMENTED_EXTRA: &str = "extra-documented";
@@ -65,11 +66,10 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
         let name = known_name(known);
         let open = format!("crate::Open<{name}>");
         let open_impls = [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr];
-        settings.with_replacement(&known.name, open, open_impls.into_iter());
+        settings.with_replacement(plain_camel(&known.name), open, open_impls.into_iter());
         definitions.insert(known.name.clone(), json!({"type": "string"}));
-        // Values are known to typify by the names of their variants.
-        let values = known.values.iter().map(|value| names::value_variant(value));
-        let values: Vec<String> = values.collect();
+        // Its own names of variants would differ: they are given afterwards.
+        let values: Vec<String> = (0..known.values.len()).map(numbered).collect();
         definitions.insert(name, json!({"type": "string", "enum": values}));
     }
     definitions.extend(
@@ -77,6 +77,13 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
             .iter()
             .map(|model| (model.name.clone(), object(model))),
     );
+    for name in definitions
+        .keys()
+        .filter(|name| plain_camel(name) != **name)
+    {
+        let mut own = TypeSpacePatch::default();
+        settings.with_patch(plain_camel(name), own.with_rename(name));
+    }
     let failed = |error: &dyn std::fmt::Display| format!("typify: {error}");
     let definitions: schemars08::Map<String, schemars08::schema::Schema> =
         serde_json::from_value(Value::Object(definitions)).map_err(|error| failed(&error))?;
@@ -201,14 +208,23 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
         &format!("The values of [`{name}`] that the document shows."),
     );
     item.attrs.push(parse_quote!(#[non_exhaustive]));
-    for variant in &mut item.variants {
-        let mut values = known.values.iter();
-        let value = values.find(|value| variant.ident == names::value_variant(value));
+    // typify keeps the order of the values.
+    for (value, variant) in known.values.iter().zip(&mut item.variants) {
+        variant.ident = format_ident!("{}", names::value_variant(value));
         serde_settings(&mut variant.attrs);
-        let Some(value) = value else { continue };
         document(&mut variant.attrs, &format!("`{value}`"));
         variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
     }
+}
+
+/// The name of a variant until it is given its own.
+fn numbered(index: usize) -> String {
+    format!("V{index}")
+}
+
+/// A name as typify makes it, which differs where single letters follow each other.
+fn plain_camel(name: &str) -> String {
+    name.to_upper_camel_case()
 }
 
 /// The open enum: its known values, and the rest as text.

@@ -229,3 +229,6 @@ pub(crate) fn python_value(value: &str) -> String {
 pub(crate) fn python_list(list: &str) -> String {
     free(list.to_owned(), &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT])
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,3 +268,30 @@ fn documentation(attributes: &[Attribute]) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_in_every_directory_but_what_is_generated() {
+        let root = tempfile::tempdir().unwrap();
+        for name in [
+            "lib.rs",
+            "scan.rs",
+            "scan/deep/page.rs",
+            "generated/models.rs",
+        ] {
+            let path = root.path().join(SOURCES).join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = hand_written(root.path()).unwrap();
+        let sources = root.path().join(SOURCES);
+        let names = found
+            .iter()
+            .map(|path| path.strip_prefix(&sources).unwrap());
+        let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+        assert_eq!(names, ["scan/deep/page.rs", "scan.rs"]);
+    }
+}

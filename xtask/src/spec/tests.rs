@@ -212,3 +212,22 @@ SPEC/components/schemas/Contact/properties/c: this is not a schema; write an obj
 3 problems; nothing was written";
     assert_eq!(said, wanted);
 }
+
+#[test]
+fn a_list_that_is_gone_is_reported_in_every_run() {
+    let root = tempfile::tempdir().unwrap();
+    let ledger = root.path().join("bindings/c/symbols.txt");
+    std::fs::create_dir_all(ledger.parent().unwrap()).unwrap();
+    // As it stands when the numbers of the list have been retired by an earlier run.
+    std::fs::write(
+        &ledger,
+        "TALENTDATA_RESOURCE_CONTACTS = 1\nTALENTDATA_RESOURCE_JA_LEVELS = 2\n",
+    )
+    .unwrap();
+    for _ in 0..2 {
+        let spec = Spec::parse(root.path(), &ours().to_string(), "SPEC").unwrap();
+        let wanted = "lists of earlier versions that are gone (1):\n    ja_levels: every language loses it\n";
+        assert!(spec.summary.contains(wanted), "{}", spec.summary);
+        assert_eq!(spec.summary.matches("every language loses it").count(), 1);
+    }
+}
