@@ -21,10 +21,11 @@ const WHEEL: [&str; 9] = [
     ".dist-info/sboms/talentdata-py.cyclonedx.json",
 ];
 /// What the source package has to hold, by the ends of their names.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "/crates/py/src/lib.rs",
     "/crates/core/src/lib.rs",
     "/crates/sandbox/README.md",
+    "/crates/sandbox/openapi.json",
     "/talentdata/py.typed",
     "/Cargo.lock",
     "/pyproject.toml",

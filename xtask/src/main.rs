@@ -18,7 +18,6 @@ mod names;
 mod outputs;
 mod render;
 mod sandbox;
-mod sandbox_routes;
 mod servers;
 mod settings;
 mod shapes;

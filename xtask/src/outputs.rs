@@ -2,7 +2,7 @@
 
 use crate::render::{readme, render, rust};
 use crate::spec::{FILE, Spec};
-use crate::{Outcome, c, models, sandbox_routes};
+use crate::{Outcome, c, models};
 use std::path::Path;
 
 /// What makes the text of a file.
@@ -17,14 +17,12 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 24] = [
+const OUTPUTS: [(&str, Source); 22] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
     ("crates/core/src/generated/calls.rs", Template("calls.rs.j2")),
     ("crates/core/src/generated/settings.rs", Template("settings.rs.j2")),
-    ("crates/sandbox/src/generated/lists.rs", By(sandbox_routes::lists)),
-    ("crates/sandbox/src/generated/spec.json", By(sandbox_routes::table)),
     ("bindings/python/talentdata/_errors.py", Template("_errors.py.j2")),
     ("bindings/python/talentdata/_models.py", Template("_models.py.j2")),
     ("bindings/python/talentdata/_lists.py", Template("_lists.py.j2")),

@@ -1,4 +1,4 @@
-//! The sandbox as a child process, told to misbehave and asked for what it has seen; it ends when its owner lets go of it, however that happens.
+//! The sandbox as a child process, given fault rules and asked for what it has seen; it ends when its owner lets go of it, however that happens.
 
 use crate::Outcome;
 use serde_json::Value;
@@ -64,11 +64,11 @@ impl Sandbox {
         &self.client_secret
     }
 
-    /// Tells it how to misbehave.
+    /// Gives it fault rules.
     ///
     /// # Errors
     /// When it does not take the rules.
-    pub(crate) fn misbehave(&self, rules: &[Value]) -> Outcome {
+    pub(crate) fn set_faults(&self, rules: &[Value]) -> Outcome {
         let body = serde_json::json!({ "rules": rules }).to_string();
         self.exchange("POST", "/__faults", &body).map(drop)
     }

@@ -12,7 +12,7 @@ mod shape;
 pub(crate) mod tests;
 mod types;
 
-pub(crate) use api::{List, Operation};
+pub(crate) use api::Operation;
 pub(crate) use cursor::{Document, pointer};
 pub(crate) use findings::{Findings, Topic};
 
@@ -89,11 +89,6 @@ impl Spec {
                 Ok(spec)
             }
         }
-    }
-
-    /// The operations that are paginated lists, in the spec's order.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
-        self.api.lists()
     }
 
     /// What templates are filled with.

@@ -467,35 +467,6 @@ typedef uint32_t talentdata_log_level;
 #endif // __cplusplus
 
 /**
- * For whom a statement is.
- */
-enum talentdata_dialect
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * DuckDB from 1.4.
-   */
-  TALENTDATA_DIALECT_DUCKDB = 1,
-  /**
-   * PostgreSQL from 15.
-   */
-  TALENTDATA_DIALECT_POSTGRESQL = 2,
-  /**
-   * The Python package deltalake: a JSON object with the arguments of DeltaTable.merge.
-   */
-  TALENTDATA_DIALECT_DELTA = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum talentdata_dialect talentdata_dialect;
-#else
-typedef uint32_t talentdata_dialect;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
  * Which types the columns of a table have.
  */
 enum talentdata_columns
@@ -627,7 +598,7 @@ typedef struct talentdata_exporter talentdata_exporter;
 typedef struct talentdata_json_text talentdata_json_text;
 
 /**
- * A mirror as the last sync has left it. Freed with talentdata_mirror_free.
+ * A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with talentdata_mirror_free.
  */
 typedef struct talentdata_mirror talentdata_mirror;
 
@@ -672,11 +643,6 @@ typedef struct talentdata_scan talentdata_scan;
  * Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
  */
 typedef struct talentdata_scan_options talentdata_scan_options;
-
-/**
- * A statement for a database. Freed with talentdata_statement_free.
- */
-typedef struct talentdata_statement talentdata_statement;
 
 /**
  * Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
@@ -1198,79 +1164,9 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
- * The statement that applies the changes of a mirror, which stand in a relation called `changes`, to a table with the
- * column `_key` and those that are given. Inserted, updated and returned records are written, deleted ones are removed,
- * missing ones stay as they are; of several generations the newest change of a record counts. Generations are applied
- * in their order. Applied twice, the statement does no harm.
+ * Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
  *
- * @param dialect a talentdata_dialect
- * @param table the table, NUL-terminated UTF-8 text; it may be qualified, as in `warehouse.contacts`
- * @param columns the columns of the table beside `_key`, each NUL-terminated UTF-8 text; those of a change (`_op` and
- * so on) are passed over. May be NULL where there are none.
- * @param columns_count how many these are
- * @param statement_out the statement
- * Ownership: the caller frees `*statement_out` with talentdata_statement_free.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown dialect, text that is not UTF-8, and names that are empty or that the
- * database cannot tell apart.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_merge_sql(uint32_t dialect,
-                                       const char *table,
-                                       const char *const *columns,
-                                       size_t columns_count,
-                                       talentdata_statement **statement_out);
-
-/**
- * The text of a statement.
- *
- * @param statement the statement
- * @param text_out its text
- * Ownership: `*text_out` is valid until the statement is freed.
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_statement_text(const talentdata_statement *statement,
-                                            talentdata_text *text_out);
-
-/**
- * Frees a statement; does nothing when it is NULL.
- *
- * Ownership: `statement` and what was read from it must not be used any more.
- * Threads: one at a time per handle.
- */
-void talentdata_statement_free(talentdata_statement *statement);
-
-/**
- * Reads a list to its end and commits what has changed since the last sync as the next generation of its mirror, a
- * directory that is begun where it does not exist. Until the commit, and after any error, the mirror is as it was.
- * A scan that is not proven complete deletes nothing: records that it lacks are missing.
- *
- * @param client the client
- * @param resource the list, a talentdata_resource
- * @param path the directory, NUL-terminated UTF-8 text
- * @param options how the list is read, or NULL for the defaults; without a limit, and not fast
- * @param keep_seconds generations that are older are folded together; 0 keeps all
- * @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation,
- * `missing`, `second_look`, `schema_changes`, and `scan`, the receipt of the scan
- * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free. The options are copied.
- * Threads: any; no other may change `options` meanwhile; waits for the service. talentdata_client_close ends it.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, options that a sync cannot have, and a mirror of another client;
- * those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror; CLOSED.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_client_sync(const talentdata_client *client,
-                                         uint32_t resource,
-                                         const char *path,
-                                         const talentdata_scan_options *options,
-                                         int64_t keep_seconds,
-                                         talentdata_json_text **receipt_out);
-
-/**
- * Opens a mirror. What later syncs do is not seen; they do not disturb it.
- *
- * @param path the directory, NUL-terminated UTF-8 text
+ * @param path the file, NUL-terminated UTF-8 text
  * @param mirror_out the mirror
  * Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
  * Threads: any.
@@ -1281,11 +1177,11 @@ talentdata_error *talentdata_mirror_open(const char *path,
                                          talentdata_mirror **mirror_out);
 
 /**
- * The syncs of a list that the mirror knows, the oldest first.
+ * The syncs of a list that are kept, the oldest first.
  *
  * @param mirror the mirror
  * @param resource the list, a talentdata_resource
- * @param syncs_out a JSON array, with an object for each
+ * @param syncs_out a JSON array, with an object for each as talentdata_syncer_run gives it
  * Ownership: the caller frees `*syncs_out` with talentdata_json_text_free.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
@@ -1296,23 +1192,24 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
                                           talentdata_json_text **syncs_out);
 
 /**
- * What has changed in a list after a generation, from the oldest change to the newest, as a stream of the Arrow C data
- * interface: the columns _generation, _op (insert, update, delete, missing or return), _key, _last_seen and _seen, and
- * those of the record: the new one, or for delete and missing the last that is known.
+ * What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
+ * interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
+ * and those of the record: the new one, or for delete and missing the last that is known.
  *
  * @param mirror the mirror
  * @param resource the list, a talentdata_resource
- * @param since the generation that was loaded last; 0 for all changes
+ * @param since the number of a sync such as 16, or a time as for talentdata_mirror_as_of, NUL-terminated UTF-8 text; 0 for
+ * all changes
  * @param stream_out the stream; what was there before is overwritten
  * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
  * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list or one that the mirror does not have, a generation that is not
- * there yet, and changes that are no longer kept.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
+ * yet, or changes after it are no longer kept; IO.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
                                             uint32_t resource,
-                                            uint64_t since,
+                                            const char *since,
                                             struct ArrowArrayStream *stream_out);
 
 /**
@@ -1336,7 +1233,7 @@ talentdata_error *talentdata_mirror_current(const talentdata_mirror *mirror,
  *
  * @param mirror the mirror
  * @param resource the list, a talentdata_resource
- * @param at a generation such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
+ * @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
  * last sync that had ended by then counts.
  * @param stream_out the stream; what was there before is overwritten
  * Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
@@ -1349,6 +1246,32 @@ talentdata_error *talentdata_mirror_as_of(const talentdata_mirror *mirror,
                                           uint32_t resource,
                                           const char *at,
                                           struct ArrowArrayStream *stream_out);
+
+/**
+ * Reads everything in a mirror and compares it with what the syncs have written down of it.
+ *
+ * @param mirror the mirror
+ * @param report_out a JSON object: `holds`, `differences`, an array of texts, and `syncs`, how many are kept of each list
+ * Ownership: the caller frees `*report_out` with talentdata_json_text_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened. Damage is no error.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_verify(const talentdata_mirror *mirror,
+                                           talentdata_json_text **report_out);
+
+/**
+ * Removes a list from a mirror, with all that is kept of it.
+ *
+ * @param mirror the mirror
+ * @param resource the list, a talentdata_resource
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO, also while a sync is
+ * writing to the mirror.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_mirror_forget(const talentdata_mirror *mirror,
+                                           uint32_t resource);
 
 /**
  * Frees a mirror; does nothing when it is NULL. Streams stay as they are.
@@ -1646,19 +1569,6 @@ talentdata_error *talentdata_plan_members(const talentdata_plan *plan,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_plan_seconds(const talentdata_plan *plan,
                                           double *seconds_out);
-
-/**
- * The number of page requests of a sync at most: as many as talentdata_plan_pages says, where the list stands still, and
- * more where deletes have to be looked at a second time.
- *
- * @param plan the plan
- * @param pages_out the number
- * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_plan_sync_pages(const talentdata_plan *plan,
-                                             uint64_t *pages_out);
 
 /**
  * Frees a plan; does nothing when it is NULL.
@@ -2004,36 +1914,41 @@ talentdata_error *talentdata_client_schema_with(const talentdata_client *client,
                                                 talentdata_json_text **schema_out);
 
 /**
- * Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet. Without
- * progress and cancelling, talentdata_client_sync does the same in one call.
+ * Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet.
  *
  * @param client the client
  * @param resource the list, a talentdata_resource
- * @param path the directory, NUL-terminated UTF-8 text
- * @param options how the list is read, or NULL for the defaults; without a limit, and not fast
- * @param keep_seconds generations that are older are folded together; 0 keeps all
+ * @param path the file of the mirror, NUL-terminated UTF-8 text; it is made where there is none
+ * @param options how the list is read, or NULL for the defaults; without a limit
+ * @param settings a JSON object, NUL-terminated UTF-8 text, or NULL for the defaults: `confirm`, whether to scan again at
+ * once if records are missing after the list changed during the scan; `max_deletes`, the most deletes to believe, such as
+ * "500", "25%" or "100%"; `keep`, how long changes and earlier versions are kept, such as "90d"
  * @param syncer_out the syncer
- * Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The path and the
+ * Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The texts and the
  * options are copied.
  * Threads: any; no other may change `options` meanwhile.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or options that a sync cannot have; CLOSED.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or settings that a sync cannot have; CLOSED.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_syncer(const talentdata_client *client,
                                            uint32_t resource,
                                            const char *path,
                                            const talentdata_scan_options *options,
-                                           int64_t keep_seconds,
+                                           const char *settings,
                                            talentdata_syncer **syncer_out);
 
 /**
  * Reads the list and commits what has changed. Waits until that is done. It may be called again, after an error too.
+ * Until the commit, and after any error, the mirror is as it was.
  *
  * @param syncer the syncer
- * @param receipt_out what was done, as talentdata_client_sync says it
+ * @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation, `missing`,
+ * `withheld`, `confirms`, `shortfall`, which says why the mirror may lack changes and is null where all is proven, and
+ * `scan`, the receipt of the scan
  * Ownership: the caller frees `*receipt_out` with talentdata_json_text_free.
  * Threads: one at a time per syncer; waits for the service. Closing or freeing the client does not end it.
- * Errors: those of talentdata_client_sync; INVALID_ARGUMENT while another thread runs it; CANCELLED after
+ * Errors: those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror, or where the file
+ * is something else; INVALID_ARGUMENT for a mirror of another service or client, and while another thread runs it; CANCELLED after
  * talentdata_syncer_cancel; CLOSED in a forked child for a syncer of the parent.
  */
 TALENTDATA_NODISCARD
@@ -2978,9 +2893,8 @@ talentdata_error *talentdata_config_set_client_id_n(talentdata_config *config,
                                                     size_t length);
 
 /**
- * Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
- * of it stay in the memory of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then
- * the profile file.
+ * Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
+ * of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then the profile file.
  *
  * @param config the settings to change
  * @param client_secret NUL-terminated UTF-8 text
@@ -3042,8 +2956,8 @@ talentdata_error *talentdata_config_set_profile_n(talentdata_config *config,
 
 /**
  * Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
- * default. The time that a page of a scan waits for the pages before it does not count. If it is not
- * called, TALENTDATA_TIMEOUT applies, then the profile file.
+ * default. The time that a page of a scan waits for other pages, or for a service that is down, does
+ * not count. If it is not called, TALENTDATA_TIMEOUT applies, then the profile file.
  *
  * @param config the settings to change
  * @param milliseconds from 1 to 86400000
@@ -3121,6 +3035,20 @@ talentdata_error *talentdata_config_set_max_wait_ms(talentdata_config *config,
                                                     int64_t milliseconds);
 
 /**
+ * Sets how long a scan goes on while the service is down, measured from the last request that
+ * succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
+ * after max_attempts. If it is not called, TALENTDATA_MAX_OUTAGE applies, then the profile file.
+ *
+ * @param config the settings to change
+ * @param milliseconds from 0 to 86400000
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_max_outage_ms(talentdata_config *config,
+                                                      int64_t milliseconds);
+
+/**
  * Sets the share of the company's 40 requests per second that the client may use; 1 by default. If it
  * is not called, TALENTDATA_SHARE applies, then the profile file.
  *
@@ -3181,24 +3109,24 @@ talentdata_error *talentdata_config_set_budget_n(talentdata_config *config,
 
 /**
  * Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
- * share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+ * share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
  *
  * @param config the settings to change
- * @param on_lost NUL-terminated UTF-8 text
+ * @param on_unreachable NUL-terminated UTF-8 text
  * Ownership: the text is copied.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
-                                                const char *on_lost);
+talentdata_error *talentdata_config_set_on_unreachable(talentdata_config *config,
+                                                       const char *on_unreachable);
 
 /**
- * Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+ * Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
  *
  * @param config the settings to change
- * @param on_lost UTF-8 text
+ * @param on_unreachable UTF-8 text
  * @param length its length in bytes
  * Ownership: the text is copied.
  * Threads: one at a time per config.
@@ -3206,9 +3134,9 @@ talentdata_error *talentdata_config_set_on_lost(talentdata_config *config,
  * checks the value.
  */
 TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_on_lost_n(talentdata_config *config,
-                                                  const char *on_lost,
-                                                  size_t length);
+talentdata_error *talentdata_config_set_on_unreachable_n(talentdata_config *config,
+                                                         const char *on_unreachable,
+                                                         size_t length);
 
 /**
  * Sets the priority of scans, among all that share the budget; normal by default. Single calls go

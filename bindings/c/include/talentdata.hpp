@@ -134,20 +134,7 @@ class client : public detail::calls<client> {
     if (cause) return error(cause);
     return talentdata::exporter(made, log_);
   }
-  /// Reads a list and commits what has changed as the next generation of its mirror; what was done, as JSON. Closing the
-  /// client ends it, and the mirror is as it was then.
-  template <class Record>
-  result<std::string> try_sync(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
-    const auto held = detail::held(options.scan);
-    if (!held) return held.error();
-    talentdata_json_text *raw = nullptr;
-    talentdata_error *cause = talentdata_client_sync(handle_.get(), list.number, path.c_str(), held->get(),
-                                                     static_cast<std::int64_t>(options.keep.count()), &raw);
-    if (cause) return error(cause);
-    const json_text receipt(raw);
-    return std::string(receipt.json());
-  }
-  /// A sync of a list into a mirror that shows its progress and can be cancelled. Nothing is sent or written before it is run.
+  /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
   template <class Record>
   result<talentdata::syncer> try_syncer(list_of<Record> list, const std::string &path,
                                         const sync_options &options = {}) const {
@@ -155,7 +142,7 @@ class client : public detail::calls<client> {
     if (!held) return held.error();
     talentdata_syncer *made = nullptr;
     talentdata_error *cause = talentdata_client_syncer(handle_.get(), list.number, path.c_str(), held->get(),
-                                                       static_cast<std::int64_t>(options.keep.count()), &made);
+                                                       options.json().c_str(), &made);
     if (cause) return error(cause);
     return talentdata::syncer(made, log_);
   }
@@ -179,10 +166,6 @@ class client : public detail::calls<client> {
   template <class Record>
   talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {
     return detail::log::take(log_, try_plan(list, parameters));
-  }
-  template <class Record>
-  std::string sync(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
-    return detail::log::take(log_, try_sync(list, path, options));
   }
   template <class Record>
   talentdata::syncer syncer(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {

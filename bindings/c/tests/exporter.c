@@ -66,15 +66,13 @@ static uint64_t contacts(void) { return strtoul(getenv("CONTACTS"), NULL, 10); }
 
 static void a_plan(talentdata_client *client) {
   talentdata_plan *plan;
-  uint64_t records, pages, sync_pages;
+  uint64_t records, pages;
   double seconds;
   OK(talentdata_client_plan(client, TALENTDATA_RESOURCE_CONTACTS, &plan));
   OK(talentdata_plan_records(plan, &records));
   OK(talentdata_plan_pages(plan, &pages));
   OK(talentdata_plan_seconds(plan, &seconds));
-  OK(talentdata_plan_sync_pages(plan, &sync_pages));
   CHECK(records == contacts() && pages > contacts() / 100 && pages < contacts() / 50 && seconds > 0);
-  CHECK(sync_pages > pages);
   talentdata_plan_free(plan);
   fixture_poison();
   fixture_fails(talentdata_client_plan(client, 77, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,

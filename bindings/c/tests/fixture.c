@@ -91,12 +91,11 @@ struct fixture *fixture_make(void) {
   OK(talentdata_client_schema(all->client, TALENTDATA_RESOURCE_POOLS, TALENTDATA_COLUMNS_TYPED, &all->json_text));
   char mirror[64];
   talentdata_json_text *synced;
-  snprintf(mirror, sizeof mirror, "mirror-%ld", (long)getpid());
-  OK(talentdata_client_sync(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, 0, &synced));
+  snprintf(mirror, sizeof mirror, "mirror-%ld.db", (long)getpid());
+  OK(talentdata_client_syncer(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, NULL, &all->syncer));
+  OK(talentdata_syncer_run(all->syncer, &synced));
   talentdata_json_text_free(synced);
-  OK(talentdata_client_syncer(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, 0, &all->syncer));
   OK(talentdata_mirror_open(mirror, &all->mirror));
-  OK(talentdata_merge_sql(TALENTDATA_DIALECT_DUCKDB, "t", NULL, 0, &all->statement));
   all->error = talentdata_client_list(NULL, 1, &all->scan);
   CHECK(all->error && all->record && all->category_entry && all->compatibility_entry);
   return all;
@@ -115,7 +114,6 @@ void fixture_free(struct fixture *all) {
   talentdata_receipt_free(all->receipt);
   talentdata_parameters_free(all->parameters);
   talentdata_json_text_free(all->json_text);
-  talentdata_statement_free(all->statement);
   talentdata_mirror_free(all->mirror);
   talentdata_syncer_free(all->syncer);
   talentdata_error_free(all->error);

@@ -22,7 +22,6 @@ struct fixture {
   talentdata_receipt *receipt;
   talentdata_parameters *parameters;
   talentdata_json_text *json_text;
-  talentdata_statement *statement;
   talentdata_mirror *mirror;
   talentdata_syncer *syncer;
   talentdata_error *error;

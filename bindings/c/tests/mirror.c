@@ -1,19 +1,5 @@
-/* Mirrors: synced, read as Arrow streams that outlive them, refused; and the statements that apply their changes. */
+/* Mirrors: synced, read as Arrow streams that outlive them, checked, and refused. */
 #include "fixture.h"
-
-static void statements(void) {
-  static const char *const columns[] = {"_op", "id", "a\"b"};
-  talentdata_statement *statement;
-  talentdata_text text;
-  OK(talentdata_merge_sql(TALENTDATA_DIALECT_POSTGRESQL, "warehouse.contacts", columns, 3, &statement));
-  OK(talentdata_statement_text(statement, &text));
-  CHECK(strncmp(text.data, "MERGE INTO \"warehouse\".\"contacts\"", 33) == 0);
-  CHECK(text.length > 100 && text.data[text.length - 1] == ')');
-  talentdata_statement_free(statement);
-  fixture_poison();
-  fixture_fails(talentdata_merge_sql(7, "t", columns, 3, fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "7 is not a known dialect", "an unknown dialect");
-}
 
 /* How many columns a stream has. */
 static int64_t columns(struct ArrowArrayStream *stream) {
@@ -40,36 +26,50 @@ static int64_t rows(struct ArrowArrayStream *stream) {
 
 static void mirrored(talentdata_client *client) {
   char path[256];
-  char directory[] = "mirror-XXXXXX";
+  char directory[] = "mirrors-XXXXXX";
   const uint32_t pools = TALENTDATA_RESOURCE_POOLS;
   talentdata_json_text *json;
   talentdata_text text;
   talentdata_mirror *mirror;
+  talentdata_syncer *syncer;
   struct ArrowArrayStream changes, current, earlier;
   CHECK(mkdtemp(directory) != NULL);
-  snprintf(path, sizeof path, "%s/mirror", directory);
+  snprintf(path, sizeof path, "%s/mirror.db", directory);
+  OK(talentdata_client_syncer(client, pools, path, NULL, "{\"confirm\": true, \"max_deletes\": \"25%\"}", &syncer));
   for (int generation = 1; generation <= 2; generation++) {
-    OK(talentdata_client_sync(client, pools, path, NULL, 0, &json));
+    OK(talentdata_syncer_run(syncer, &json));
     OK(talentdata_json_text_get(json, &text));
     CHECK(fixture_says(text, generation == 1 ? "\"generation\":1" : "\"generation\":2") && fixture_says(text, "\"proven\""));
     talentdata_json_text_free(json);
   }
+  talentdata_syncer_free(syncer);
   OK(talentdata_mirror_open(path, &mirror));
   OK(talentdata_mirror_syncs(mirror, pools, &json));
   OK(talentdata_json_text_get(json, &text));
   CHECK(text.data[0] == '[' && fixture_says(text, "\"generation\":2"));
   talentdata_json_text_free(json);
-  OK(talentdata_mirror_changes(mirror, pools, 0, &changes));
+  OK(talentdata_mirror_changes(mirror, pools, "0", &changes));
   OK(talentdata_mirror_current(mirror, pools, &current));
   OK(talentdata_mirror_as_of(mirror, pools, "1", &earlier));
   fixture_poison();
-  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_RESOURCE_CONTACTS, 0, fixture_slot(0)),
+  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_RESOURCE_CONTACTS, "0", fixture_slot(0)),
                 TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "does not have contacts", "a list that was not synced");
   fixture_fails(talentdata_mirror_as_of(mirror, pools, "3", fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
-                "no generation 3", "a generation that is not there yet");
+                "as_of: 3", "a sync that is not there yet");
   fixture_fails(talentdata_mirror_open("nowhere", fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
-  fixture_fails(talentdata_client_sync(client, pools, path, NULL, -1, fixture_slot(0)),
-                TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "keep_seconds: must", "a negative age");
+  fixture_fails(talentdata_mirror_changes(mirror, pools, "noon", fixture_slot(0)), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "neither the number", "no sync and no time");
+  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_RESOURCE_CONTACTS), TALENTDATA_ERROR_KIND_INVALID_ARGUMENT,
+                "does not have contacts", "a list that is not there");
+  static const char *const wrong[] = {"{\"keep\": \"90\"}", "{\"max_deletes\": \"lots\"}", "{\"other\": 1}", "x"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    fixture_fails(talentdata_client_syncer(client, pools, path, NULL, wrong[i], fixture_slot(0)),
+                  TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, "", wrong[i]);
+  }
+  OK(talentdata_mirror_verify(mirror, &json));
+  OK(talentdata_json_text_get(json, &text));
+  CHECK(fixture_says(text, "\"holds\":true"));
+  talentdata_json_text_free(json);
   /* The streams outlive it. */
   talentdata_mirror_free(mirror);
   /* Of a change, and of its record. */
@@ -88,8 +88,8 @@ static void run_twice_and_cancelled(talentdata_client *client) {
   talentdata_text text;
   uint64_t records;
   CHECK(mkdtemp(directory) != NULL);
-  snprintf(path, sizeof path, "%s/mirror", directory);
-  OK(talentdata_client_syncer(client, TALENTDATA_RESOURCE_POOLS, path, NULL, 0, &syncer));
+  snprintf(path, sizeof path, "%s/mirror.db", directory);
+  OK(talentdata_client_syncer(client, TALENTDATA_RESOURCE_POOLS, path, NULL, NULL, &syncer));
   OK(talentdata_syncer_receipt(syncer, &receipt));
   OK(talentdata_receipt_records(receipt, &records));
   CHECK(records == 0);
@@ -114,7 +114,6 @@ static void run_twice_and_cancelled(talentdata_client *client) {
 int main(void) {
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
-  statements();
   mirrored(client);
   run_twice_and_cancelled(client);
   talentdata_client_free(client);

@@ -53,14 +53,16 @@ int main() {
   check([](talentdata_config *config) { return talentdata_config_set_max_attempts(config, -1); }, "max_attempts must be between 1 and 20 (got -1)");
   check(talentdata::config().max_wait(std::chrono::seconds(-1)), "max_wait must be between 0 and 86,400 s (got -1)");
   check([](talentdata_config *config) { return talentdata_config_set_max_wait_ms(config, -1000); }, "max_wait must be between 0 and 86,400 s (got -1)");
+  check(talentdata::config().max_outage(std::chrono::seconds(-1)), "max_outage must be between 0 and 86,400 s (got -1)");
+  check([](talentdata_config *config) { return talentdata_config_set_max_outage_ms(config, -1000); }, "max_outage must be between 0 and 86,400 s (got -1)");
   check(talentdata::config().share(-1), "share must be between 0.025 and 1 (got -1)");
   check([](talentdata_config *config) { return talentdata_config_set_share(config, -1); }, "share must be between 0.025 and 1 (got -1)");
   check(talentdata::config().paced(false), "");
   check([](talentdata_config *config) { return talentdata_config_set_paced(config, false); }, "");
   check(talentdata::config().budget(""), "budget must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_budget(config, ""); }, "budget must not be empty");
-  check(talentdata::config().on_lost(""), "on_lost must not be empty");
-  check([](talentdata_config *config) { return talentdata_config_set_on_lost(config, ""); }, "on_lost must not be empty");
+  check(talentdata::config().on_unreachable(""), "on_unreachable must not be empty");
+  check([](talentdata_config *config) { return talentdata_config_set_on_unreachable(config, ""); }, "on_unreachable must not be empty");
   check(talentdata::config().priority(""), "priority must not be empty");
   check([](talentdata_config *config) { return talentdata_config_set_priority(config, ""); }, "priority must not be empty");
   check(talentdata::config().token_cache(""), "token_cache must not be empty");

@@ -215,25 +215,24 @@ static void exports(const talentdata::client &client) {
 }
 
 
-// A sync, what it has changed, and the statement that applies it; the other tests of mirrors are in C.
+// A sync and what it has changed; the other tests of mirrors are in C.
 static void mirrors(const talentdata::client &client) {
-  const auto path = "surface-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
-  CHECK(client.sync(talentdata::pools, path).find("\"generation\":1") != std::string::npos);
+  const auto path = "surface-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()) + ".db";
   talentdata::sync_options options;
-  options.keep = std::chrono::hours(24);
-  CHECK(client.try_sync(talentdata::pools, path, options).has_value());
   options.scan.limit = 3;
-  CHECK(client.try_sync(talentdata::pools, path, options).error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
   CHECK(!client.try_syncer(talentdata::pools, path, options).has_value());
-  auto syncer = client.syncer(talentdata::pools, path);
-  CHECK(syncer.run().find("\"generation\":3") != std::string::npos && syncer.receipt().records() > 0);
+  options.scan.limit.reset();
+  options.keep = "90d";
+  options.max_deletes = "50%";
+  auto syncer = client.syncer(talentdata::pools, path, options);
+  CHECK(syncer.run().find("\"generation\":1") != std::string::npos && syncer.receipt().records() > 0);
   syncer.cancel();
   CHECK(throws<talentdata::cancelled_error>([&] { (void)syncer.run(); }));
   const auto mirror = talentdata::mirror::open(path);
   CHECK(mirror.syncs(talentdata::pools).front() == '[');
   for (int which = 0; which < 3; which++) {
     ArrowArrayStream stream{};
-    if (which == 0) mirror.changes(talentdata::pools, 0, &stream);
+    if (which == 0) mirror.changes(talentdata::pools, "0", &stream);
     if (which == 1) mirror.current(talentdata::pools, &stream);
     if (which == 2) mirror.as_of(talentdata::pools, "1", &stream);
     ArrowArray batch{};
@@ -241,9 +240,13 @@ static void mirrors(const talentdata::client &client) {
     batch.release(&batch);
     stream.release(&stream);
   }
+  CHECK(mirror.verify().find("\"holds\":true") != std::string::npos);
+  mirror.forget(talentdata::pools);
+  CHECK(!mirror.try_syncs(talentdata::pools).has_value());
   CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
-  const auto statement = talentdata::merge_sql(TALENTDATA_DIALECT_DUCKDB, "pools", {"id", "name"});
-  CHECK(statement.find("\"name\" = source.\"name\"") != statement.npos);
+}
+
+static void a_file_that_is_not_there() {
   CHECK(throws<talentdata::io_error>([&] { (void)talentdata::verify("nowhere", "nowhere"); }));
 }
 
@@ -359,6 +362,7 @@ int main() {
   values(client);
   exports(client);
   mirrors(client);
+  a_file_that_is_not_there();
   a_proxy_is_named();
   setters_on_temporaries();
   a_log_that_throws();

@@ -14,8 +14,7 @@ from ._client import AsyncClient, Client
 from ._error import Error
 from ._errors import *  # noqa: F403
 from ._models import *  # noqa: F403
-from ._merge_sql import merge_sql
-from ._mirror import Generation, Mirror, Rows, SyncReceipt
+from ._mirror import Mirror, Rows, SyncReceipt
 from ._open_enum import OpenEnum
 from ._page import Page
 from ._plan import LastResponse, Plan
@@ -38,7 +37,6 @@ __all__ = [
     "Client",
     "Completeness",
     "Error",
-    "Generation",
     "LastResponse",
     "Mirror",
     "OpenEnum",
@@ -53,7 +51,6 @@ __all__ = [
     "SyncReceipt",
     "Verification",
     "__version__",
-    "merge_sql",
     "scan_polars",
     "verify",
 ]

@@ -6,7 +6,7 @@ import datetime
 import os
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from ._calls import AsyncCalls, Calls
 from ._errors import InvalidArgumentError
@@ -16,8 +16,7 @@ from ._mirror import SyncReceipt
 from ._plan import LastResponse
 from ._progress import follow, told
 from ._resource import AsyncResource, Resource
-from ._scan import AsyncScan, Scan
-from ._talentdata import BaseClient, RawScan, Record, RawSync
+from ._talentdata import BaseClient, RawSync
 
 
 class Client(Lists, Calls):
@@ -54,33 +53,39 @@ class Client(Lists, Calls):
         resources: Iterable[str | Resource[Any]],
         path: str | os.PathLike[str],
         *,
-        keep: datetime.timedelta | None = None,
+        confirm: bool = False,
+        max_deletes: int | float | str | None = None,
+        keep: datetime.timedelta | str | None = None,
         page_size: int | None = None,
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
 
-        A delete is told only where it is proven that the record was gone; what is not proven is `missing`, and stays.
-        Until the commit of a list, and after any error, the mirror has the generation before. `Mirror` reads it.
+        A delete is reported only where it is proven that the record was gone; until then it is `missing`, and stays in the
+        mirror. Until the commit of a list, and after any error, the mirror is as it was. `Mirror` reads it.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
                 `client.contacts(...)` gives it.
-            path: The directory of the mirror; it is begun where it does not exist.
-            keep: Generations that are older are folded together; by default all are kept.
+            path: The file of the mirror, an SQLite database; it is made where there is none.
+            confirm: Scan a list again at once if records are missing after it changed during the scan.
+            max_deletes: The most deletes to believe: a number of records, or a share of those that the mirror has, such
+                as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, and ten in any case. Of more, none
+                is made, and the receipt has them as `withheld`.
+            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept.
             page_size: See `Resource.list`, like the following arguments.
             progress: See `Resource.list`.
 
         Raises:
-            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the directory holds
-                something else.
+            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the file is something
+                else.
             talentdata.InvalidArgumentError: An argument is wrong, or the mirror is of another service or client.
             talentdata.Error: A page could not be fetched.
 
         >>> import os, talentdata, tempfile
         >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
         ...     with tempfile.TemporaryDirectory() as directory:
-        ...         path = os.path.join(directory, "mirror")
+        ...         path = os.path.join(directory, "mirror.db")
         ...         receipts = client.sync(["pools"], path)
         ...         sandbox.change("pools", update=1, delete=2)
         ...         [receipt] = client.sync(["pools"], path)
@@ -88,7 +93,7 @@ class Client(Lists, Calls):
         (2, 1, 2)
         """
         receipts = []
-        for name, sync in syncs(self, resources, path, keep, page_size):
+        for name, sync in syncs(self, resources, path, confirm, max_deletes, keep, page_size):
             with follow(sync, name, progress) as tell:
                 receipts.append(SyncReceipt(sync.run(False, tell)))
                 tell()
@@ -140,13 +145,15 @@ class AsyncClient(AsyncLists, AsyncCalls):
         resources: Iterable[str | AsyncResource[Any]],
         path: str | os.PathLike[str],
         *,
-        keep: datetime.timedelta | None = None,
+        confirm: bool = False,
+        max_deletes: int | float | str | None = None,
+        keep: datetime.timedelta | str | None = None,
         page_size: int | None = None,
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """See `Client.sync`. A task that is cancelled leaves the mirror as it was."""
         receipts = []
-        for name, sync in syncs(self, resources, path, keep, page_size):
+        for name, sync in syncs(self, resources, path, confirm, max_deletes, keep, page_size):
             with follow(sync, name, progress) as tell:
                 receipts.append(SyncReceipt(await told(sync.run(True, tell), tell)))
                 tell()
@@ -172,19 +179,24 @@ def syncs(
     client: BaseClient,
     resources: Iterable[str | Resource[Any] | AsyncResource[Any]],
     path: str | os.PathLike[str],
-    keep: datetime.timedelta | None,
+    confirm: bool,
+    max_deletes: int | float | str | None,
+    keep: datetime.timedelta | str | None,
     page_size: int | None,
 ) -> list[tuple[str, RawSync]]:
     """A sync of each list, all of them checked before the first is run."""
     if isinstance(resources, str):
         raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")
+    most = None if max_deletes is None else str(max_deletes)
+    if isinstance(max_deletes, float):
+        most = f"{max_deletes * 100}%"
     made = []
     for resource in resources:
         if isinstance(resource, str):
             name, parameters = resource, None
         else:
             name, parameters = resource._name, resource._parameters
-        made.append((name, RawSync(client, name, path, keep, page_size, parameters)))
+        made.append((name, RawSync(client, name, path, keep, confirm, most, page_size, parameters)))
     return made
 
 

@@ -10,7 +10,7 @@ from . import _frames
 from ._errors import InvalidArgumentError
 from ._html import grid, table
 from ._receipt import Receipt
-from ._talentdata import Field, RawMirror, RawRows, Record
+from ._talentdata import Field, RawMirror, RawRows, Record, forget
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ class SyncReceipt(Record):
     >>> import os, talentdata, tempfile
     >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
     ...     with tempfile.TemporaryDirectory() as directory:
-    ...         [receipt] = client.sync(["pools"], os.path.join(directory, "mirror"))
+    ...         [receipt] = client.sync(["pools"], os.path.join(directory, "mirror.db"))
     >>> receipt.generation, receipt.changes["insert"], receipt.scan.completeness
     (1, 25, Completeness('proven'))
     """
@@ -36,25 +36,28 @@ class SyncReceipt(Record):
         "ended",
         "changes",
         "missing",
-        "second_look",
-        "schema_changes",
+        "withheld",
+        "confirms",
+        "shortfall",
         "scan",
     )
 
     generation: Field[int] = Field("generation", "integer", required=True)
-    """The generation that it has committed."""
+    """Its number: the syncs of a list are counted from 1."""
     started: Field[str] = Field("started", "text", required=True)
     """When its scan began: a time in UTC as in RFC 3339, by the clock of this machine."""
     ended: Field[str] = Field("ended", "text", required=True)
-    """When its scan, and the second look at its deletes, had ended."""
+    """When its scan had ended."""
     changes: Field[dict[str, int]] = Field("changes", "object", required=True)
-    """Changes since the generation before, by operation: `insert`, `update`, `delete`, `missing` and `return`."""
+    """Changes since the sync before, by operation: `insert`, `update`, `delete`, `missing` and `reappeared`."""
     missing: Field[int] = Field("missing", "integer", required=True)
     """Records that the mirror has although they were not delivered, because nothing proves that they are gone."""
-    second_look: Field[dict[str, int] | None] = Field("second_look", "object")
-    """What a second look at its deletes has shown: `requests`, `confirmed`, `unconfirmed`; `None` where none was needed."""
-    schema_changes: Field[list[dict[str, Any]]] = Field("schema_changes", "array", required=True)
-    """Fields that are new, and values that their columns cannot hold."""
+    withheld: Field[dict[str, int] | None] = Field("withheld", "object")
+    """Deletes that are too many to be believed: `deletes`, and the `records` that the mirror had. `None` where none were."""
+    confirms: Field[dict[str, Any] | None] = Field("confirms", "object")
+    """What the sync right before has done, whose missing records this one has confirmed or found; see `confirm`."""
+    shortfall: Field[str | None] = Field("shortfall", "text")
+    """Why the mirror may lack changes, in words; `None` where all is proven."""
     scan: Field[Receipt] = Field("scan", "model", required=True, of=Receipt)
     """How the scan went."""
 
@@ -62,67 +65,15 @@ class SyncReceipt(Record):
         return table(f"Sync of {self.scan.resource}", self.to_dict())
 
 
-class Generation(Record):
-    """A sync of a list, as a mirror knows it; see `Mirror.syncs`.
-
-    >>> import os, talentdata, tempfile
-    >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
-    ...     with tempfile.TemporaryDirectory() as directory:
-    ...         path = os.path.join(directory, "mirror")
-    ...         receipts = client.sync(["pools"], path)
-    ...         [sync] = talentdata.Mirror(path).syncs
-    >>> sync.receipt.resource, sync.generation, sync.records, sync.changes["insert"]
-    ('pools', 1, 25, 25)
-    """
-
-    __slots__ = ()
-    _documented = (
-        "generation",
-        "started",
-        "ended",
-        "records",
-        "missing",
-        "changes",
-        "receipt",
-        "second_look",
-        "changes_file",
-        "rewritten_file",
-        "order_file",
-    )
-
-    generation: Field[int] = Field("generation", "integer", required=True)
-    """Its number, from 1 for each list."""
-    started: Field[str] = Field("started", "text", required=True)
-    """When its scan began: a time in UTC as in RFC 3339, by the clock of the machine that ran it."""
-    ended: Field[str] = Field("ended", "text", required=True)
-    """When its scan, and the second look at its deletes, had ended."""
-    records: Field[int] = Field("records", "integer", required=True)
-    """Records delivered."""
-    missing: Field[int] = Field("missing", "integer", required=True)
-    """Records that the mirror has beside them, because nothing proves that they are gone."""
-    changes: Field[dict[str, int]] = Field("changes", "object", required=True)
-    """Changes since the generation before, by operation."""
-    receipt: Field[Receipt] = Field("receipt", "model", required=True, of=Receipt)
-    """How the scan went."""
-    second_look: Field[dict[str, int] | None] = Field("second_look", "object")
-    """What a second look at its deletes has shown; `None` where none was needed."""
-    changes_file: Field[dict[str, Any] | None] = Field("changes_file", "object")
-    """The file of its changes; `None` once they are no longer kept."""
-    rewritten_file: Field[dict[str, Any] | None] = Field("rewritten_file", "object")
-    """The file of records that say the same and are written otherwise; `None` where there are none."""
-    order_file: Field[dict[str, Any]] = Field("order_file", "object", required=True)
-    """The file that says where its records are."""
-
-
 class Rows:
-    """Rows of a mirror, for whoever speaks the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
+    """Rows of a mirror, for all that read the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
-    They can be read any number of times, by several readers at once; each reads the files of the mirror anew.
+    They can be read any number of times, by several readers at once; each reads the mirror anew.
 
     >>> import os, polars, talentdata, tempfile
     >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
     ...     with tempfile.TemporaryDirectory() as directory:
-    ...         path = os.path.join(directory, "mirror")
+    ...         path = os.path.join(directory, "mirror.db")
     ...         receipts = client.sync(["pools"], path)
     ...         rows = talentdata.Mirror(path).current("pools")
     ...         len(rows.to_polars()), rows.to_arrow().num_rows, len(polars.DataFrame(rows))
@@ -147,17 +98,17 @@ class Rows:
         return _frames.to_pandas(dtype_backend)(self._rows)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as they are read, for whoever speaks the Arrow PyCapsule protocol."""
+        """The rows as they are read, by the Arrow PyCapsule protocol."""
         return self._rows.__arrow_c_stream__(requested_schema)
 
 
 class Mirror:
-    """A mirror as the last sync has left it. Reading it needs no client, and is never disturbed by a sync.
+    """A mirror: one SQLite file, which holds lists as of their last sync, and what each sync has changed.
 
-    What later syncs do is not seen; make another `Mirror` for that.
+    Reading it needs no client, and is not disturbed by a sync: what is being read stays as it was when reading began.
 
     Args:
-        path: The directory that `Client.sync` or `talentdata sync` has written.
+        path: The file that `Client.sync` or `talentdata sync` has written.
 
     Raises:
         talentdata.IoError: There is no mirror, or it cannot be read.
@@ -165,7 +116,7 @@ class Mirror:
     >>> import os, talentdata, tempfile
     >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
     ...     with tempfile.TemporaryDirectory() as directory:
-    ...         path = os.path.join(directory, "mirror")
+    ...         path = os.path.join(directory, "mirror.db")
     ...         receipts = client.sync(["pools"], path)
     ...         sandbox.change("pools", delete=1)
     ...         receipts = client.sync(["pools"], path)
@@ -188,28 +139,27 @@ class Mirror:
         return self._mirror.resources()
 
     @property
-    def syncs(self) -> list[Generation]:
-        """The syncs that it knows, of all lists, the oldest first."""
-        found = [Generation(raw) for name in self.resources for raw in self._mirror.generations(name)]
+    def syncs(self) -> list[SyncReceipt]:
+        """What the syncs have done that are kept, of all lists, the oldest first."""
+        found = [SyncReceipt(raw) for name in self.resources for raw in self._mirror.syncs(name)]
         return sorted(found, key=lambda sync: sync.ended)
 
-    def changes(self, resource: str, since: int = 0) -> Rows:
-        """What has changed after generation `since`, from the oldest change to the newest.
+    def changes(self, resource: str, since: int | str | datetime.datetime = 0) -> Rows:
+        """What has changed after sync `since`, from the oldest change to the newest.
 
-        The columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `return`), `_key` (the record's
+        The columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key` (the record's
         `id` as text), `_last_seen` and `_seen`, and those of the record: the new one, or for `delete` and `missing` the
-        last that is known. A delete is proven: the record was absent at some instant between the two times. Whoever
-        follows a mirror remembers the generation that was loaded last; to load one twice does no harm (see `merge_sql`).
+        last that is known. To keep a copy, remember the generation that was loaded last; to load one twice does no harm.
 
         Args:
             resource: The list.
-            since: The generation that was loaded last; 0 for all changes.
+            since: The sync that was loaded last, by its number, or a time as in `as_of`; 0 for all changes.
 
         Raises:
-            talentdata.InvalidArgumentError: The mirror does not have the list, there is no such generation yet, or
-                changes after it are no longer kept.
+            talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync yet, or changes
+                after it are no longer kept.
         """
-        return Rows(self._mirror.changes(resource, since))
+        return Rows(self._mirror.changes(resource, moment("since", since)))
 
     def current(self, resource: str) -> Rows:
         """The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -224,25 +174,43 @@ class Mirror:
 
         Args:
             resource: The list.
-            at: The number of a generation, or a time, as text of RFC 3339 or with a time zone: then the last sync that had
+            at: The number of a sync, or a time, as text of RFC 3339 or with a time zone: then the last sync that had
                 ended by then counts.
 
         Raises:
             talentdata.InvalidArgumentError: There was no such sync, or it is no longer kept.
         """
-        if isinstance(at, datetime.datetime):
-            if at.tzinfo is None:
-                raise InvalidArgumentError("at: a time needs a time zone, such as datetime.timezone.utc")
-            at = at.isoformat()
-        return Rows(self._mirror.as_of(resource, str(at)))
+        return Rows(self._mirror.as_of(resource, moment("at", at)))
+
+    def verify(self) -> list[str]:
+        """Reads everything and compares it with what the syncs have written down of it: what is wrong; nothing as a rule."""
+        return self._mirror.verify()
+
+    def forget(self, resource: str) -> None:
+        """Removes a list, with all that is kept of it.
+
+        Raises:
+            talentdata.IoError: A sync is writing to the mirror.
+            talentdata.InvalidArgumentError: The mirror does not have the list.
+        """
+        forget(self._path, resource)
 
     def __repr__(self) -> str:
         return f"Mirror({self._path!r})"
 
     def _repr_html_(self) -> str:
-        names = ("list", "generation", "ended", "records", "insert", "update", "delete", "missing", "return")
+        names = ("list", "generation", "ended", "records", "insert", "update", "delete", "missing", "reappeared")
         rows = (
-            (sync.receipt.resource, sync.generation, sync.ended, sync.records, *map(sync.changes.get, names[4:]))
+            (sync.scan.resource, sync.generation, sync.ended, sync.scan.records, *map(sync.changes.get, names[4:]))
             for sync in self.syncs
         )
         return grid(f"Mirror {self._path}", names, rows)
+
+
+def moment(name: str, at: int | str | datetime.datetime) -> str:
+    """A sync as the native module takes it."""
+    if isinstance(at, datetime.datetime):
+        if at.tzinfo is None:
+            raise InvalidArgumentError(f"{name}: a time needs a time zone, such as datetime.timezone.utc")
+        return at.isoformat()
+    return str(at)

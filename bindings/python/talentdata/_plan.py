@@ -12,12 +12,12 @@ class Plan(Record):
     >>> import talentdata
     >>> with talentdata.Sandbox(records={"pools": 250}) as sandbox, sandbox.client() as client:
     ...     plan = client.pools.plan()
-    >>> plan.resource, plan.records, plan.pages, plan.sync_pages
-    ('pools', 250, 5, 26)
+    >>> plan.resource, plan.records, plan.pages
+    ('pools', 250, 5)
     """
 
     __slots__ = ()
-    _documented = ("resource", "records", "pages", "members", "seconds", "sync_pages")
+    _documented = ("resource", "records", "pages", "members", "seconds")
 
     resource: Field[str] = Field("resource", "text", required=True)
     """The list."""
@@ -29,8 +29,6 @@ class Plan(Record):
     """How many clients share the budget now, this one included."""
     seconds: Field[float] = Field("seconds", "number", required=True)
     """How long they take at this client's part of the budget (section 8), while as many clients share it."""
-    sync_pages: Field[int] = Field("sync_pages", "integer", required=True)
-    """Page requests of a sync at most: more than of a scan where deletes have to be looked at a second time."""
 
     def _repr_html_(self) -> str:
         return table(f"Plan of {self.resource}", self.to_dict())

@@ -20,9 +20,10 @@ class Sandbox(BaseSandbox):
         limit: Requests admitted per second (section 8: 40).
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
-        faults: Whether it can be told to misbehave; see `misbehave`.
+        faults: Whether it takes fault rules; see `set_faults`.
         token_lifetime: Seconds that a token lives.
-        max_limit: The most records on a page, whatever is asked for (section 8: 100).
+        max_limit: The most records on a page of any list, whatever `limit` a request asks for. By default, each list has its
+            own maximum (100).
         later_max_limit: The same from the fourth page request of a list on.
         gzip: Whether bodies are compressed for clients that accept it.
         drift: Changes made to a list between page requests, as numbers: after `every` so many of its requests, at most
@@ -76,31 +77,35 @@ class Sandbox(BaseSandbox):
         """An async client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
         return AsyncClient(**self._settings(options))
 
-    def misbehave(self, *rules: dict[str, Any]) -> None:
-        """Changes answers by these rules, in place of those before; without any, it behaves again.
+    def set_faults(self, *rules: dict[str, Any]) -> None:
+        """Replaces the fault rules, which change responses; without arguments, removes them.
 
-        For tests of what your own code does when the service fails. Needs `faults=True`.
+        For tests of what your own code does when the service fails. Needs `faults=True`. `talentdata sandbox --help` and
+        the README of the sandbox list every member of a rule.
 
         Args:
-            rules: Dicts of `match` (`path`, `method`, `nth`, `from`: which requests) and `reply` (`status`, `headers`,
-                `body`, `delay_ms`, `close_after_read`: what becomes of the response). The first that matches counts.
+            rules: Dicts of `match` and `reply`; the first rule that matches a request applies. `match` selects requests by
+                `path` (which must be a path of the service), `method`, `nth` (only the nth match) and `from` (the nth and
+                all later matches). `reply` changes the response by `status`, `headers`, `body`, `delay_ms` or
+                `close_after_read`. A response whose status is changed has no body unless `body` gives one.
 
         Raises:
-            talentdata.InvalidArgumentError: A rule is wrong, or the sandbox was started without faults.
+            talentdata.InvalidArgumentError: A rule is wrong, its path is not one of the service's, or the sandbox was
+                started without `faults=True`.
 
         >>> import talentdata
         >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client() as client:
-        ...     sandbox.misbehave({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
+        ...     sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
         ...     report = client.version()  # sent again by itself
         ...     sandbox.stats()["requests_by_path"]["/v1/version"]
         2
         """
         import json
 
-        self._misbehave(json.dumps({"rules": rules}))
+        self._set_faults(json.dumps({"rules": rules}))
 
     def change(self, resource: str, *, update: int = 0, delete: int = 0, insert: int = 0) -> None:
-        """Changes a list at once: so many records chosen at random are updated, deleted, inserted, in this order.
+        """Randomly updates, deletes, then inserts the given numbers of records.
 
         Raises:
             talentdata.InvalidArgumentError: There is no such list, or too many records would change.
@@ -116,14 +121,14 @@ class Sandbox(BaseSandbox):
                 self._change(resource, f'{{"{kind}": {int(count)}}}')
 
     def changes(self, resource: str, skip: int = 0) -> list[dict[str, Any]]:
-        """What has really happened to a list since the start, in order, to hold a client against it.
+        """Lists every insert, update and delete since the start, in order, to compare with what a client reports.
 
         Each change has `at` (a time in UTC as in RFC 3339), `op` (`"insert"`, `"update"` or `"delete"`), `key` (the
         `id`; without one, an object of the members) and `record`, which is the new one, or the last one of a delete.
 
         Args:
             resource: The list.
-            skip: So many changes are left out, those that were looked at before.
+            skip: The number of changes to leave out at the beginning, such as those already read.
 
         Raises:
             talentdata.InvalidArgumentError: There is no such list.

@@ -28,10 +28,11 @@ class ConfiguredClient(BaseClient):
         idle_timeout: float | None = None,
         max_attempts: int | None = None,
         max_wait: float | None = None,
+        max_outage: float | None = None,
         share: float | None = None,
         paced: bool | None = None,
         budget: str | None = None,
-        on_lost: Literal["share", "wait"] | None = None,
+        on_unreachable: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
@@ -45,12 +46,13 @@ class ConfiguredClient(BaseClient):
         Args:
             base_url: The address of the service, such as https://talent.example. There is no default.
             client_id: The client ID.
-            client_secret: The client secret, at least 8 characters. No error and no log message contains it, but
-                copies of it stay in the memory of the process.
+            client_secret: The client secret. No error and no log message contains it, but copies of it stay in the
+                memory of the process.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
                 "default" applies, where there is one.
             timeout: The time limit for a whole call, including retries and waiting for the request budget, in
-                seconds; 300 s by default. The time that a page of a scan waits for the pages before it does not count.
+                seconds; 300 s by default. The time that a page of a scan waits for other pages, or for a service that
+                is down, does not count.
             attempt_timeout: The time limit for one attempt, from sending the request to the last byte of the
                 response, in seconds; 60 s by default.
             connect_timeout: The time limit for connecting, in seconds; 5 s by default.
@@ -58,14 +60,17 @@ class ConfiguredClient(BaseClient):
             max_attempts: The maximum number of times that a request is sent; 4 by default.
             max_wait: The longest wait that the service may request, in seconds; 60 s by default. If it requests a
                 longer one, the call fails with the error kind RateLimited.
+            max_outage: How long a scan goes on while the service is down, measured from the last request that
+                succeeded, in seconds; 60 s by default. Meanwhile, one request at a time probes the service. A single
+                call ends after max_attempts.
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
             paced: Whether to keep to 40 requests per second; True by default. The value False is for a service
                 without a rate limit; the documented client rule is kept in either case.
             budget: Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
                 Valkey server; host by default. With host, all processes of this user on this host that use the same
                 client share one budget.
-            on_lost: What to do while the shared budget cannot be reached: spend an equal share of it, or wait;
-                share by default.
+            on_unreachable: What to do while the shared budget cannot be reached: spend an equal share of it, or
+                wait; share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
                 before scans; a scan in the foreground goes with them, and one in the background after all others.
             token_cache: Who shares an access token: process, where each client has its own, or host, where the
@@ -88,17 +93,18 @@ class ConfiguredClient(BaseClient):
         idle_timeout: float | None = None,
         max_attempts: int | None = None,
         max_wait: float | None = None,
+        max_outage: float | None = None,
         share: float | None = None,
         paced: bool | None = None,
         budget: str | None = None,
-        on_lost: Literal["share", "wait"] | None = None,
+        on_unreachable: Literal["share", "wait"] | None = None,
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
     ) -> _C:
         """A client with some settings changed; `__init__` describes them.
 
-        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_lost`.
+        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_unreachable`.
         """
         return type(self)(
             timeout=timeout,
@@ -107,10 +113,11 @@ class ConfiguredClient(BaseClient):
             idle_timeout=idle_timeout,
             max_attempts=max_attempts,
             max_wait=max_wait,
+            max_outage=max_outage,
             share=share,
             paced=paced,
             budget=budget,
-            on_lost=on_lost,
+            on_unreachable=on_unreachable,
             priority=priority,
             token_cache=token_cache,
             proxy=proxy,

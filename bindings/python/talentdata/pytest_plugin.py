@@ -22,7 +22,7 @@ def talentdata_sandbox_options() -> dict[str, Any]:
 
 @pytest.fixture
 def talentdata_sandbox(talentdata_sandbox_options: dict[str, Any]) -> Iterator[talentdata.Sandbox]:
-    """The service in this process, without a rate limit; `misbehave` makes it fail."""
+    """The service in this process, without a rate limit; `set_faults` makes requests fail."""
     with talentdata.Sandbox(**{"policy": "unlimited", "faults": True, **talentdata_sandbox_options}) as sandbox:
         yield sandbox
 

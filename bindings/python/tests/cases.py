@@ -39,7 +39,7 @@ class SandboxOptions:
     """How the sandbox is started."""
 
     records: dict[str, int] = field(default_factory=dict)
-    max_limit: int = 100
+    max_limit: int | None = None
     gzip: bool = False
     token_lifetime_s: int = 3600
 

@@ -1,4 +1,4 @@
-"""What the tests share: a sandbox, clients of it, and a way to make it misbehave."""
+"""What the tests share: a sandbox, clients of it, and a way to set its fault rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture
 def sandbox() -> Iterator[talentdata.Sandbox]:
-    """A sandbox that can be told to misbehave."""
+    """A sandbox that takes fault rules."""
     sizes = {"contacts": 450, "pools": 3, "ja_tasks": 230}
     with talentdata.Sandbox(records=sizes, policy="unlimited", faults=True) as sandbox:
         yield sandbox
@@ -30,5 +30,5 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
 
 @pytest.fixture
 def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
-    """Tells the sandbox how to misbehave: dicts of `match` and `reply`."""
-    return sandbox.misbehave
+    """Sets fault rules: dicts of `match` and `reply`."""
+    return sandbox.set_faults

@@ -150,12 +150,12 @@ def test_arguments_of_a_list(client, sandbox, use, name, is_a):
     assert sandbox.stats()["requests"] == 0
 
 
-def test_rules_of_misbehaviour(sandbox):
+def test_fault_rules(sandbox):
     for rule in ({"match": {}}, {"reply": {"statsu": 5}}):
         with pytest.raises(talentdata.InvalidArgumentError, match="the rules are wrong: .*(reply|status)"):
-            sandbox.misbehave(rule)
+            sandbox.set_faults(rule)
     with talentdata.Sandbox() as other, pytest.raises(talentdata.InvalidArgumentError, match="started with faults"):
-        other.misbehave()
+        other.set_faults()
     other.close()
     with pytest.raises(talentdata.ClosedError):
-        other.misbehave()
+        other.set_faults()

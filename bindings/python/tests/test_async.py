@@ -140,7 +140,7 @@ def test_a_frame_after_a_timeout_has_all_rows(name):
     options = {"records": {"contacts": 9000}, "policy": "unlimited", "faults": True}
     with talentdata.Sandbox(**options) as sandbox:
         # Behind the first batch of 4,096 rows.
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
+        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
 
         async def work(client):
             # A page that hangs is asked for again.
@@ -151,7 +151,7 @@ def test_a_frame_after_a_timeout_has_all_rows(name):
                     await asyncio.sleep(0.005)
                 await asyncio.wait_for(task, 0.01)
             assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
-            sandbox.misbehave()
+            sandbox.set_faults()
             again = asyncio.ensure_future(getattr(scan, name)())
             return len(await again), scan.receipt
 

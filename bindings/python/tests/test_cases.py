@@ -99,7 +99,7 @@ def test_case(name, kind):
         policy="unlimited",
         faults=True,
     ) as sandbox:
-        sandbox.misbehave(*case.rules)
+        sandbox.set_faults(*case.rules)
         secret = case.client.client_secret or sandbox.client_secret
         make = sandbox.client if kind == "blocking" else sandbox.async_client
         client = make(

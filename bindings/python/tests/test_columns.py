@@ -198,7 +198,7 @@ def pools():
             lines = [f'{{"id":"{number}","x":{text}}}' for number, text in enumerate(texts)]
             pagination = json.dumps({"total": len(lines), "limit": len(lines), "offset": 0, "hasMore": False})
             body = f'{{"pools":[{",".join(lines)}],"pagination":{pagination}}}'
-            sandbox.misbehave({"match": {"path": "/v1/pools"}, "reply": {"body": body}})
+            sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": body}})
             return client.pools, lines
 
         yield serve

@@ -96,10 +96,10 @@ def test_a_text_file_is_resumed(client, sandbox, tmp_path, kind):
     whole, path = tmp_path / f"whole.{kind}", tmp_path / f"contacts.{kind}"
     schema = client.contacts.schema()
     client.contacts.export(whole, schema=schema)
-    sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 4}, "reply": {"status": 403}})
+    sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 4}, "reply": {"status": 403}})
     with pytest.raises(talentdata.ForbiddenError, match=r"call export\(\) again with resume=True"):
         client.contacts.export(path, schema=schema)
-    sandbox.misbehave()
+    sandbox.set_faults()
     with pytest.raises(talentdata.InvalidArgumentError, match="page_size"):
         client.contacts.export(path, schema=schema, resume=True, page_size=7)
     receipt = client.contacts.export(path, schema=schema, resume=True)
@@ -112,11 +112,11 @@ def test_a_parquet_file_is_resumed(tmp_path):
     with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
         client.contacts.export(whole)
         # Behind the first row group of 8,192 rows.
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
+        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
         with pytest.raises(talentdata.ForbiddenError, match="to be resumed; to continue, call export"):
             client.contacts.export(path)
         assert not path.exists()
-        sandbox.misbehave()
+        sandbox.set_faults()
         receipt = client.contacts.export(path, resume=True)
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
     assert parquet.read_table(path).equals(parquet.read_table(whole))
@@ -130,7 +130,7 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
         async with sandbox.async_client() as client:
             # The columns are decided already, so that the first page is written when it comes.
             schema = await client.contacts.schema()
-            sandbox.misbehave(SLOW)
+            sandbox.set_faults(SLOW)
             task = asyncio.create_task(client.contacts.export(path, schema=schema))
             # Until the first page is written and synced.
             checkpoint = tmp_path / "contacts.csv.checkpoint"
@@ -141,7 +141,7 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
                 await task
             assert isinstance(caught.value.__cause__, talentdata.CancelledError)
             assert "call export() again with resume=True" in str(caught.value.__cause__)
-            sandbox.misbehave()
+            sandbox.set_faults()
             # What was cancelled ends on another thread.
             while True:
                 try:

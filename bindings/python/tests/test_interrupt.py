@@ -83,14 +83,14 @@ def interrupt(code, *arguments, when, before_usable):
 
 
 def stuck(sandbox):
-    """Whether a request has met a rule of misbehaviour."""
+    """Whether a request has met a fault rule."""
     return any(request["fault"] is not None for request in seen(sandbox))
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     match, reply, before, wait = PLACES[place]
-    sandbox.misbehave({"match": match, "reply": reply})
+    sandbox.set_faults({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
     after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
     code = CHILD.format(before=before or "pass", wait=wait, after=after)
@@ -99,7 +99,7 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
         code,
         *arguments,
         when=lambda: until(lambda: stuck(sandbox)),
-        before_usable=sandbox.misbehave,
+        before_usable=sandbox.set_faults,
     )
     assert said == "interrupted\n", err
     assert out == "1.8.2\n", err
@@ -114,12 +114,12 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
     options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
     with talentdata.Sandbox(**options) as sandbox:
         # Behind the first row group of 8,192 rows.
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
+        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
             when=lambda: until(lambda: pathlib.Path(f"{path}.part.2").exists() and stuck(sandbox)),
-            before_usable=sandbox.misbehave,
+            before_usable=sandbox.set_faults,
         )
         assert said == "interrupted\n", err
         kept, version = out.splitlines()
@@ -192,12 +192,12 @@ def test_what_was_interrupted_is_never_shorter_than_its_receipt(use):
     code = CHILD.format(before=BEGIN, wait=INSIST.format(use=use), after=REPEAT.format(use=use))
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         # Behind the first batch of 4,096 rows.
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
+        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
             when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.misbehave,
+            before_usable=sandbox.set_faults,
         )
     assert said == "interrupted\n", err
     assert out == AGAIN[use] + "\n", err

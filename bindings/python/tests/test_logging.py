@@ -22,7 +22,7 @@ def messages(caplog) -> list[str]:
 
 
 def test_a_retry_a_pause_and_a_token(client, sandbox, caplog):
-    sandbox.misbehave(
+    sandbox.set_faults(
         {"match": {**VERSION, "nth": 1}, "reply": {"status": 503}},
         {"match": {"path": "/v1/pools"}, "reply": {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}}},
     )
@@ -92,7 +92,7 @@ def test_messages_come_while_a_call_waits(client, sandbox, handle):
             raise KeyboardInterrupt
 
     handle(hear)
-    sandbox.misbehave(MUCH_LATER)
+    sandbox.set_faults(MUCH_LATER)
     with pytest.raises(KeyboardInterrupt):
         client.version()
 
@@ -114,7 +114,7 @@ def test_messages_come_while_an_event_loop_runs(sandbox, handle):
             assert not task.done()
             task.cancel()
 
-    sandbox.misbehave(MUCH_LATER)
+    sandbox.set_faults(MUCH_LATER)
     asyncio.run(main())
 
 
@@ -213,7 +213,7 @@ import sys, talentdata
 client = talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3])
 client.version()
 """
-    sandbox.misbehave({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
+    sandbox.set_faults({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
     result = python(code, *settings)
     assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
 

@@ -1,15 +1,20 @@
 """Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
 
 import asyncio
+import contextlib
 import datetime
+import pathlib
+import sqlite3
 
-import duckdb
+import pandas
 import polars
 import pyarrow as pa
 import pytest
 from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck, until
 
 import talentdata
+
+MANUAL = pathlib.Path(__file__).parents[3] / "docs" / "mirror.md"
 
 
 @pytest.fixture
@@ -25,7 +30,7 @@ def ids(table):
 
 def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     sandbox, client = service
-    path, then = tmp_path / "mirror", []
+    path, then = tmp_path / "mirror.db", []
     for round in range(1, 5):
         receipts = client.sync(["contacts", "pools"], path)
         assert [receipt.generation for receipt in receipts] == [round, round]
@@ -34,8 +39,8 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
         sandbox.change("contacts", update=30, delete=10, insert=12)
     mirror = talentdata.Mirror(str(path))
     assert sorted(mirror.resources) == ["contacts", "pools"]
-    syncs = [sync for sync in mirror.syncs if sync.receipt.resource == "contacts"]
-    assert [(sync.generation, sync.records) for sync in syncs] == [(1, 300), (2, 302), (3, 304), (4, 306)]
+    syncs = [sync for sync in mirror.syncs if sync.scan.resource == "contacts"]
+    assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 300), (2, 302), (3, 304), (4, 306)]
     assert [sync.ended for sync in mirror.syncs] == sorted(sync.ended for sync in mirror.syncs)
     for sync, table in zip(syncs, then):
         assert ids(mirror.as_of("contacts", sync.generation)) == ids(table)
@@ -53,23 +58,18 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     assert "306" in mirror._repr_html_() and str(path) in repr(mirror)
 
 
-def test_databases_follow_real_syncs(service, tmp_path):
+def test_the_views_are_tables_for_everybody(service, tmp_path):
     sandbox, client = service
-    connection, since = duckdb.connect(), 0
-    for round in range(5):
-        client.sync(["contacts"], tmp_path)
-        changes = talentdata.Mirror(tmp_path).changes("contacts", since).to_arrow()
-        since = round + 1
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS contacts AS "
-            "SELECT * EXCLUDE (_generation, _op, _last_seen, _seen) FROM changes LIMIT 0"
-        )
-        for _ in range(2):
-            connection.execute(talentdata.merge_sql("duckdb", "contacts", changes.column_names))
-        sandbox.change("contacts", update=40, delete=20, insert=15)
-    truth = talentdata.Mirror(tmp_path).current("contacts").to_arrow().sort_by("id")
-    found = connection.sql("SELECT * EXCLUDE _key FROM contacts ORDER BY id").to_arrow_table()
-    assert found.select(truth.column_names).cast(truth.schema).to_pylist() == truth.to_pylist()
+    client.sync(["contacts"], tmp_path / "mirror.db")
+    sandbox.change("contacts", delete=5, update=7)
+    client.sync(["contacts"], tmp_path / "mirror.db")
+    # The three queries of docs/mirror.md.
+    queries = [text.split("```")[0] for text in MANUAL.read_text().split("```sql\n")[1:4]]
+    with contextlib.closing(sqlite3.connect(tmp_path / "mirror.db")) as connection:
+        current, changes, history = (pandas.read_sql(query, connection) for query in queries)
+    assert len(current) == 295 and set(current.columns) == {"id", "firstName", "lastName", "email"}
+    assert set(zip(changes["_op"], changes["records"])) >= {("delete", 5), ("insert", 300)}
+    assert list(history["deleted"]) == [0, 5]
 
 
 def test_of_an_async_client(service, tmp_path):
@@ -77,22 +77,22 @@ def test_of_an_async_client(service, tmp_path):
 
     async def main():
         async with sandbox.async_client(paced=False) as client:
-            [first] = await client.sync(["pools"], tmp_path)
+            [first] = await client.sync(["pools"], tmp_path / "mirror.db")
             sandbox.change("pools", delete=3)
-            [second] = await client.sync(["pools"], tmp_path, progress=False)
+            [second] = await client.sync(["pools"], tmp_path / "mirror.db", progress=False)
             return first, second
 
     first, second = asyncio.run(main())
     assert (first.changes["insert"], second.changes["delete"], second.generation) == (40, 3, 2)
 
 
-def test_old_generations_are_folded(service, tmp_path):
+def test_what_is_older_is_removed(service, tmp_path):
     sandbox, client = service
     for _ in range(3):
-        client.sync(["pools"], tmp_path)
+        client.sync(["pools"], tmp_path / "mirror.db")
         sandbox.change("pools", update=2)
-    client.sync(["pools"], tmp_path, keep=datetime.timedelta(microseconds=1))
-    mirror = talentdata.Mirror(tmp_path)
+    client.sync(["pools"], tmp_path / "mirror.db", keep=datetime.timedelta(microseconds=1))
+    mirror = talentdata.Mirror(tmp_path / "mirror.db")
     with pytest.raises(talentdata.InvalidArgumentError, match="no longer kept"):
         mirror.changes("pools", since=0)
     assert mirror.current("pools").to_arrow().num_rows == 40
@@ -101,22 +101,27 @@ def test_old_generations_are_folded(service, tmp_path):
 def test_what_cannot_be_is_refused(service, tmp_path):
     sandbox, client = service
     with pytest.raises(talentdata.IoError, match="is not a mirror"):
-        talentdata.Mirror(tmp_path)
+        talentdata.Mirror(tmp_path / "mirror.db")
+    with pytest.raises(talentdata.IoError, match="a mirror is one file"):
+        client.sync(["pools"], tmp_path)
     for wrong in (
-        lambda: client.sync("pools", tmp_path),
-        lambda: client.sync(["pools", "people"], tmp_path),
+        lambda: client.sync("pools", tmp_path / "mirror.db"),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", max_deletes="many"),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", max_deletes=1.5),
+        lambda: client.sync(["pools"], tmp_path / "mirror.db", keep="90"),
+        lambda: client.sync(["pools", "people"], tmp_path / "mirror.db"),
     ):
         with pytest.raises(talentdata.InvalidArgumentError):
             wrong()
     # All were checked before anything was sent or written.
     assert sandbox.stats()["requests"] == 0 and not [*tmp_path.iterdir()]
-    client.sync(["pools"], tmp_path)
-    mirror = talentdata.Mirror(tmp_path)
+    client.sync(["pools"], tmp_path / "mirror.db")
+    mirror = talentdata.Mirror(tmp_path / "mirror.db")
     for wrong, says in (
         (lambda: mirror.changes("contacts"), "does not have contacts"),
-        (lambda: mirror.changes("pools", since=2), "beyond the last generation"),
-        (lambda: mirror.as_of("pools", 7), "no generation 7"),
-        (lambda: mirror.as_of("pools", "yesterday"), "neither a generation"),
+        (lambda: mirror.changes("pools", since=2), "no sync 2 of pools yet"),
+        (lambda: mirror.as_of("pools", 7), "as_of: 7"),
+        (lambda: mirror.as_of("pools", "yesterday"), "neither the number of a sync"),
         (lambda: mirror.as_of("pools", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):
@@ -124,24 +129,40 @@ def test_what_cannot_be_is_refused(service, tmp_path):
             wrong()
 
 
+def test_too_many_deletes_are_withheld(service, tmp_path):
+    sandbox, client = service
+    path = tmp_path / "mirror.db"
+    client.sync(["pools"], path)
+    sandbox.change("pools", delete=20)
+    [receipt] = client.sync(["pools"], path, confirm=True)
+    assert receipt.withheld == {"deletes": 20, "records": 40} and receipt.missing == 20
+    assert "20 of the 40 records" in receipt.shortfall
+    [receipt] = client.sync(["pools"], path, max_deletes=0.5)
+    assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (20, 0, None)
+    mirror = talentdata.Mirror(path)
+    assert mirror.verify() == []
+    mirror.forget("pools")
+    assert mirror.resources == []
+
+
 def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path):
     file = {"before": "pass", "wait": "client.with_options(paced=False).sync(['contacts'], sys.argv[4])"}
     code = CHILD.format(**file, after=USABLE)
     with talentdata.Sandbox(records={"contacts": 5_000}, policy="unlimited", faults=True) as sandbox:
         with sandbox.client(paced=False) as client:
-            client.sync(["contacts"], tmp_path)
+            client.sync(["contacts"], tmp_path / "mirror.db")
         sandbox.change("contacts", delete=100)
         sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
         said, out, err = interrupt(
             code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(tmp_path)),
+            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(tmp_path / "mirror.db")),
             when=lambda: until(lambda: stuck(sandbox)),
             before_usable=sandbox.misbehave,
         )
         assert said == "interrupted\n", err
-        assert [sync.generation for sync in talentdata.Mirror(tmp_path).syncs] == [1]
+        assert [sync.generation for sync in talentdata.Mirror(tmp_path / "mirror.db").syncs] == [1]
         with sandbox.client(paced=False) as client:
-            [receipt] = client.sync(["contacts"], tmp_path)
+            [receipt] = client.sync(["contacts"], tmp_path / "mirror.db")
     assert (receipt.generation, receipt.changes["delete"]) == (2, 100)
 
 
@@ -153,10 +174,10 @@ def test_the_difference_of_plain_exports_deletes_what_is_there(tmp_path, record_
             before, naive, mirrored, told = None, [], [], 0
             for _ in range(12):
                 plain = {contact.id for page in client.contacts.pages(limit=100) for contact in page}
-                client.sync(["contacts"], tmp_path)
+                client.sync(["contacts"], tmp_path / "mirror.db")
                 gone = {change["key"] for change in sandbox.changes("contacts") if change["op"] == "delete"}
                 naive += [key for key in (before or plain) - plain if key not in gone]
-                changes = talentdata.Mirror(tmp_path).changes("contacts", told).to_arrow()
+                changes = talentdata.Mirror(tmp_path / "mirror.db").changes("contacts", told).to_arrow()
                 deleted = [row["_key"] for row in changes.select(["_op", "_key"]).to_pylist() if row["_op"] == "delete"]
                 mirrored += [key for key in deleted if key not in gone]
                 told, before = told + 1, plain

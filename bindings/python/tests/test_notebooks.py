@@ -67,15 +67,3 @@ def test_bulk_scan(executed):
     assert len(shown(cells, "axes.step(")["image/png"]) > 5_000
     assert "soft" in shown(cells, "required.join(")["text/html"]
     assert shown(cells, "read_parquet")["text/plain"] == "True"
-
-
-@pytest.mark.filterwarnings("default")
-def test_week_of_changes(executed):
-    cells = executed("week_of_changes.ipynb")
-    assert "proven" in shown(cells, "client.sync")["text/html"]
-    assert shown(cells, "mirror = ")["text/html"].count("<tr>") == 9
-    assert len(shown(cells, "axes.bar(")["image/png"]) > 5_000
-    assert "_last_seen" in shown(cells, '"_last_seen", "_seen"')["text/html"]
-    assert ", 0 of them false; 0 deleted records still there" in shown(cells, "truth = ")["stdout"]
-    assert shown(cells, "talentdata.merge_sql")["text/plain"] == "True"
-    assert "contacts then" in shown(cells, "as_of")["stdout"]

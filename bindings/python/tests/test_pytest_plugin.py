@@ -105,7 +105,7 @@ def test_faults_are_those_of_one_test(suite):
         FAULT = {"match": {"path": "/v1/version"}, "reply": {"status": 403}}
 
         def test_fault(talentdata_client, talentdata_sandbox):
-            talentdata_sandbox.misbehave(FAULT)
+            talentdata_sandbox.set_faults(FAULT)
             with pytest.raises(talentdata.ForbiddenError):
                 talentdata_client.version()
 
@@ -113,7 +113,7 @@ def test_faults_are_those_of_one_test(suite):
             assert talentdata_client.version().version
 
         def test_async_fault(talentdata_async_client, talentdata_sandbox):
-            talentdata_sandbox.misbehave(FAULT)
+            talentdata_sandbox.set_faults(FAULT)
             with pytest.raises(talentdata.ForbiddenError):
                 asyncio.run(talentdata_async_client.version())
         """,

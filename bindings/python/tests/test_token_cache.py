@@ -58,7 +58,7 @@ def test_a_forked_child_renews_for_its_parent(service):
 
 
 def test_a_fresh_token_that_is_refused_is_explained(service):
-    service.misbehave({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 401}})
+    service.set_faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 401}})
     with service.client() as client, pytest.raises(talentdata.AuthError, match="set token_cache to host"):
         client.permissions()
     with service.client(token_cache="host") as client, pytest.raises(talentdata.AuthError, match="another host"):

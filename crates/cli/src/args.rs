@@ -2,8 +2,7 @@
 
 use crate::settings::Flags;
 use crate::{
-    budget, changes, completions, export, help, operation, page, plan, sandbox, schema, sync,
-    verify,
+    budget, completions, export, help, mirror, operation, page, plan, sandbox, schema, sync, verify,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -60,13 +59,16 @@ pub(crate) enum Command {
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
-    /// Bring a mirror up to date: a directory with lists as of now and what has changed since, deletes proven
+    /// Bring a mirror up to date: an SQLite file with lists as of now and what has changed since, deletes proven
     #[command(after_help = sync::EXAMPLES)]
     Sync(sync::Verb),
     /// Write what syncs into a mirror have found
-    #[command(after_help = changes::EXAMPLES)]
-    Changes(changes::Verb),
-    /// Estimate the records, pages and time of an export or a sync
+    #[command(after_help = mirror::CHANGES_EXAMPLES)]
+    Changes(mirror::Changes),
+    /// Remove a list from a mirror, with all that is kept of it
+    #[command(after_help = mirror::FORGET_EXAMPLES)]
+    Forget(mirror::Forget),
+    /// Estimate the records, pages and time of an export
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
     Plan(plan::Verb),
     /// Show who shares the request budget now, and how it is spent
@@ -75,7 +77,7 @@ pub(crate) enum Command {
     /// Print the columns of a list as JSON, to pin them with export --schema
     #[command(after_help = schema::EXAMPLE)]
     Schema(schema::Verb),
-    /// Check that a file is what an export has written, by its receipt
+    /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
     #[command(after_help = verify::EXAMPLES)]
     Verify(verify::Verb),
     /// Run the embedded sample service until stopped
@@ -96,6 +98,7 @@ impl Command {
             Command::Export(verb) => !verb.is_from_mirror(),
             Command::Resources
             | Command::Changes(_)
+            | Command::Forget(_)
             | Command::Verify(_)
             | Command::Sandbox(_)
             | Command::Completions(_) => false,

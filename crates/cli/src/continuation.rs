@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
-use talentdata_core::export::Export;
+use talentdata_columns::export::Export;
 use talentdata_core::{Client, drives_terminal};
 
 /// What this program is called where it is installed.

@@ -9,19 +9,18 @@ use crate::outcomes::{say_differences, say_doubts, say_failures};
 use crate::output::{reader_gone, remark};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{from_mirror, names, receipts};
+use crate::{mirror, names, receipts};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-use talentdata_core::arrow::{Columns, OnNew, TableOptions, TableSchema};
-use talentdata_core::export::{Export, Format, Target};
-use talentdata_core::mirror::AsOf;
+use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
+use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_mirror::At;
 use tokio::task::{JoinSet, LocalSet};
 
 /// Shown below the help of the command.
@@ -34,10 +33,7 @@ Examples:
   talentdata export contacts --sandbox --out contacts.parquet
   talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
   talentdata export contacts --out - | head
-  talentdata export contacts --from mirror/ --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
-
-/// How long a stop may take when the reader of standard output may have stalled.
-const STOP_TIMEOUT: Duration = Duration::from_secs(1);
+  talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
 /// What to export, where to and how.
 #[derive(Debug, clap::Args)]
@@ -73,12 +69,13 @@ pub(crate) struct Verb {
     /// keep them there silently, or fail
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
     on_new: Option<OnNew>,
-    /// Read the list from the mirror in this directory, as a sync has read it, and not from the service
-    #[arg(long, value_name = "DIR", requires = "as_of", conflicts_with_all = ["resume", "receipt", "page_size"])]
+    /// Read the list from this mirror, and not from the service
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "page_size"])]
     from: Option<PathBuf>,
-    /// Which sync: its generation, or a time such as 2026-11-20T06:00:00Z by which it had ended
-    #[arg(long, value_name = "TIME|GENERATION", requires = "from")]
-    as_of: Option<AsOf>,
+    /// As which sync has read it: by its number, or the last one that had ended by a time such as 2026-11-20T06:00:00Z;
+    /// by default as of now
+    #[arg(long, value_name = "TIME|N", requires = "from")]
+    as_of: Option<At>,
     #[command(flatten)]
     filters: Filters,
 }
@@ -90,9 +87,9 @@ pub(crate) async fn run(
     arguments: &[OsString],
 ) -> Result<(), Ending> {
     let exports = verb.exports()?;
-    if let (Some(from), Some(at)) = (&verb.from, verb.as_of) {
+    if let Some(from) = &verb.from {
         verb.prepare(&exports)?;
-        return from_mirror::write(&exports, from, at);
+        return mirror::export(&exports, from, verb.as_of.as_ref(), verb.receipt.as_deref());
     }
     let connection = connect(common)?;
     verb.prepare(&exports)?;
@@ -105,7 +102,7 @@ pub(crate) async fn run(
             remark(&format!("error: stopped immediately; {hint}"));
         }
     };
-    let signals = Signals::take(to_stdout.then_some(STOP_TIMEOUT), before_exit)?;
+    let signals = Signals::take(before_exit)?;
     if let Some(path) = &verb.receipt {
         receipts::begin(path, &exports)?;
     }
@@ -234,9 +231,9 @@ impl Verb {
             scan: ScanOptions {
                 page_size: self.page_size,
                 arguments: self.filters.of(resource)?,
-                table,
                 ..ScanOptions::default()
             },
+            table,
             resume: self.resume,
         })
     }

@@ -4,16 +4,15 @@
 
 mod args;
 mod budget;
-mod changes;
 mod completions;
 mod connect;
 mod continuation;
 mod ending;
 mod export;
 mod filters;
-mod from_mirror;
 mod help;
 mod logging;
+mod mirror;
 mod names;
 mod operation;
 mod outcomes;
@@ -63,7 +62,10 @@ fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;
-    let outcome = runtime.block_on(dispatch(arguments, given));
+    let outcome = runtime.block_on(async {
+        signals::ignore_file_size_limit();
+        dispatch(arguments, given).await
+    });
     // A look-up of a host's name cannot be interrupted, and must not hold up the end.
     runtime.shutdown_background();
     outcome
@@ -77,7 +79,8 @@ async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Endin
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
         Command::Sync(verb) => sync::run(verb, common).await,
-        Command::Changes(verb) => changes::run(verb),
+        Command::Changes(verb) => mirror::changes(verb),
+        Command::Forget(verb) => mirror::forget(verb),
         Command::Plan(verb) => plan::run(verb, common).await,
         Command::Budget(verb) => budget::run(verb, common),
         Command::Schema(verb) => schema::run(verb, common).await,

@@ -3,7 +3,7 @@
 use crate::ending::say;
 use crate::names;
 use crate::output::remark;
-use talentdata_core::export::{Export, Target};
+use talentdata_columns::export::{Export, Target};
 use talentdata_core::scan::{Completeness, Doubt, Receipt};
 use talentdata_core::{Error, ErrorKind};
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use talentdata_core::export::Export;
+use talentdata_columns::export::Export;
 use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
@@ -71,37 +71,41 @@ pub(crate) fn end(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
     write(path, receipts)
 }
 
-/// Writes the receipts of syncs, as they are so far; a pipe or a device gets each of them.
+/// Checks that there is a directory to write to, and that the path is not that of the mirror, or of a file beside it.
 ///
 /// # Errors
-/// `Io` with the path.
-pub(crate) fn replace(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
-    write(path, receipts)
-}
-
-/// Checks that there is a directory to write to, and that it is not the mirror.
-///
-/// # Errors
-/// `Io` with the path; `InvalidArgument` when it is within the mirror.
-pub(crate) fn check_outside(path: &Path, mirror: &Path) -> Result<(), Error> {
+/// `Io` with the path; `InvalidArgument` when it is one of them.
+pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
     check(path, &[])?;
-    let within = |mirror: std::path::PathBuf| {
-        let directory = directory(path).canonicalize();
-        directory.is_ok_and(|directory| directory.starts_with(mirror))
+    let place = |path: &Path| {
+        Some((
+            directory(path).canonicalize().ok()?,
+            path.file_name()?.to_owned(),
+        ))
     };
-    match mirror.canonicalize().is_ok_and(within) {
+    let (Some((directory, name)), Some((other, mirror))) = (place(path), place(mirror)) else {
+        return Ok(());
+    };
+    let (name, mirror) = (name.to_string_lossy(), mirror.to_string_lossy());
+    let rest = name.strip_prefix(&*mirror);
+    match directory == other
+        && rest.is_some_and(|rest| ["", ".lock", "-wal", "-shm", "-journal"].contains(&rest))
+    {
         false => Ok(()),
         true => {
-            let message = format!(
-                "--receipt: {} is within the mirror; choose another path",
-                path.display()
-            );
+            let shown = path.display();
+            let message =
+                format!("--receipt: {shown} is a file of the mirror; choose another path");
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
 }
 
-fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
+/// Writes receipts as they are so far; a pipe or a device gets each of them.
+///
+/// # Errors
+/// `Io` with the path.
+pub(crate) fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
     let text = match receipts {
         [receipt] => serde_json::to_string_pretty(receipt),
         several => serde_json::to_string_pretty(several),

@@ -18,7 +18,25 @@ pub(crate) const EXAMPLES: &str = "\
 Prints one line of JSON with base_url, client_id and client_secret when it is ready. It listens on
 127.0.0.1 only, and its data are made up.
 
+With --faults, it has these endpoints, which do not count against the limit:
+  POST /__faults    replaces the fault rules; DELETE removes them
+  GET /__requests   lists the requests received, with secrets redacted
+  GET /__stats      counts requests, by path
+  GET /__drift?list=LIST    lists which records stayed, came, went and moved; POST changes the list
+  GET /__changes?list=LIST  lists every insert, update and delete since the start; skip=N leaves out
+                            the first N
+
+A fault rule changes the responses to the requests that it matches; of several, the first applies:
+  {\"rules\": [{\"match\": {\"path\": \"/v1/contacts\", \"nth\": 3}, \"reply\": {\"status\": 503}}]}
+match: path (one of the service's), method, nth (only the nth match), from (the nth and all later
+ones), accept: true (connections instead of requests).
+reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
+gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
+framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw,
+raw_base64.
+
 Examples:
+  talentdata sandbox --faults
   talentdata sandbox --records contacts=100000,ja-skills=5000
   talentdata sandbox --policy token-bucket --latency-ms 20 --drift every=3,inserts=2,deletes=1
   talentdata sandbox --order updated --drift every=2,updates=1
@@ -48,9 +66,9 @@ pub(crate) struct Verb {
     /// Which tokens are valid: all until they expire, or only the one issued last
     #[arg(long, default_value_t = Options::default().tokens, value_parser = names::one_of(Tokens::ALL))]
     tokens: Tokens,
-    /// The most records on a page, whatever is asked for
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_limit)]
-    max_limit: u64,
+    /// The most records on a page of any list, whatever is asked for; by default, each list has its own maximum
+    #[arg(long, value_name = "N")]
+    max_limit: Option<u64>,
     /// The same from the fourth page request of a list on
     #[arg(long, value_name = "N")]
     later_max_limit: Option<u64>,
@@ -81,7 +99,8 @@ pub(crate) struct Verb {
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
     #[arg(long)]
     warnings: bool,
-    /// Offer /__faults, /__requests, /__stats, /__drift and /__changes, to misbehave on demand and tell what was seen
+    /// Offer /__faults, which takes fault rules, and /__requests, /__stats, /__drift and /__changes, which report what
+    /// happened
     #[arg(long)]
     faults: bool,
     /// End when standard input is closed, so that nothing stays behind when the parent process ends
@@ -90,7 +109,7 @@ pub(crate) struct Verb {
 }
 
 pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
-    let signals = Signals::take(None, || {})?;
+    let signals = Signals::take(|| {})?;
     let sandbox = start(verb.options())?;
     output::data(&format!(
         "{}\n",

@@ -5,7 +5,7 @@ use crate::connect::connect;
 use crate::ending::Ending;
 use crate::filters::Filters;
 use crate::{names, output};
-use talentdata_core::arrow::Columns;
+use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::types::Resource;
 
 /// Shown below the help of the command.
@@ -34,6 +34,6 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let arguments = verb.filters.of(verb.resource)?;
     let connection = connect(common)?;
     let list = connection.client.resource(verb.resource).with(arguments);
-    let schema = list.schema(verb.columns).await?;
+    let schema = TableSchema::of_list(&list, verb.columns).await?;
     output::data(&schema.to_json())
 }

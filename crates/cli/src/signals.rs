@@ -1,6 +1,5 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
-use std::time::Duration;
 use talentdata_core::{Error, ErrorKind};
 use tokio::sync::watch;
 
@@ -29,15 +28,12 @@ pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
 
 impl Signals {
     /// Takes the signals over, which after that are never handed back. After the first one the process ends by itself
-    /// when a second one comes, or when `timeout` has passed; `before_exit` is called before. The value and its clones
-    /// must live as long as that is to be so.
+    /// when a second one comes; `before_exit` is called before. The value and its clones must live as long as that is
+    /// to be so.
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
-    pub(crate) fn take(
-        timeout: Option<Duration>,
-        before_exit: impl FnOnce() + Send + 'static,
-    ) -> Result<Self, Error> {
+    pub(crate) fn take(before_exit: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
         let mut source = Source::new().map_err(|error| {
             Error::new(
                 ErrorKind::Internal,
@@ -50,12 +46,7 @@ impl Signals {
                 let first = source.next().await;
                 // With nobody left to tell, the run is about to end anyway.
                 let _ = sender.send(Some(first));
-                match timeout {
-                    Some(timeout) => tokio::time::timeout(timeout, source.next())
-                        .await
-                        .unwrap_or(first),
-                    None => source.next().await,
-                }
+                source.next().await
             };
             tokio::select! {
                 signal = second => {
@@ -82,6 +73,18 @@ impl Signals {
         }
         // The watching task ends after all who wait for it.
         std::future::pending().await
+    }
+}
+
+/// A file that exceeds the size that is allowed (`ulimit -f`) is to be an error of the write that says so; by default a
+/// signal ends the process.
+pub(crate) fn ignore_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let number = rustix::process::Signal::XFSZ.as_raw();
+        // Once it was taken over, it has no effect, whether or not anybody waits for it.
+        let _ = signal(SignalKind::from_raw(number));
     }
 }
 

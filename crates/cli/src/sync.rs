@@ -11,22 +11,23 @@ use crate::{names, receipts};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use talentdata_core::mirror::{Sync, SyncReceipt};
-use talentdata_core::scan::{Completeness, Doubt, Receipt};
+use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_mirror::{MaxDeletes, Sync, SyncReceipt, age};
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
-A sync reads the whole list and compares it with what the one before has seen. DIR/contacts/current.parquet is the
-list as of the last sync, DIR/contacts/changes has a file for each. A record is deleted only where it is
-proven that it was gone; where the list could not be read completely it is missing, stays, and the exit code is 31.
+A sync reads each list and compares it with the last sync. A record is reported as deleted only where that is proven;
+until then it is missing, and stays in the mirror. A sync whose list could not be read completely, or whose deletes are
+too many to be believed, deletes nothing and ends with 31.
 
 Examples:
-  talentdata sync contacts vacancies --to mirror/
-  talentdata sync contacts --to mirror/ --keep 90d
-  talentdata changes contacts --from mirror/ --since 16
-  talentdata export contacts --from mirror/ --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
+  talentdata sync contacts vacancies --to mirror.db
+  talentdata sync contacts --to mirror.db --confirm --keep 90d
+  talentdata changes contacts --from mirror.db --since 16
+  talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet
+  sqlite3 mirror.db 'SELECT id, email FROM contacts'";
 
 /// Why a mirror takes one sync with `--sandbox` only.
 const SANDBOX_HINT: &str = "every run with --sandbox has a service of its own: to sync from the same one again, start it with `talentdata sandbox` in another terminal";
@@ -37,10 +38,17 @@ pub(crate) struct Verb {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
-    /// The directory of the mirror; it is begun where the directory is empty or does not exist
-    #[arg(long, value_name = "DIR")]
+    /// The file of the mirror, an SQLite database; it is made where there is none
+    #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// Fold generations together that are older than this, such as 90d, 12h or 30m; by default all are kept
+    /// Scan a list again at once if records are missing after it changed during the scan
+    #[arg(long)]
+    confirm: bool,
+    /// The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any
+    /// number. By default a fifth, and ten in any case
+    #[arg(long, value_name = "SHARE|N", default_value = "", hide_default_value = true, value_parser = max_deletes)]
+    max_deletes: MaxDeletes,
+    /// Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept
     #[arg(long, value_name = "AGE", value_parser = age)]
     keep: Option<Duration>,
     /// Write what was done to this file as JSON; for several lists an array. It says "unfinished" while the
@@ -54,14 +62,21 @@ pub(crate) struct Verb {
     filters: Filters,
 }
 
+fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
+    match text {
+        "" => Ok(MaxDeletes::default()),
+        text => text.parse(),
+    }
+}
+
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let syncs = verb.syncs()?;
     let connection = connect(common)?;
-    let stopped_at_once = || remark("error: stopped immediately; the next sync cleans up");
-    let signals = Signals::take(None, stopped_at_once)?;
+    let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
+    let signals = Signals::take(stopped_at_once)?;
     if let Some(path) = &verb.receipt {
         let unfinished: Vec<SyncReceipt> = syncs.iter().map(unfinished).collect();
-        receipts::replace(path, &unfinished)?;
+        receipts::write(path, &unfinished)?;
     }
     let progress = Progress::start(false, common.verbose > 0);
     let mut outcomes: Vec<Result<SyncReceipt, Error>> = Vec::new();
@@ -77,14 +92,17 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     }
     progress.end();
     if let Some(path) = &verb.receipt {
-        let mut done: Vec<SyncReceipt> = Vec::new();
-        for (index, sync) in syncs.iter().enumerate() {
-            let receipt = outcomes
+        let outcome = |index: usize| {
+            outcomes
                 .get(index)
-                .and_then(|outcome| outcome.as_ref().ok());
-            done.push(receipt.cloned().unwrap_or_else(|| unfinished(sync)));
-        }
-        receipts::replace(path, &done)?;
+                .and_then(|outcome| outcome.as_ref().ok())
+        };
+        let done = syncs.iter().enumerate();
+        let done = done.map(|(index, sync)| {
+            let receipt = outcome(index).cloned();
+            receipt.unwrap_or_else(|| unfinished(sync))
+        });
+        receipts::write(path, &done.collect::<Vec<_>>())?;
     }
     report(&syncs, &outcomes, &signals, common)
 }
@@ -109,21 +127,13 @@ fn report(
                 }
                 kind = kind.or(Some(error.kind()));
             }
-            Ok(receipt) if receipt.scan.completeness != Completeness::Proven => {
-                let doubts = receipt.scan.doubts.iter();
-                let reasons: Vec<&str> = doubts.map(|doubt| Doubt::reason(*doubt)).collect();
-                let missing = match receipt.missing {
-                    1 => "1 record is missing".to_owned(),
-                    count => format!("{count} records are missing"),
-                };
-                remark(&format!(
-                    "warning: {list}: completeness is not proven: {}; generation {} was committed without deletes, and {missing}",
-                    reasons.join("; "),
-                    receipt.generation,
-                ));
-                kind = kind.or(Some(ErrorKind::Incomplete));
-            }
-            Ok(receipt) => sum_up(&list, receipt),
+            Ok(receipt) => match &receipt.shortfall {
+                Some(shortfall) => {
+                    remark(&format!("warning: {list}: {shortfall}"));
+                    kind = kind.or(Some(ErrorKind::Incomplete));
+                }
+                None => sum_up(&list, receipt),
+            },
         }
     }
     kind.map_or(Ok(()), |kind| Err(Ending::Said(kind)))
@@ -139,7 +149,7 @@ fn sum_up(list: &str, receipt: &SyncReceipt) {
         count => format!(", {count} missing"),
     };
     remark(&format!(
-        "{list}: generation {}: {} records, {} inserted, {} updated, {} deleted{missing}, in {:.1} s",
+        "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted{missing}, in {:.1} s",
         receipt.generation,
         receipt.scan.records,
         counts.insert,
@@ -164,7 +174,7 @@ impl Verb {
     fn syncs(&self) -> Result<Vec<Sync>, Error> {
         names::refuse_twice(&self.resources)?;
         if let Some(path) = &self.receipt {
-            receipts::check_outside(path, &self.to)?;
+            receipts::check_beside(path, &self.to)?;
         }
         let sync = |resource: &Resource| {
             let sync = Sync {
@@ -173,36 +183,13 @@ impl Verb {
                     arguments: self.filters.of(*resource)?,
                     ..ScanOptions::default()
                 },
+                confirm: self.confirm,
+                max_deletes: self.max_deletes,
                 keep: self.keep,
                 ..Sync::new(*resource, &self.to)
             };
             sync.check().map(|()| sync)
         };
         self.resources.iter().map(sync).collect()
-    }
-}
-
-/// Reads an age such as `90d`.
-fn age(text: &str) -> Result<Duration, String> {
-    let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
-    let found = units.iter().find_map(|(unit, seconds)| {
-        let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
-        number.checked_mul(*seconds)
-    });
-    let seconds = found.ok_or("an age is a whole number with d, h, m or s, such as 90d")?;
-    Ok(Duration::from_secs(seconds))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::age;
-
-    #[test]
-    fn an_age_has_a_unit() {
-        assert_eq!(age("90d").unwrap().as_secs(), 90 * 86_400);
-        assert_eq!(age("12h").unwrap().as_secs(), 12 * 3600);
-        for wrong in ["90", "d", "-1d", "1.5h", "90 d", "99999999999999999999d"] {
-            assert!(age(wrong).is_err(), "{wrong}");
-        }
     }
 }

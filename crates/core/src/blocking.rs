@@ -1,25 +1,18 @@
 //! The same verbs for callers without an async runtime.
 
 mod engine;
-mod exporter;
 mod job;
-mod scan;
-mod sync;
-mod syncer;
 
-pub use exporter::Exporter;
-pub use scan::{BatchScan, Scan};
-pub use syncer::Syncer;
+pub use engine::Engine;
+pub use job::{Job, Progress};
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::Export;
 use crate::page::Page;
-use crate::scan::ScanOptions;
 use crate::settings::Builder;
 use crate::stop::Stop;
-use engine::{Engine, Plan};
+use engine::Plan;
 use std::sync::Arc;
 use talentdata_types::{Operation, Resource};
 
@@ -136,60 +129,12 @@ impl Client {
         self.run(move |client| async move { client.plan_with(resource, arguments).await })
     }
 
-    /// The columns that an export of a list would have; see [`List::schema`](crate::List::schema).
+    /// Runs a verb of the client to its end. It runs on the client's own threads, so that the calling thread sees none
+    /// of its signals.
     ///
     /// # Errors
-    /// As there.
-    pub fn schema(
-        &self,
-        resource: Resource,
-        columns: crate::arrow::Columns,
-    ) -> Result<crate::arrow::TableSchema> {
-        self.schema_with(resource, Arguments::default(), columns)
-    }
-
-    /// The same for a list with these values of its parameters, such as filters.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn schema_with(
-        &self,
-        resource: Resource,
-        arguments: impl Into<Arguments>,
-        columns: crate::arrow::Columns,
-    ) -> Result<crate::arrow::TableSchema> {
-        let arguments = arguments.into();
-        self.run(move |client| async move {
-            let list = client.resource(resource).with(arguments);
-            list.schema(columns).await
-        })
-    }
-
-    /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
-    ///
-    /// # Errors
-    /// `Closed` after [`close`](Self::close).
-    pub fn scan(&self, resource: Resource, options: ScanOptions) -> Result<Scan> {
-        Ok(Scan::new(resource, options, self.engine()?))
-    }
-
-    /// An export that is ready to be run; nothing is sent or written yet.
-    ///
-    /// # Errors
-    /// `InvalidArgument` as [`Export::check`]; `Closed` after [`close`](Self::close).
-    pub fn exporter(&self, export: Export) -> Result<Exporter> {
-        Exporter::new(export, self.engine()?)
-    }
-
-    /// A sync of a list; nothing is sent or written before it is run.
-    ///
-    /// # Errors
-    /// As [`Sync::check`](crate::mirror::Sync::check); `Closed` after [`close`](Self::close).
-    pub fn syncer(&self, sync: crate::mirror::Sync) -> Result<Syncer> {
-        Syncer::new(sync, self.engine()?)
-    }
-
-    pub(crate) fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
+    /// Those of the verb; `Closed` after [`close`](Self::close), which also ends it.
+    pub fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
@@ -198,7 +143,11 @@ impl Client {
         done.ok_or_else(closed)
     }
 
-    fn engine(&self) -> Result<Arc<Engine>> {
+    /// The threads of this client in this process, and its async twin, for scans and jobs that outlive it.
+    ///
+    /// # Errors
+    /// `Closed` after [`close`](Self::close).
+    pub fn engine(&self) -> Result<Arc<Engine>> {
         if self.0.closed.is_stopped() {
             return Err(closed());
         }

@@ -7,14 +7,13 @@ pub(crate) mod company;
 mod contact;
 #[cfg(unix)]
 mod host;
-mod lease;
 mod look;
 mod process;
 mod redis;
 mod who;
 
 use crate::clock::Time;
-use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
+use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket};
 use crate::settings::{BudgetHome, Config};
 pub use contact::BudgetStats;
 use contact::Contact;
@@ -27,16 +26,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// The budget as one client sees it. It never waits.
+/// The budget as one client sees it. It waits for nothing but, for some microseconds, the file of a host.
 pub(crate) trait Budget: Send + Sync {
     /// Asks to send one request now, which counts as sent when it says [`Take::Now`]. One caller asks at a time, the
-    /// first in the queue of the client, from within a runtime.
-    fn take(&self, now: Time, lane: Lane) -> Take;
+    /// first in the queue of the client, from within a runtime. What was reported before is known by then.
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_>;
 
     /// The request was not sent after all.
     fn unsend(&self, now: Time, ticket: Ticket);
 
-    /// No response will come, though the service may have counted the request.
+    /// The request failed, with no response or with one that broke off; `sent` is whether the service may have counted it.
+    /// Where no connection was made, its turn is given back.
+    fn failed(&self, now: Time, ticket: Ticket, sent: bool);
+
+    /// The caller waits for no response any more, though the service may have counted the request.
     fn lost(&self, now: Time, ticket: Ticket);
 
     /// A response has arrived.
@@ -51,10 +54,13 @@ pub(crate) trait Budget: Send + Sync {
     }
 }
 
+/// A request to be allowed to send.
+pub(crate) type Taking<'a> = Pin<Box<dyn Future<Output = Take> + Send + 'a>>;
+
 /// Waits until a client has left its budget.
 pub(crate) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The budget that the settings name, which tells `changed` when those who wait should ask again.
+/// The budget that the settings name, which notifies `changed` when those who wait should ask again.
 pub(crate) fn of(
     config: &Config,
     settings: GateSettings,
@@ -77,14 +83,17 @@ pub(crate) fn of(
 pub(crate) enum Take {
     /// At once; it counts as sent.
     Now(Ticket),
-    /// Ask again at `again`, or when the budget tells before that something has changed.
+    /// Ask again at `again`, or when the budget notifies before that something has changed.
     Wait {
         /// When the service lets the next request go, as far as is known.
         earliest: Time,
         again: Time,
     },
+    /// The service is down, and requests are held back but for one at a time that probes it. Ask again at `again`, or when the
+    /// budget notifies before that something has changed.
+    Outage { failures: Failures, again: Time },
     /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
-    Lost(String),
-    /// Ask again when the budget tells that something has changed.
+    Unreachable(String),
+    /// Ask again when the budget notifies that something has changed.
     AfterChange,
 }

@@ -1,6 +1,8 @@
 //! Settings that are one of a few: given by name in most languages, and by number in C.
 
 /// Gives the names of an enum's values, and reads a value back from its name or its number.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! choice {
     ($type:ident, $setting:literal, { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
@@ -47,5 +49,3 @@ macro_rules! choice {
         }
     };
 }
-
-pub(crate) use choice;

@@ -4,18 +4,17 @@ use crate::arguments::Arguments;
 use crate::budget::{self, BudgetStats};
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{GateSettings, LONGEST_GAP};
+use crate::gate::GateSettings;
 use crate::generated::calls::{check_body, check_response};
 use crate::request::Call;
 use crate::request::auth::Auth;
 use crate::request::memory::{Memory, PAGES};
 use crate::request::metrics::ScanMetrics;
 use crate::request::queue::AdmissionQueue;
-use crate::request::retry::Retry;
 use crate::request::transport::{Response, Transport};
 use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
 use serde::de::DeserializeOwned;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Operation;
 use tokio::sync::Notify;
@@ -34,7 +33,6 @@ pub(crate) struct Shared {
     pub(crate) transport: Transport,
     pub(crate) queue: Arc<AdmissionQueue>,
     pub(crate) auth: Auth,
-    pub(crate) retry: Mutex<Retry>,
     pub(crate) memory: Arc<Memory>,
 }
 
@@ -54,8 +52,6 @@ impl Client {
             window: Duration::from_secs(1),
             share: config.share,
             paced: config.paced,
-            // A gap of our own is no reason to fail a call.
-            longest_gap: LONGEST_GAP.min(config.max_wait),
             seed: fastrand::u64(..),
         };
         let changed = Arc::new(Notify::new());
@@ -66,7 +62,7 @@ impl Client {
 
     /// A client with other settings that spends the same budget; nothing is sent.
     ///
-    /// Another `budget`, `share`, `max_wait`, `paced` or `on_lost` is a budget of its own.
+    /// Another `budget`, `share`, `max_wait`, `paced` or `on_unreachable` is a budget of its own.
     ///
     /// # Errors
     /// As [`Client::new`].
@@ -76,7 +72,7 @@ impl Client {
             && present.share == config.share
             && present.max_wait == config.max_wait
             && present.paced == config.paced
-            && present.on_lost == config.on_lost;
+            && present.on_unreachable == config.on_unreachable;
         if !same {
             return Self::new(config);
         }
@@ -88,7 +84,6 @@ impl Client {
             transport: Transport::new(&config)?,
             queue,
             auth: Auth::new(&config),
-            retry: Mutex::new(Retry::new(config.max_attempts, fastrand::u64(..))),
             memory: Memory::new(PAGES),
             config,
         })))

@@ -5,8 +5,9 @@ mod scrub;
 
 pub use kind::ErrorKind;
 use scrub::KEPT;
+use scrub::LEFT_OUT;
+pub(crate) use scrub::Scrubber;
 pub use scrub::drives_terminal;
-pub(crate) use scrub::{SHORTEST_SECRET, Scrubber};
 
 use std::fmt;
 use std::time::Duration;
@@ -182,7 +183,13 @@ impl Error {
     /// only in a whole text are secrets found.
     pub(crate) fn fit(mut self, scrubber: &Scrubber) -> Self {
         let inner = &mut *self.0;
-        inner.message = scrubber.show(&inner.message, KEPT);
+        if scrubber.is_blind() {
+            (inner.body, inner.request_id) = (None, None);
+            if inner.kind.quotes_responses() {
+                inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
+            }
+        }
+        inner.message = scrubber.hide(&inner.message, KEPT);
         if let Some(id) = &mut inner.request_id {
             *id = scrubber.show(id, LONGEST_ID);
         }

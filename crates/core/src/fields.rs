@@ -4,7 +4,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::RawRecord;
 use crate::request::response::from_json;
-use memchr::memchr;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 
@@ -27,21 +26,13 @@ impl RawRecord {
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         };
-        Ok(self.value_at(steps.split('/')))
-    }
-
-    fn value_at<'a>(&self, mut steps: impl Iterator<Item = &'a str>) -> Option<&str> {
-        let mut value = last_named(self.members(), &unescaped(steps.next()?))?;
-        for step in steps {
-            value = child(value, &unescaped(step))?;
-        }
-        std::str::from_utf8(value).ok()
+        let mut steps = steps.split('/');
+        Ok(steps.try_fold(self.as_str(), |value, step| child(value, &unescaped(step))))
     }
 
     /// The raw JSON of a field; none when it is absent or null.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let value = std::str::from_utf8(last_named(self.members(), name)?).ok()?;
-        (value != "null").then_some(value)
+        json::member(self.as_str(), name).filter(|value| *value != "null")
     }
 
     /// The text of a string field, its escapes resolved; none when it is absent or null.
@@ -51,7 +42,7 @@ impl RawRecord {
     pub fn text_field(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
         match self.field(name) {
             None => Ok(None),
-            Some(raw) => match decoded(raw) {
+            Some(raw) => match json::decoded(raw) {
                 Some(text) => Ok(Some(text)),
                 None => self.read(name, raw).map(|text: String| Some(text.into())),
             },
@@ -75,27 +66,24 @@ impl RawRecord {
     pub fn missing_field(&self, name: &str) -> Error {
         let index = self.index();
         let message = format!("record {index} of the page: the field {name} is missing");
-        Error::new(ErrorKind::Schema, message).with_offset(self.page().offset)
+        Error::new(ErrorKind::Schema, message).with_offset(self.page_offset())
     }
 }
 
-/// The text of a raw JSON string, its escapes resolved; none when it is no string.
-pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
-    let text = raw.strip_prefix('"')?.strip_suffix('"')?;
-    match memchr(b'\\', text.as_bytes()) {
-        None => Some(Cow::Borrowed(text)),
-        Some(_) => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
-    }
-}
-
-fn child<'a>(value: &'a [u8], step: &str) -> Option<&'a [u8]> {
-    match value.first()? {
+fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+    match value.as_bytes().first()? {
         b'{' => json::member(value, step),
         b'[' => {
             // RFC 6901 knows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
             let index: usize = step.parse().ok().filter(|_| plain)?;
-            json::items(value).nth(index)
+            let (mut places, mut found) = (0_usize.., None);
+            json::each_item(value, |item| {
+                if places.next() == Some(index) {
+                    found = Some(item);
+                }
+            });
+            found
         }
         _ => None,
     }
@@ -109,15 +97,6 @@ fn excerpt(text: &str) -> &str {
 /// A step of a JSON pointer.
 fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
-}
-
-/// The value of the last member with this name.
-fn last_named<'a>(
-    members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    name: &str,
-) -> Option<&'a [u8]> {
-    let named = members.filter(|(raw, _)| json::is_named(raw, name));
-    named.last().map(|(_, value)| value)
 }
 
 #[cfg(test)]

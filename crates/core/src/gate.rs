@@ -20,10 +20,11 @@ mod jitter_margin;
 mod last_minute;
 mod latency;
 mod ledger;
+mod long_window;
 mod model;
 mod other_clients;
+mod outage;
 mod phase_lock;
-mod quota;
 mod refill;
 mod rule;
 mod settings;
@@ -43,13 +44,16 @@ pub use headers::RateHeaders;
 pub(crate) use last_minute::LastMinute;
 use latency::Latency;
 use ledger::{Ledger, Outcome};
+use long_window::LongWindow;
 use model::Model;
-use quota::Quota;
-use rule::{Refusal, Rule};
-pub use settings::{GateSettings, LONGEST_GAP};
+pub use outage::Failures;
+pub(crate) use outage::{Outage, is_failure};
+use rule::Refusal;
+pub(crate) use rule::Rules;
+pub use settings::GateSettings;
 pub use shared::{MemberStats, SharedGate, Turn};
 pub use stats::{GateStats, Mode};
-pub use turns::{Asker, Lane};
+pub use turns::{PriorityClass, Requester};
 
 type Time = Duration;
 
@@ -57,8 +61,13 @@ type Time = Duration;
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
 const PROBES: usize = 4;
+/// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
+/// so long: the service may have stopped responding.
+const STALLED: (usize, u32, Duration) = (6, 8, Duration::from_millis(150));
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
-const MOST_IN_FLIGHT: usize = 128;
+const MAX_IN_FLIGHT: usize = 128;
+/// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
+const LIMIT_LASTS: Duration = Duration::from_secs(10);
 
 /// When the next request may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +86,27 @@ pub enum Ready {
 pub struct Ticket {
     id: u64,
     sent: Time,
+    endpoint: Endpoint,
+}
+
+impl Ticket {
+    pub(crate) fn new(id: u64, sent: Time, endpoint: Endpoint) -> Self {
+        Self { id, sent, endpoint }
+    }
+
+    /// How long ago it was sent.
+    pub(crate) fn age(&self, now: Time) -> Duration {
+        now.saturating_sub(self.sent)
+    }
+}
+
+/// What a request is for. Limits are learned by endpoint class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Endpoint {
+    /// The token endpoint, which may have a limit of its own.
+    Token,
+    /// All others.
+    Api,
 }
 
 /// The state of one company's budget, as one process sees it, or several that share it.
@@ -88,10 +118,14 @@ pub struct Gate {
     settings: GateSettings,
     ledger: Ledger,
     latency: Latency,
-    rule: Rule,
+    rules: Rules,
     model: Model,
-    /// A limit of a longer window, where the server has one.
-    quota: Option<Quota>,
+    /// When the present limit was named last.
+    limit_named: Time,
+    long_window: Option<LongWindow>,
+    outage: Outage,
+    /// When a request was last responded to, or has failed.
+    last_outcome: Time,
     sends: u64,
     responses: u64,
     lost: u64,
@@ -106,9 +140,12 @@ impl Gate {
             settings,
             ledger: Ledger::default(),
             latency: Latency::default(),
-            rule: Rule::new(settings.seed),
+            rules: Rules::new(settings.seed),
             model: settings.model(settings.limit),
-            quota: None,
+            limit_named: Time::ZERO,
+            long_window: None,
+            outage: Outage::new(settings.seed),
+            last_outcome: Time::ZERO,
             sends: 0,
             responses: 0,
             lost: 0,
@@ -119,57 +156,83 @@ impl Gate {
     /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
     /// earlier time.
     pub fn ready(&mut self, now: Duration) -> Ready {
-        if !self.settings.paced {
-            let until = self.rule.until();
-            return if until <= now {
-                Ready::Now
-            } else {
-                Ready::At(until)
-            };
-        }
-        let most = match self.responses {
-            0 => PROBES,
-            _ => MOST_IN_FLIGHT,
-        };
-        let quota = self.quota.as_ref();
-        let taken = self.ledger.in_flight() > 0 && quota.is_some_and(|quota| quota.is_taken(now));
-        if self.ledger.in_flight() >= most || taken {
+        self.ready_for(now, Endpoint::Api)
+    }
+
+    /// When the next request to this endpoint may be sent.
+    pub fn ready_for(&mut self, now: Duration, endpoint: Endpoint) -> Ready {
+        if self.outage.is_probed() {
             return Ready::AfterResponse;
         }
-        let spread = quota.map_or(Time::ZERO, |quota| quota.next(now, &self.ledger));
-        let paced = self.model.next(now, &self.ledger, &self.latency);
-        let at = self.rule.until().max(self.rolling()).max(paced).max(spread);
+        let mut at = self.rules.until(endpoint).max(self.outage.probe_at());
+        if self.settings.paced {
+            let max = match self.responses {
+                0 => PROBES,
+                _ => MAX_IN_FLIGHT,
+            };
+            let in_flight = self.ledger.in_flight();
+            let long_window = self.long_window.as_ref();
+            let all_taken = long_window.is_some_and(|window| window.left(&self.ledger) == 0);
+            if in_flight >= max || in_flight > 0 && all_taken || self.is_stalled(now) {
+                return Ready::AfterResponse;
+            }
+            let paced = self.model.next(now, &self.ledger, &self.latency);
+            at = at.max(self.rolling()).max(paced);
+        }
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
 
     /// A request is being sent.
     pub fn send(&mut self, now: Duration) -> Ticket {
+        self.send_to(now, Endpoint::Api)
+    }
+
+    /// A request to this endpoint is being sent.
+    pub fn send_to(&mut self, now: Duration, endpoint: Endpoint) -> Ticket {
         self.sends += 1;
-        if !self.settings.paced {
-            return Ticket {
-                id: self.sends,
-                sent: now,
-            };
-        }
-        self.model.sent(now);
-        if let Some(quota) = &mut self.quota {
-            quota.sent(now);
-        }
-        let id = self.ledger.send(now, self.settings.window);
-        Ticket { id, sent: now }
+        let id = match self.settings.paced {
+            true => {
+                self.model.sent(now);
+                self.ledger.send(now, self.settings.window)
+            }
+            false => self.sends,
+        };
+        let ticket = Ticket {
+            id,
+            sent: now,
+            endpoint,
+        };
+        self.outage.sent(ticket);
+        ticket
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, ticket: Ticket) {
+        self.outage.unsent(ticket);
         let unsent = self.ledger.unsend(ticket);
-        self.sends -= u64::from(unsent);
-        if let Some(quota) = self.quota.as_mut().filter(|_| unsent) {
-            quota.unsent();
+        self.sends = self.sends.saturating_sub(u64::from(unsent));
+    }
+
+    /// The request failed, with no response or with one that broke off. `sent` is whether the server may have counted it;
+    /// where no connection was made, its turn is given back.
+    pub fn failed(&mut self, now: Duration, ticket: Ticket, sent: bool) {
+        self.last_outcome = now;
+        self.outage.failed(now, ticket);
+        match sent {
+            true => self.lost(now, ticket),
+            false => self.unsend(ticket),
         }
     }
 
-    /// No response will come, though the server may have counted the request.
-    pub fn lost(&mut self, _now: Duration, ticket: Ticket) {
+    /// The failures since the last success, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.outage.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
+    pub fn lost(&mut self, now: Duration, ticket: Ticket) {
+        self.outage.lost(now, ticket);
         let settled = self.ledger.settle(ticket, Outcome::Lost);
         self.lost += u64::from(settled.is_some());
     }
@@ -178,29 +241,35 @@ impl Gate {
     pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
         let settled = self.ledger.settle(ticket, Outcome::Answered(now));
         let sent = ticket.sent;
+        self.last_outcome = now;
+        match is_failure(status, headers) {
+            true => self.outage.failed(now, ticket),
+            false => self.outage.succeeded(now, ticket),
+        }
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
-        let default_wait = self.settings.window;
         let refusal = Refusal::of(status, headers);
-        let told_to_wait = self
-            .rule
-            .response(now, sent, refusal, headers, default_wait);
+        let limit = (self.model.limit(), self.settings.window);
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         // Of a request that was given up, only what the rule says counts.
         if !self.settings.paced || settled.is_none() {
             return;
         }
         self.latency.add(now, now.saturating_sub(sent));
-        self.adopt_limit(headers);
+        if !is_common {
+            return;
+        }
+        self.adopt_limit(now, headers);
         let from = sent.saturating_sub(self.settings.window);
         let own = self.ledger.sent_between(from, sent) as f64;
-        if let (Some(quota), Some(remaining)) = (&mut self.quota, headers.remaining) {
-            quota.seen(now, sent, remaining, headers.reset, &self.ledger);
+        if let (Some(window), Some(remaining)) = (&mut self.long_window, headers.remaining) {
+            window.seen(sent, remaining);
         }
         // What is left of a longer window says nothing about the pace.
-        let shown = headers.remaining.filter(|_| self.quota.is_none());
-        let used_up = self.quota.is_some() && headers.remaining == Some(0);
-        if told_to_wait && !used_up {
-            self.model.shortage(now, sent, own, &self.latency);
+        let shown = headers.remaining.filter(|_| self.long_window.is_none());
+        let used_up = self.long_window.is_some() && headers.remaining == Some(0);
+        if must_wait && !used_up {
+            self.model.overshoot(now, sent, own, &self.latency);
         }
         if let Some(remaining) = shown {
             let limit = f64::from(self.model.limit());
@@ -222,7 +291,7 @@ impl Gate {
     /// Figures for a receipt.
     #[must_use]
     pub fn stats(&self) -> GateStats {
-        let (paused_exhausted, paused_refused) = self.rule.paused();
+        let (paused_exhausted, paused_refused) = self.rules.common.paused();
         GateStats {
             sends: self.sends,
             responses: self.responses,
@@ -240,18 +309,23 @@ impl Gate {
         self.settings.window.div_f64(self.model.aim().max(1.0))
     }
 
-    /// Spreads what is left of a long window by no larger gaps than this.
-    fn spread_at_most(&mut self, gap: Duration) {
-        self.settings.longest_gap = gap;
-        if let Some(quota) = &mut self.quota {
-            quota.spread_at_most(gap);
-        }
+    /// Whether the service seems to have stopped responding, with many requests under way.
+    fn is_stalled(&self, now: Time) -> bool {
+        let (many, round_trips, least) = STALLED;
+        let usual = Duration::from_secs_f64(self.latency.mean()) * round_trips;
+        let oldest = self
+            .ledger
+            .entries()
+            .find(|entry| entry.outcome == Outcome::InFlight);
+        self.responses > 0
+            && self.ledger.in_flight() >= many
+            && oldest
+                .is_some_and(|oldest| oldest.sent.max(self.last_outcome) + usual.max(least) < now)
     }
 
-    /// Whether no pause and no long window binds any more.
-    fn is_over(&self, now: Time) -> bool {
-        let quota = self.quota.as_ref();
-        self.rule.until() <= now && quota.is_none_or(|quota| quota.is_over(now))
+    /// Whether values that were read can be.
+    fn is_valid(&self) -> bool {
+        self.ledger.is_valid() && self.latency.is_valid() && self.model.is_valid(&self.settings)
     }
 
     /// Never more than our budget in any window of send times, whatever the mode.
@@ -261,9 +335,9 @@ impl Gate {
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
-    /// window has of it. A longer window is a quota besides, which bounds the pace by no more than its whole limit.
+    /// window has of it. A longer window is obeyed besides, and bounds the pace by no more than its whole limit.
     /// What was learned under another limit is forgotten.
-    fn adopt_limit(&mut self, headers: &RateHeaders) {
+    fn adopt_limit(&mut self, now: Time, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
         if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
             // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
@@ -274,21 +348,23 @@ impl Gate {
         let ours = self.settings.window;
         let theirs = headers.window.unwrap_or(ours);
         if theirs <= ours {
-            self.quota = None;
-        } else if !self
-            .quota
-            .as_ref()
-            .is_some_and(|quota| quota.is(named, theirs))
-        {
-            let (budget, gap) = (self.settings.budget(named), self.settings.longest_gap);
-            self.quota = Some(Quota::new(named, budget, theirs, gap, &self.ledger));
+            self.long_window = None;
+        } else {
+            let known = self.long_window.take();
+            let same = known.filter(|known| known.is(named, theirs));
+            self.long_window = Some(same.unwrap_or_else(|| LongWindow::new(named, theirs)));
         }
         // A cast from a float saturates.
         let per_window =
             (f64::from(named) * ours.as_secs_f64() / theirs.min(ours).as_secs_f64()) as u32;
         let limit = per_window.min(self.settings.limit).max(1);
-        if limit != self.model.limit() {
+        let present = self.model.limit();
+        if limit > present && now < self.limit_named.saturating_add(LIMIT_LASTS) {
+            return;
+        }
+        if limit != present {
             self.model = self.settings.model(limit);
         }
+        self.limit_named = now;
     }
 }

@@ -1,216 +1,167 @@
-//! JSON as a bulk scan needs it: cut into records and fields, checked, but not read into values.
+//! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json.
 
-mod key_trie;
-mod reader;
-mod structural_index;
-
-pub(crate) use structural_index::{
-    Fields, Item, Layout, MOST_FIELDS, MOST_ITEMS, Member, Span, StructuralIndex, structural_index,
-};
-
-use reader::Text;
+use serde::Deserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
 
-/// The members of a JSON object, as raw name (without quotes, escapes as they are) and raw value.
-pub struct Members<'a>(Walk<'a>);
+/// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
+/// record may recurse.
+pub const MAX_DEPTH: usize = 127;
 
-/// Walks through the members of `object`, to its end or to where it is not JSON.
-pub fn members(object: &[u8]) -> Members<'_> {
-    Members(Walk::into(object, b'{', b'}'))
+/// Hands the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
+/// value. Names that occur twice come twice.
+///
+/// # Errors
+/// Where `text` is not one JSON object; members before the fault have been handed over by then.
+pub(crate) fn read_object<'a>(
+    text: &'a str,
+    take: impl FnMut(&'a str, &'a str),
+) -> serde_json::Result<()> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.deserialize_map(Object(take))?;
+    reader.end()
 }
 
-impl<'a> Iterator for Members<'a> {
-    type Item = (&'a [u8], &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let text = self.0.text;
-        let (name, value) = text.name(self.0.next?)?;
-        Some((text.0.get(name)?, self.0.value(value)?))
-    }
+/// Hands over the members of an object that was checked when it came; of other texts, those before the fault.
+pub fn each_member<'a>(object: &'a str, take: impl FnMut(&'a str, &'a str)) {
+    let _ = read_object(object, take);
 }
 
-/// Whether a raw name (without quotes, escapes as they are) reads `name`.
-pub fn is_named(raw: &[u8], name: &str) -> bool {
-    raw == name.as_bytes() || raw.contains(&b'\\') && text(raw).is_some_and(|text| text == name)
+/// Hands the raw items of an array that was checked when it came to `take`; of other texts, those before the fault.
+pub fn each_item<'a>(array: &'a str, take: impl FnMut(&'a str)) {
+    let _ = serde_json::Deserializer::from_str(array).deserialize_seq(Array(take));
+}
+
+/// The members of an object: raw names (without quotes, escapes as they are) and raw values.
+pub fn members(object: &str) -> Vec<(&str, &str)> {
+    let mut members = Vec::new();
+    each_member(object, |name, value| members.push((name, value)));
+    members
+}
+
+/// The raw items of an array.
+pub fn items(array: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    each_item(array, |item| items.push(item));
+    items
 }
 
 /// The raw value of the member called `name`; of a name that occurs twice, the last.
-pub fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let named = members(object).filter(|(raw, _)| is_named(raw, name));
-    named.last().map(|(_, value)| value)
+pub fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let mut found = None;
+    each_member(object, |raw, value| {
+        if is_named(raw, name) {
+            found = Some(value);
+        }
+    });
+    found
 }
 
-/// The items of a JSON array, raw.
-pub struct Items<'a>(Walk<'a>);
-
-/// Walks through the items of `array`, to its end or to where it is not JSON.
-pub fn items(array: &[u8]) -> Items<'_> {
-    Items(Walk::into(array, b'[', b']'))
-}
-
-impl<'a> Iterator for Items<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        self.0.value(self.0.next?)
+/// The members by name, in the order in which the names first occur; of a name that occurs twice, the last value.
+/// A name that is not text, because half a surrogate pair is in it, stays as it is written.
+pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str)> {
+    let mut places = HashMap::with_capacity(members.len());
+    let mut named: Vec<(Cow<'a, str>, &'a str)> = Vec::with_capacity(members.len());
+    for &(raw, value) in members {
+        let name = text(raw).unwrap_or(Cow::Borrowed(raw));
+        let place = *places.entry(name.clone()).or_insert(named.len());
+        match named.get_mut(place) {
+            Some(member) => member.1 = value,
+            None => named.push((name, value)),
+        }
     }
+    named
 }
 
-/// On the way through an object or array.
-struct Walk<'a> {
-    text: Text<'a>,
-    close: u8,
-    /// Where the next member or item is.
-    next: Option<usize>,
-}
-
-impl<'a> Walk<'a> {
-    fn into(text: &'a [u8], open: u8, close: u8) -> Self {
-        let text = Text(text);
-        let (at, more) = text.open(text.space(0), open, close).unwrap_or_default();
-        let next = more.then_some(at);
-        Walk { text, close, next }
-    }
-
-    /// The value at this place; goes on behind it.
-    fn value(&mut self, at: usize) -> Option<&'a [u8]> {
-        self.next = None;
-        let end = self.text.value(at, 1)?;
-        let (next, more) = self.text.more(end, self.close).unwrap_or_default();
-        self.next = more.then_some(next);
-        self.text.0.get(at..end)
+/// Whether a raw name (without quotes) reads `name`.
+pub fn is_named(raw: &str, name: &str) -> bool {
+    match raw.contains('\\') {
+        true => text(raw).is_some_and(|text| text == name),
+        false => raw == name,
     }
 }
 
-/// On the way through a value token by token, so that each byte is read once however deep it stands. Where the
-/// text turns out not to be JSON, it is at its end.
-pub(crate) struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
+/// The text of a raw string (without quotes), its escapes resolved; none for half a surrogate pair.
+pub fn text(raw: &str) -> Option<Cow<'_, str>> {
+    if !raw.contains('\\') {
+        return Some(Cow::Borrowed(raw));
+    }
+    let text = serde_json::from_str::<String>(&format!("\"{raw}\""));
+    text.ok().map(Cow::Owned)
 }
 
-impl<'a> Cursor<'a> {
-    /// At the first byte of a value.
-    pub(crate) fn new(text: &'a str) -> Self {
-        Cursor { text, at: 0 }
-    }
-
-    /// The byte at hand.
-    pub(crate) fn byte(&self) -> Option<u8> {
-        self.json().byte(self.at)
-    }
-
-    /// Where it is in the text.
-    pub(crate) fn place(&self) -> usize {
-        self.at
-    }
-
-    /// Goes to the first member or item of an object or array; behind it where there is none.
-    pub(crate) fn open(&mut self, open: u8, close: u8) -> bool {
-        let next = self.json().open(self.at, open, close);
-        self.step(next)
-    }
-
-    /// Goes from behind a member or item to the next one; behind the object or array where there is none.
-    pub(crate) fn more(&mut self, close: u8) -> bool {
-        let next = self.json().more(self.at, close);
-        self.step(next)
-    }
-
-    /// Passes over a member's name, which is returned raw, to its value.
-    pub(crate) fn name(&mut self) -> &'a [u8] {
-        let found = self.json().name(self.at);
-        let (name, value) = found.unwrap_or((0..0, self.text.len()));
-        self.at = value;
-        self.text.as_bytes().get(name).unwrap_or_default()
-    }
-
-    /// Passes over a value, which is returned raw.
-    pub(crate) fn value(&mut self) -> &'a str {
-        let begin = self.at;
-        let end = self.json().value(begin, 1);
-        self.at = end.unwrap_or(self.text.len());
-        self.text.get(begin..self.at).unwrap_or_default()
-    }
-
-    fn step(&mut self, next: Option<(usize, bool)>) -> bool {
-        let (at, more) = next.unwrap_or((self.text.len(), false));
-        self.at = at;
-        more
-    }
-
-    fn json(&self) -> Text<'a> {
-        Text(self.text.as_bytes())
-    }
+/// The text of a raw value, its escapes resolved; none when it is no string.
+pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
+    text(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// Whether `text` is one JSON object, nested no deeper than a page may be.
+/// Whether `text` is one JSON object, nested no deeper than a record may be.
 pub fn is_object(text: &str) -> bool {
-    let text = Text(text.as_bytes());
-    let begin = text.space(0);
-    let end = text.value(begin, 0);
-    text.byte(begin) == Some(b'{') && end.is_some_and(|end| text.ends(end))
+    read_object(text, |_, _| ()).is_ok() && !is_too_deep(text)
 }
 
-/// The text of a raw string (without quotes), its escapes resolved.
-pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
-    let text = std::str::from_utf8(raw).ok()?;
-    if !text.contains('\\') {
-        return Some(Cow::Borrowed(text));
+/// Whether a JSON value is nested deeper than a record may be.
+pub(crate) fn is_too_deep(json: &str) -> bool {
+    let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
+    // Hardly any value has enough brackets, so that strings seldom have to be told from the rest.
+    if opens.count() <= MAX_DEPTH {
+        return false;
     }
-    serde_json::from_str::<String>(&format!("\"{text}\""))
-        .ok()
-        .map(Cow::Owned)
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    json.bytes().any(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
 }
 
-/// The length of the string at the beginning, with its quotes.
-pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
-    Text(text.strip_prefix(b"\"")?).string(0).map(|end| end + 1)
+/// Where `piece` is in `text`, which it was cut from.
+pub(crate) fn place(piece: &str, text: &[u8]) -> Range<usize> {
+    let start = piece.as_ptr().addr() - text.as_ptr().addr();
+    start..start + piece.len()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::{Map, Value};
+struct Object<F>(F);
 
-    fn json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f32>().prop_map(Value::from),
-            "[\\PC\"\\\\{}\\[\\],:]{0,8}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 32, 6, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                prop::collection::vec(("[\\PC\"\\\\:]{0,6}", inner), 0..6)
-                    .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
-            ]
-        })
+impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
     }
 
-    proptest! {
-        #[test]
-        fn a_walk_finds_what_the_library_finds(value in json(), pretty: bool) {
-            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-            let parse = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap();
-            let walked = match &value {
-                Value::Object(_) => members(text.as_bytes())
-                    .map(|(name, raw)| (super::text(name).unwrap().into_owned(), parse(raw)))
-                    .collect::<Map<_, _>>()
-                    .into(),
-                _ => value.clone(),
-            };
-            prop_assert_eq!(walked, value);
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            let name = name.get();
+            (self.0)(&name[1..name.len() - 1], value.get());
         }
+        Ok(())
+    }
+}
 
-        #[test]
-        fn a_walk_over_anything_ends(bytes in prop::collection::vec(any::<u8>(), 0..64), text in "[{\\[\\]}\",:\\\\a1 ]{0,40}") {
-            for input in [bytes.as_slice(), text.as_bytes()] {
-                prop_assert!(members(input).count() <= input.len());
-            }
+struct Array<F>(F);
+
+impl<'de, F: FnMut(&'de str)> Visitor<'de> for Array<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            (self.0)(item.get());
         }
+        Ok(())
     }
 }

@@ -13,32 +13,26 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arrow;
 pub mod blocking;
 pub mod budget;
 pub mod clock;
-pub mod export;
-pub mod format;
 pub mod gate;
 pub mod json;
 pub mod log;
-pub mod mirror;
 pub mod page;
 pub mod process;
+pub mod run;
 pub mod scan;
 pub mod settings;
-pub mod verify;
 
 mod arguments;
 mod choice;
 mod client;
-mod digest;
 mod error;
 mod fields;
 #[cfg(unix)]
 mod host;
 mod list;
-mod merge_sql;
 mod nested;
 mod plan;
 mod record;
@@ -55,9 +49,8 @@ mod generated {
 pub use arguments::Arguments;
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result, drives_terminal};
-pub use fields::decoded;
+pub use json::decoded;
 pub use list::List;
-pub use merge_sql::{Dialect, merge_sql};
 pub use nested::{NestedValue, ValueKind};
 pub use page::Page;
 pub use plan::Plan;

@@ -1,7 +1,6 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones.
 
 use crate::arguments::Arguments;
-use crate::arrow::{Columns, Seen, TableSchema};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
@@ -61,24 +60,9 @@ impl<T> List<T> {
         Scan::start(&self.client, self.resource, options, self.read)
     }
 
-    /// The columns that an export would have, decided from the first records as it would decide them.
-    ///
-    /// # Errors
-    /// Those of the call.
-    pub async fn schema(&self, columns: Columns) -> Result<TableSchema> {
-        let mut scan = self.raw().scan(ScanOptions {
-            limit: Some(TableSchema::SAMPLE as u64),
-            ..ScanOptions::default()
-        });
-        let (mut sample, mut seen) = (Vec::new(), Seen::default());
-        while !seen.is_enough()
-            && let Some(batch) = scan.next_batch().await
-        {
-            let records = batch?.records;
-            records.iter().for_each(|record| seen.add(record));
-            sample.extend(records);
-        }
-        Ok(TableSchema::infer(self.resource, &sample, columns))
+    /// Which list it is.
+    pub fn resource(&self) -> Resource {
+        self.resource
     }
 
     /// One page: at most `limit` records (the service's default where none) after `offset` records.

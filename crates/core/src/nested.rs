@@ -5,13 +5,11 @@ mod kind;
 pub use kind::ValueKind;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fields::decoded;
 use crate::json;
 use crate::record::RawRecord;
 use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// A value within a record. It keeps the page of the record in memory.
@@ -31,27 +29,25 @@ impl RawRecord {
     /// As [`pointer`](Self::pointer).
     pub fn nested(&self, pointer: &str) -> Result<Option<NestedValue>> {
         let found = self.pointer(pointer)?;
-        Ok(found.map(|raw| NestedValue::within(self, raw.as_bytes(), pointer.to_owned())))
+        Ok(found.map(|raw| NestedValue::within(self, raw, pointer.to_owned())))
     }
 }
 
 impl NestedValue {
     /// `raw` is a piece of the record's text.
-    fn within(record: &RawRecord, raw: &[u8], pointer: String) -> Self {
-        let start = raw.as_ptr().addr() - record.as_bytes().as_ptr().addr();
+    fn within(record: &RawRecord, raw: &str, pointer: String) -> Self {
         NestedValue {
             record: record.clone(),
-            range: start..start + raw.len(),
+            range: json::place(raw, record.as_bytes()),
             pointer,
         }
     }
 
     /// The JSON text, byte for byte as the service sent it.
     pub fn as_str(&self) -> &str {
-        self.record
-            .as_str()
-            .get(self.range.clone())
-            .unwrap_or_default()
+        let raw = self.record.as_bytes().get(self.range.clone());
+        let text = raw.and_then(|raw| std::str::from_utf8(raw).ok());
+        text.unwrap_or_default()
     }
 
     /// What it is.
@@ -88,7 +84,7 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is not a string.
     pub fn text(&self) -> Result<Cow<'_, str>> {
-        decoded(self.as_str()).ok_or_else(|| self.is_not("a string"))
+        json::decoded(self.as_str()).ok_or_else(|| self.is_not("a string"))
     }
 
     /// The items of an array, each without a name, or the members of an object with their names. Of a name that
@@ -97,33 +93,23 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is neither.
     pub fn children(&self) -> Result<Vec<(Option<String>, NestedValue)>> {
-        let child = |raw, step: &str| {
+        let child = |raw: &str, step: &str| {
             let pointer = format!("{}/{step}", self.pointer);
             NestedValue::within(&self.record, raw, pointer)
         };
-        let text = self.as_str().as_bytes();
         match self.kind() {
             ValueKind::Array => {
-                let items = json::items(text).enumerate();
+                let items = json::items(self.as_str()).into_iter().enumerate();
                 let items = items.map(|(index, raw)| (None, child(raw, &index.to_string())));
                 Ok(items.collect())
             }
             ValueKind::Object => {
-                let mut places = HashMap::new();
-                let mut members = Vec::new();
-                for (name, raw) in json::members(text) {
-                    let name = json::text(name).unwrap_or_default().into_owned();
+                let members = json::by_name(&json::members(self.as_str()));
+                let member = |(name, raw): (Cow<'_, str>, &str)| {
                     let step = name.replace('~', "~0").replace('/', "~1");
-                    let member = (Some(name.clone()), child(raw, &step));
-                    match places.get(&name) {
-                        Some(&place) => members[place] = member,
-                        None => {
-                            places.insert(name, members.len());
-                            members.push(member);
-                        }
-                    }
-                }
-                Ok(members)
+                    (Some(name.into_owned()), child(raw, &step))
+                };
+                Ok(members.into_iter().map(member).collect())
             }
             _ => Err(self.is_not("an array or an object")),
         }

@@ -1,20 +1,18 @@
 //! One page of a list: its records, its paging metadata, and the page arithmetic of section 8.
 
-mod text;
-
-pub(crate) use text::PageText;
-pub(crate) use text::Texts;
-
 use crate::error::{Error, ErrorKind, Result, Retryability};
-use crate::json::{self, MOST_FIELDS, MOST_ITEMS, Member, Span};
-use crate::record::RawRecord;
+use crate::json;
+use crate::record::{PageText, RawRecord};
 use crate::request::memory::Claim;
 use crate::request::response::{from_json, json_error};
 use crate::request::transport::Response;
-use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::sync::Arc;
 use talentdata_types::Pagination;
+
+/// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
+/// each of them takes memory.
+const MAX_ITEMS: usize = 100_000;
 
 /// The 1-based number of the page at `offset`; none when `limit` is 0.
 pub fn current_page(offset: u64, limit: u64) -> Option<u64> {
@@ -45,7 +43,7 @@ pub struct Page<R = RawRecord> {
     pub pagination: Pagination,
     /// The key under which the records stood.
     pub key: String,
-    /// What its text and structural index take of the memory of all pages, until the page is handed on.
+    /// What its text takes of the memory of all pages, until the page is handed on.
     pub(crate) claim: Option<Arc<Claim>>,
 }
 
@@ -60,8 +58,7 @@ impl Page {
 
     /// The same page with its claim to memory, which from here on is for all that it takes.
     pub(crate) fn with_claim(mut self, mut claim: Claim) -> Self {
-        let page = self.records.first().map(RawRecord::page);
-        claim.complete(page.map_or(0, |page| page.size()));
+        claim.complete(self.records.first().map_or(0, RawRecord::page_size));
         self.claim = Some(Arc::new(claim));
         self
     }
@@ -69,34 +66,23 @@ impl Page {
 
 fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = response.object_text()?;
-    let mut structure = json::structural_index(text).ok_or_else(|| fault(text))?;
-    let members = std::mem::take(&mut structure.members);
-    let members = Members {
-        text,
-        members: &members,
-    };
-    members.refuse_failure()?;
-    let pagination: Pagination = from_json(
-        members.text(members.require("pagination")?.value),
-        "pagination",
-    )?;
+    let envelope = Envelope::read(text)?;
+    envelope.refuse_failure()?;
+    let pagination: Pagination = from_json(envelope.require("pagination")?, "pagination")?;
     if u64::try_from(pagination.offset).ok() != Some(offset) {
         let answered = pagination.offset;
         let message = format!("asked for offset {offset}, the service answered offset {answered}");
         return Err(Error::new(ErrorKind::Paging, message));
     }
-    let (key, array) = match key {
-        Some(key) => (key.to_owned(), members.require(key)?),
-        None => members.one_array_of_objects(&pagination)?,
-    };
-    let items = match &array.items {
-        Some(items) => items.as_slice(),
-        // A service may say null where it means none.
-        None if members.text(array.value) == "null" => &[],
-        None => return Err(schema(format!("{key} is not an array"))),
+    let (key, records) = match key {
+        Some(key) => (key.to_owned(), envelope.array(key)?),
+        None => envelope.one_array_of_objects(&pagination)?,
     };
     let bytes = response.body.slice_ref(text.as_bytes());
-    let page = PageText::new(bytes, structure, items, &key, offset)?;
+    let ranges = records
+        .into_iter()
+        .map(|record| json::place(record, text.as_bytes()));
+    let page = PageText::new(bytes, ranges, &key, offset)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -105,75 +91,52 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     })
 }
 
-impl PageText {
-    /// A page of one record.
-    pub(crate) fn of_one(json: &str) -> Result<Self> {
-        let text = format!("{{\"record\":[{json}]}}");
-        let mut structure = json::structural_index(&text).ok_or_else(|| fault(json))?;
-        let members = std::mem::take(&mut structure.members);
-        let items = members.first().and_then(|member| member.items.as_deref());
-        let (Some(items @ [_]), 1) = (items, members.len()) else {
-            return Err(Error::new(ErrorKind::Decode, "this is not one JSON value"));
-        };
-        PageText::new(text.clone().into(), structure, items, "record", 0)
-    }
-}
-
 fn schema(message: String) -> Error {
     Error::new(ErrorKind::Schema, message)
 }
 
-/// Says why a text is not JSON.
-fn fault(text: &str) -> Error {
-    match serde_json::from_str::<IgnoredAny>(text) {
-        Err(error) => json_error(&error, ""),
-        Ok(_) => Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "the JSON is nested too deeply, or has more than {MOST_ITEMS} records or members, or {MOST_FIELDS} fields in one record"
-            ),
-        ),
-    }
-}
+/// The members of the response's object, in its order; of a name that occurs twice, the last value.
+struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
-/// The members of the response's object.
-struct Members<'a> {
-    text: &'a str,
-    members: &'a [Member],
-}
+/// An array of the response: its key and its raw items.
+type Array<'key, 'a> = (&'key str, Vec<&'a str>);
 
-impl<'a> Members<'a> {
-    fn text(&self, span: Span) -> &'a str {
-        self.text.get(span.range()).unwrap_or_default()
-    }
-
-    fn name(&self, member: &Member) -> Cow<'a, str> {
-        json::text(self.text(member.name).as_bytes()).unwrap_or_default()
+impl<'a> Envelope<'a> {
+    fn read(text: &'a str) -> Result<Self> {
+        let mut members = Vec::new();
+        let mut count = 0_usize;
+        let read = json::read_object(text, |name, value| {
+            count += 1;
+            if count <= MAX_ITEMS {
+                members.push((name, value));
+            }
+        });
+        read.map_err(|error| json_error(&error, ""))?;
+        match count <= MAX_ITEMS {
+            true => Ok(Envelope(json::by_name(&members))),
+            false => Err(too_many("members")),
+        }
     }
 
-    fn get(&self, name: &str) -> Option<&'a Member> {
-        let mut members = self.members.iter();
-        members.find(|member| self.name(member) == name)
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let member = self.0.iter().find(|(known, _)| known == name);
+        member.map(|(_, value)| *value)
     }
 
-    fn require(&self, name: &str) -> Result<&'a Member> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_ref())
+    }
+
+    fn require(&self, name: &str) -> Result<&'a str> {
         self.get(name).ok_or_else(|| {
-            let names = self.names(self.members);
+            let names = names(self.names());
             schema(format!("{name} is missing; the response holds: {names}"))
         })
     }
 
-    fn names<'m>(&self, members: impl IntoIterator<Item = &'m Member>) -> String {
-        let names: Vec<_> = members
-            .into_iter()
-            .map(|member| self.name(member))
-            .collect();
-        names.join(", ")
-    }
-
     /// `success: false` is a failure, whatever the status (section 2).
     fn refuse_failure(&self) -> Result<()> {
-        match self.get("success").map(|member| self.text(member.value)) {
+        match self.get("success") {
             None | Some("true") => Ok(()),
             Some("false") => {
                 let error = Error::new(ErrorKind::Api, "the service answered success: false");
@@ -183,29 +146,48 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// The items of the array under this key.
+    fn array(&self, key: &str) -> Result<Vec<&'a str>> {
+        match self.require(key)? {
+            // A service may write null where it means none.
+            "null" => Ok(Vec::new()),
+            value if value.starts_with('[') => items(value, MAX_ITEMS),
+            _ => Err(schema(format!("{key} is not an array"))),
+        }
+    }
+
     /// The one member that is an array of objects. Where others could be it as well, it is the one with
     /// as many items as the service says it returned (section 2, `limit`).
-    fn one_array_of_objects(&self, pagination: &Pagination) -> Result<(String, &'a Member)> {
+    fn one_array_of_objects(&self, pagination: &Pagination) -> Result<(String, Vec<&'a str>)> {
         let returned = pagination.limit;
         // Beyond the end of the list, an array of objects is something else, such as warnings.
         let none = returned == 0 || pagination.total <= pagination.offset;
-        let arrays = || self.members.iter().filter(|member| member.items.is_some());
-        let full: Vec<_> = arrays().filter(|member| holds_objects(member)).collect();
-        let empty = arrays().find(|member| count(member) == 0);
-        let fits = |member: &&&Member| i64::try_from(count(member)) == Ok(returned);
-        let fitting: Vec<_> = full.iter().filter(fits).collect();
-        let found = |member: &'a Member| Ok((self.name(member).into_owned(), member));
-        match (full.as_slice(), empty) {
-            // Of several empty arrays none holds a record, whichever is meant.
-            (_, Some(empty)) if none || full.is_empty() => found(empty),
-            ([one], _) => found(one),
-            _ if fitting.len() == 1 => found(fitting[0]),
-            ([], None) => {
-                let names = self.names(self.members);
+        let (mut full, mut empty, mut left) = (Vec::<Array<'_, 'a>>::new(), None, MAX_ITEMS);
+        for (name, value) in self.0.iter().filter(|(_, value)| value.starts_with('[')) {
+            let items = items(value, left)?;
+            left -= items.len();
+            match items.iter().all(|item| item.starts_with('{')) {
+                true if items.is_empty() => empty = empty.or(Some(name)),
+                true => full.push((name.as_ref(), items)),
+                false => {}
+            }
+        }
+        // Of several empty arrays none holds a record, whichever is meant.
+        if let Some(empty) = empty.filter(|_| none || full.is_empty()) {
+            return Ok((empty.to_string(), Vec::new()));
+        }
+        let fits = |(_, items): &Array<'_, 'a>| i64::try_from(items.len()) == Ok(returned);
+        if full.iter().filter(|array| fits(array)).count() == 1 {
+            full.retain(fits);
+        }
+        match <[Array<'_, 'a>; 1]>::try_from(full) {
+            Ok([(name, items)]) => Ok((name.to_owned(), items)),
+            Err(arrays) if arrays.is_empty() => {
+                let names = names(self.names());
                 Err(schema(format!("no array of objects among: {names}")))
             }
-            (several, _) => {
-                let names = self.names(several.iter().copied());
+            Err(several) => {
+                let names = names(several.iter().map(|(name, _)| *name));
                 Err(schema(format!(
                     "which array holds the records is not known; there are: {names}"
                 )))
@@ -214,61 +196,30 @@ impl<'a> Members<'a> {
     }
 }
 
-fn count(member: &Member) -> usize {
-    member.items.as_ref().map_or(0, Vec::len)
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
-fn holds_objects(member: &Member) -> bool {
-    let items = member.items.as_deref().unwrap_or_default();
-    !items.is_empty() && items.iter().all(|item| item.fields.is_some())
+/// The raw items of an array of the response, of which there may be so many.
+fn items(array: &str, most: usize) -> Result<Vec<&str>> {
+    let mut items = Vec::new();
+    let mut count = 0_usize;
+    json::each_item(array, |item| {
+        count += 1;
+        if count <= most {
+            items.push(item);
+        }
+    });
+    match count <= most {
+        true => Ok(items),
+        false => Err(too_many("records")),
+    }
+}
+
+fn too_many(what: &str) -> Error {
+    let message = format!("a page may have at most {MAX_ITEMS} {what}; the response has more");
+    Error::new(ErrorKind::TooLarge, message)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(members: &str, returned: i64, total: i64) -> Result<String> {
-        let pagination = format!(
-            r#""pagination":{{"total":{total},"limit":{returned},"offset":0,"hasMore":true}}"#
-        );
-        let response = Response::of_json(format!("{{{members},{pagination}}}"));
-        Page::read(&response, None, 0).map(|page| page.key)
-    }
-
-    #[test]
-    fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
-        let items = r#""items":[{"id":1},{"id":2}]"#;
-        let notes = r#""notes":[{"code":1}]"#;
-        let none = r#""items":[]"#;
-        for (members, returned, found) in [
-            (items.to_owned(), 2, Some("items")),
-            // A service may just as well say how many were asked for.
-            (items.to_owned(), 100, Some("items")),
-            (format!("{items},{notes}"), 2, Some("items")),
-            (format!("{items},{notes}"), 1, Some("notes")),
-            (format!("{items},{notes}"), 100, None),
-            (format!("{none},{notes}"), 0, Some("items")),
-            (format!("{none},{notes}"), 1, Some("notes")),
-            (none.to_owned(), 100, Some("items")),
-            (r#""items":[1,2]"#.to_owned(), 2, None),
-        ] {
-            let key = key(&members, returned, 9);
-            let kind = key.as_ref().err().map(Error::kind);
-            assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
-            assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
-        }
-        // Of an empty list, whatever the service repeats as the limit.
-        let empty = key(&format!("{none},{notes}"), 100, 0);
-        assert_eq!(empty.unwrap(), "items");
-    }
-
-    #[test]
-    fn the_largest_numbers_are_counted_with() {
-        const MOST: u64 = u64::MAX;
-        assert_eq!(current_page(MOST, 1), Some(MOST));
-        assert_eq!(total_pages(MOST, 1), Some(MOST));
-        assert_eq!(next_offset(MOST, 1), MOST);
-        assert_eq!(previous_offset(0, MOST), 0);
-        assert_eq!((current_page(1, 0), total_pages(1, 0)), (None, None));
-    }
-}
+mod tests;

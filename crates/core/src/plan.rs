@@ -3,7 +3,6 @@
 use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::error::Result;
-use crate::mirror::most_pages_of_sync;
 use crate::page::{Page, total_pages};
 use crate::settings::REQUESTS_PER_SECOND;
 use serde::Serialize;
@@ -22,9 +21,6 @@ pub struct Plan {
     pub members: u64,
     /// How long they take at this client's part of the budget (section 8), while as many clients share it.
     pub seconds: f64,
-    /// Page requests of a sync at most: as many, where the list stands still, and more where deletes have to be looked at
-    /// a second time.
-    pub sync_pages: u64,
 }
 
 impl Client {
@@ -60,7 +56,6 @@ impl Client {
             pages,
             members: members as u64,
             seconds: pages as f64 / rate,
-            sync_pages: most_pages_of_sync(pages),
         })
     }
 }

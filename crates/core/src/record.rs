@@ -1,18 +1,21 @@
-//! A record as the service sent it: a place in a page's text, shared and not copied.
+//! A record as the service sent it: a piece of a page's text, shared and not copied.
 
 mod identity;
 
 pub(crate) use identity::{Identity, IdentityKey};
 
-use crate::error::{Error, Result, Scrubber};
-use crate::page::PageText;
-use crate::page::Texts;
-use crate::request::response::from_json;
+use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::json;
+use crate::request::response::{from_json, json_error};
 use bytes::Bytes;
-use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// A record with more fields than this is refused: each of them takes memory wherever the record is read.
+const MAX_FIELDS: usize = 10_000;
 
 /// One record: a JSON object, exactly as received. Its page stays in memory as long as any of its records.
 #[derive(Clone)]
@@ -21,58 +24,123 @@ pub struct RawRecord {
     index: usize,
 }
 
-impl RawRecord {
-    pub(crate) fn new(page: Arc<PageText>, index: usize) -> Self {
-        RawRecord { page, index }
-    }
+/// The text of a page, and where its records are.
+pub(crate) struct PageText {
+    text: Bytes,
+    /// Offset of the page, in records.
+    offset: u64,
+    records: Vec<Place>,
+}
 
-    /// Reads one record, such as the response of a call, in a page of its own.
+/// Where a record is in the text of its page.
+#[derive(Clone, Default)]
+struct Place {
+    json: Range<usize>,
+    /// The raw `id`, if it tells the record from others.
+    id: Option<Range<usize>>,
+}
+
+impl PageText {
+    /// The records in these ranges of `text`, which is JSON; `key` is where they were, for messages.
     ///
     /// # Errors
-    /// `Decode` where it is not JSON, `Schema` where it is no object.
+    /// `Schema` when one of them is not an object, `TooLarge` when it has too many fields or levels.
+    pub(crate) fn new(
+        text: Bytes,
+        ranges: impl ExactSizeIterator<Item = Range<usize>>,
+        key: &str,
+        offset: u64,
+    ) -> Result<Self> {
+        let whole = utf8(&text);
+        let mut records = Vec::with_capacity(ranges.len());
+        for (index, range) in ranges.enumerate() {
+            let record = whole.get(range.clone()).unwrap_or_default();
+            if !record.starts_with('{') {
+                let message = format!("{key}[{index}] is not an object");
+                return Err(Error::new(ErrorKind::Schema, message));
+            }
+            let (mut id, mut fields) = (None, 0);
+            json::each_member(record, |name, value| {
+                fields += 1;
+                // Of a name that occurs twice the last counts, as everywhere.
+                if json::is_named(name, "id") {
+                    id = Some(value);
+                }
+            });
+            let too_large = |excess| {
+                let message = format!("{key}[{index}] {excess}, the limit for one record");
+                Err(Error::new(ErrorKind::TooLarge, message))
+            };
+            if fields > MAX_FIELDS {
+                return too_large(format!("has more than {MAX_FIELDS} fields"));
+            }
+            if json::is_too_deep(record) {
+                let levels = json::MAX_DEPTH;
+                return too_large(format!("is nested more than {levels} levels deep"));
+            }
+            let id = id.filter(|id| identifies(id));
+            let id = id.map(|id| json::place(id, &text));
+            records.push(Place { json: range, id });
+        }
+        Ok(PageText {
+            text,
+            offset,
+            records,
+        })
+    }
+
+    /// What it takes in memory, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len() + self.records.capacity() * size_of::<Place>()
+    }
+
+    /// Handles of all the records, in order.
+    pub(crate) fn records(self) -> Vec<RawRecord> {
+        let page = Arc::new(self);
+        let record = |index| RawRecord {
+            page: Arc::clone(&page),
+            index,
+        };
+        (0..page.records.len()).map(record).collect()
+    }
+}
+
+impl RawRecord {
+    /// Reads one record, such as the response of a call.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON, `Schema` where it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
-        let page = PageText::of_one(json)?;
-        Ok(RawRecord::new(Arc::new(page), 0))
+        let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
+        let text = Bytes::copy_from_slice(raw.get().as_bytes());
+        let whole = std::iter::once(0..text.len());
+        let page = PageText::new(text, whole, "record", 0)?;
+        Ok(RawRecord {
+            page: Arc::new(page),
+            index: 0,
+        })
     }
 
     /// The JSON text, as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        self.page.json(self.index)
+        let place = self.place().map(|place| place.json.clone());
+        let text = self.page.text.get(place.unwrap_or_default());
+        text.unwrap_or_default()
     }
 
     /// The JSON text, byte for byte as the service sent it; it may hold line breaks.
     pub fn as_str(&self) -> &str {
-        simdutf8::basic::from_utf8(self.as_bytes()).unwrap_or_default()
+        utf8(self.as_bytes())
     }
 
     /// The JSON text as a piece of the page it came in, which lives as long as any piece of it.
     pub fn into_bytes(self) -> Bytes {
-        self.page.json_bytes(self.index)
+        self.page.text.slice_ref(self.as_bytes())
     }
 
-    /// Whether no name occurs twice, so that the first field of a name is also the last; false where that is not known.
-    pub fn has_distinct_names(&self) -> bool {
-        self.page.has_distinct_names(self.index)
-    }
-
-    /// The fields in the order of the text: raw name (without quotes) and raw value.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.names().zip(self.page.values(self.index))
-    }
-
-    /// The raw names of the fields.
-    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.page.names(self.layout())
-    }
-
-    /// The raw name of the field at this place of the record's layout.
-    pub(crate) fn name(&self, field: usize) -> &[u8] {
-        self.names().nth(field).unwrap_or_default()
-    }
-
-    /// The raw values of the fields, as text.
-    pub(crate) fn texts(&self) -> Texts<'_> {
-        self.page.texts(self.index)
+    /// The fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
+    pub fn members(&self) -> Vec<(&str, &str)> {
+        json::members(self.as_str())
     }
 
     /// The record as `T`.
@@ -90,56 +158,65 @@ impl RawRecord {
     }
 
     /// An error in reading this record, whose own names may be part of it.
-    pub(crate) fn fault(&self, error: Error) -> Error {
+    pub fn fault(&self, error: Error) -> Error {
         error
             .with_offset(self.page.offset)
             .fit(&Scrubber::default())
     }
 
-    /// The page that it came in.
-    pub(crate) fn page(&self) -> &Arc<PageText> {
-        &self.page
+    /// What its page takes in memory, in bytes.
+    pub(crate) fn page_size(&self) -> usize {
+        self.page.size()
     }
 
-    /// Where it stood in the page.
-    pub(crate) fn index(&self) -> usize {
+    /// The offset of its page, in records.
+    pub(crate) fn page_offset(&self) -> u64 {
+        self.page.offset
+    }
+
+    /// Where it is in the page.
+    pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Which of the page's layouts its field names have.
-    pub(crate) fn layout(&self) -> usize {
-        self.page.layout(self.index)
-    }
-
-    /// Whether its text is free of line breaks.
-    pub(crate) fn is_one_line(&self) -> bool {
-        self.page.one_line || memchr2(b'\n', b'\r', self.as_bytes()).is_none()
-    }
-
-    /// Where it stood in the list.
-    pub(crate) fn offset(&self) -> u64 {
+    /// Where it is in the list.
+    pub fn offset(&self) -> u64 {
         self.page.offset + self.index as u64
     }
 
-    /// The raw `id`, if there is one that tells this record from others.
-    pub(crate) fn id(&self) -> Option<&[u8]> {
-        self.page.id(self.index)
+    /// The raw `id`, if there is one that tells this record from others: a number, or a string that is not empty.
+    pub fn id(&self) -> Option<&str> {
+        let id = self.place()?.id.clone()?;
+        self.page.text.get(id).map(utf8)
     }
 
-    /// How many records its page has.
-    pub(crate) fn records_of_page(&self) -> usize {
-        self.page.count()
-    }
-
-    /// Another record of the same page, of which it has so many.
-    pub(crate) fn beside(&self, index: usize) -> RawRecord {
-        RawRecord::new(Arc::clone(&self.page), index)
-    }
-
-    /// What tells this record from others: its `id`, else all its bytes.
+    /// What tells this record from others: its `id`, else all its bytes. `6` and `"6"` are one.
     pub(crate) fn identity(&self, key: &IdentityKey) -> Identity {
-        self.page.identity(self.index, key)
+        match self.id() {
+            Some(id) => {
+                let text = json::decoded(id);
+                key.identify(text.as_deref().unwrap_or(id).as_bytes(), true)
+            }
+            None => key.identify(self.as_bytes(), false),
+        }
     }
+
+    fn place(&self) -> Option<&Place> {
+        self.page.records.get(self.index)
+    }
+}
+
+/// Whether a raw value can tell a record from others: a number, or a string that is not empty.
+fn identifies(id: &str) -> bool {
+    match id.as_bytes().first() {
+        Some(b'"') => id != "\"\"",
+        first => matches!(first, Some(b'-' | b'0'..=b'9')),
+    }
+}
+
+/// Text that was checked when it came.
+fn utf8(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Records are the same when their texts are.
@@ -166,14 +243,4 @@ impl RawRecord {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::RawRecord;
-    use talentdata_types::Contact;
-
-    #[test]
-    fn of_a_name_that_occurs_twice_the_last_counts() {
-        let json = r#"{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"z","x":2}"#;
-        let contact: Contact = RawRecord::of_json(json).to().unwrap();
-        assert_eq!((contact.id.as_str(), &contact.extra["x"]), ("z", &2.into()));
-    }
-}
+mod tests;

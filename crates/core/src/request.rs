@@ -1,7 +1,7 @@
 //! The way of a call to the service and back: queue, token, gate, transport, response, retry.
 //!
-//! `call` is the one way through. The gate reads every response: after a 429 it holds all requests back until the
-//! reset. `retry` decides whether the call is worth another attempt, and lets it wait longer where a 429 repeats.
+//! `call` is the one way through. The gate reads every response, and decides when the next request may go: after a 429, and
+//! while the service is down, as well. `retry` decides whether a call is worth another attempt.
 
 pub(crate) mod auth;
 pub(crate) mod memory;
@@ -11,9 +11,7 @@ pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod transport;
 
-mod admission;
 mod call;
-mod message;
 mod token;
 
 pub(crate) use call::Call;

@@ -10,7 +10,6 @@ mod position;
 mod receipt;
 mod rfc3339;
 mod sequence;
-mod session;
 #[cfg(test)]
 mod simulation;
 mod unknown_fields;
@@ -21,9 +20,7 @@ pub(crate) use driver::AbortOnDrop;
 pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
-pub(crate) use rfc3339::utc;
-pub use session::{Hints, Session, Use};
-pub(crate) use unknown_fields::Unknown;
+pub use rfc3339::utc;
 pub use written::Written;
 
 use crate::client::Client;
@@ -53,7 +50,6 @@ pub struct Scan<T = RawRecord> {
     wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
-    table: crate::arrow::TableOptions,
     read: fn(RawRecord) -> Result<T>,
     _driver: AbortOnDrop<()>,
 }
@@ -70,7 +66,6 @@ impl<T> Scan<T> {
         if options.page_size.is_none() && (1..most).contains(&wanted) {
             options.page_size = Some(wanted);
         }
-        let table = options.table.clone();
         // A few batches, so that writing one and fetching the next go on side by side.
         let (sender, batches) = mpsc::channel(4);
         let receipt = Arc::new(Mutex::new(options.receipt(resource)));
@@ -84,7 +79,6 @@ impl<T> Scan<T> {
             received: 0,
             wanted,
             over: false,
-            table,
             read,
             _driver: AbortOnDrop(task),
         }
@@ -134,9 +128,9 @@ impl<T> Scan<T> {
         Poll::Ready(batch)
     }
 
-    /// The records not yet taken, in Arrow record batches of `rows` rows; of fewer where they are large.
-    pub fn into_batches(self, rows: usize) -> crate::arrow::BatchScan {
-        let raw = Scan {
+    /// The same scan, with the records not yet taken as the service sent them.
+    pub fn into_raw(self) -> Scan {
+        Scan {
             resource: self.resource,
             batches: self.batches,
             current: self.current,
@@ -144,11 +138,9 @@ impl<T> Scan<T> {
             received: self.received,
             wanted: self.wanted,
             over: self.over,
-            table: self.table,
             read: Ok,
             _driver: self._driver,
-        };
-        crate::arrow::BatchScan::new(raw, rows)
+        }
     }
 
     /// What has been done so far; final once the scan has ended.
@@ -171,20 +163,15 @@ impl<T> Scan<T> {
 }
 
 impl Scan {
-    /// How its records become columns.
-    pub(crate) fn table(&self) -> &crate::arrow::TableOptions {
-        &self.table
-    }
-
     /// Takes back records that were received and not yet given to the caller; they come next.
-    pub(crate) fn take_back(&mut self, records: VecDeque<RawRecord>) {
+    pub fn take_back(&mut self, records: VecDeque<RawRecord>) {
         let behind = std::mem::replace(&mut self.current, records);
         self.current.extend(behind);
     }
 
-    /// A scan that brings just these pages.
-    #[cfg(test)]
-    pub(crate) fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
+    /// A scan that brings just these pages, for tests; must be called within a tokio runtime.
+    #[doc(hidden)]
+    pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
             let batch = page.map(|records| Batch {
@@ -196,7 +183,7 @@ impl Scan {
                 state: Default::default(),
                 _claim: None,
             });
-            assert!(sender.try_send(batch).is_ok());
+            let _ = sender.try_send(batch);
         }
         Scan {
             resource,
@@ -206,14 +193,13 @@ impl Scan {
             received: 0,
             wanted: u64::MAX,
             over: true,
-            table: Default::default(),
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
         }
     }
 
-    /// The next records, as they come.
-    pub(crate) fn poll_records(
+    /// The next records, as they come; `None` at the end of the list.
+    pub fn poll_records(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
@@ -273,7 +259,6 @@ mod tests {
             received: 0,
             wanted: u64::MAX,
             over: false,
-            table: Default::default(),
             read: Ok,
             _driver: AbortOnDrop(tokio::spawn(async {})),
         };

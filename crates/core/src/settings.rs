@@ -16,7 +16,7 @@ pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
 pub(crate) use budget::BudgetHome;
 pub use builder::Builder;
-pub use choices::{OnLost, Priority, TokenCache};
+pub use choices::{OnUnreachable, Priority, TokenCache};
 pub(crate) use found::{Found, not_set};
 pub use profile::read_secret_file;
 pub(crate) use proxy::Proxy;

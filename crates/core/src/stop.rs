@@ -19,7 +19,7 @@ impl Stop {
     }
 
     /// Completes when it is said.
-    pub(crate) async fn stopped(&self) {
+    pub async fn stopped(&self) {
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(|stopped| *stopped).await;
     }

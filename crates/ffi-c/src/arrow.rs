@@ -9,8 +9,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use talentdata_columns::blocking::BatchScan;
 use talentdata_core::Error as CoreError;
-use talentdata_core::blocking::BatchScan;
 
 /// Turns a scan into a stream of the Arrow C data interface, which any Arrow library reads without
 /// copying. Waits for the first pages, which determine the columns.

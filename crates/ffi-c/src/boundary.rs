@@ -12,7 +12,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use talentdata_core::arrow::TableSchema;
+use talentdata_columns::arrow::TableSchema;
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
 /// No text that the library reads is longer than that of a schema: it is surely a mistake.

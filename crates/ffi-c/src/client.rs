@@ -12,9 +12,10 @@ use crate::parameters::Parameters;
 use crate::scan::Scan;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use talentdata_columns::blocking::Scan as BlockingScan;
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::Resource as CoreResource;
-use talentdata_core::{Arguments, Result, ScanOptions as CoreOptions};
+use talentdata_core::{Arguments, Result};
 
 /// Passed as a limit, lets the service decide how many records a page holds.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -119,7 +120,7 @@ pub extern "C" fn talentdata_client_list(
     scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
-        client.scan(resource, CoreOptions::default())
+        client.scan(resource, &ScanOptions::default())
     })
 }
 
@@ -141,7 +142,7 @@ pub extern "C" fn talentdata_client_list_with(
     scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
-        client.scan(resource, lent(options, "options")?.inner.clone())
+        client.scan(resource, lent(options, "options")?)
     })
 }
 
@@ -227,9 +228,10 @@ impl Client {
         Ok(Box::new(Page::new(page, resource)?))
     }
 
-    fn scan(&self, resource: u32, options: CoreOptions) -> Result<Box<Scan>> {
+    fn scan(&self, resource: u32, options: &ScanOptions) -> Result<Box<Scan>> {
         let resource = list(resource)?;
-        let scan = self.inner.clone().scan(resource, options)?;
+        let (options, table) = (options.scan.clone(), options.table.clone());
+        let scan = BlockingScan::new(&self.inner.clone(), resource, options, table)?;
         Ok(Box::new(Scan::new(scan, resource)))
     }
 }

@@ -4,8 +4,9 @@ use crate::boundary::{guard, guard_or, lent, slot};
 use crate::error::Error;
 use crate::options::ScanOptions;
 use std::mem::MaybeUninit;
+use talentdata_columns::arrow::TableOptions;
+use talentdata_columns::export::Format;
 use talentdata_core::ScanOptions as CoreScanOptions;
-use talentdata_core::export::Format;
 
 /// Options of an export. Freed with talentdata_export_options_free.
 #[derive(Default)]
@@ -14,6 +15,7 @@ pub struct ExportOptions {
     pub(crate) format: Option<Format>,
     pub(crate) resume: bool,
     pub(crate) scan: CoreScanOptions,
+    pub(crate) table: TableOptions,
 }
 
 /// Creates options with the defaults: the format by the file name extension, a new file, and the defaults of a
@@ -88,7 +90,9 @@ pub extern "C" fn talentdata_export_options_set_scan(
 ) -> Option<Box<Error>> {
     guard(|| {
         let options = lent(options, "options")?;
-        options.scan = lent(scan_options, "scan_options")?.inner.clone();
+        let scan_options = lent(scan_options, "scan_options")?;
+        options.scan = scan_options.scan.clone();
+        options.table = scan_options.table.clone();
         Ok(())
     })
 }

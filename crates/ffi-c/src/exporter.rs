@@ -13,14 +13,16 @@ use std::mem::MaybeUninit;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use talentdata_columns::blocking;
+use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::Stop;
-use talentdata_core::blocking::Exporter as Blocking;
-use talentdata_core::export::{Export, Format, Target};
+use talentdata_core::blocking::Job;
+use talentdata_core::scan::Receipt as CoreReceipt;
 
 /// Writes every record of a list to a file. One thread at a time may run it; any thread may cancel it or read
 /// its receipt meanwhile. Freed with talentdata_exporter_free.
 pub struct Exporter {
-    inner: Arc<Blocking>,
+    inner: Arc<Job<CoreReceipt>>,
     stop: Stop,
     _lent: MayBeFreed,
 }
@@ -62,9 +64,10 @@ pub extern "C" fn talentdata_client_exporter(
                     .unwrap_or_else(|| Format::of_path(&path)),
                 target: Target::File(path),
                 scan: options.map_or_else(Default::default, |options| options.scan.clone()),
+                table: options.map_or_else(Default::default, |options| options.table.clone()),
                 resume: options.is_some_and(|options| options.resume),
             };
-            let inner = client.inner.clone().exporter(export)?;
+            let inner = blocking::export(&client.inner.clone(), export)?;
             Ok(Box::new(Exporter {
                 stop: inner.stop_handle(),
                 inner: Arc::new(inner),
@@ -135,7 +138,7 @@ pub extern "C" fn talentdata_exporter_receipt(
     get(
         (exporter, "exporter"),
         (receipt_out, "receipt_out"),
-        |exporter| Ok(Box::new(Receipt::new(exporter.inner.receipt())?)),
+        |exporter| Ok(Box::new(Receipt::new(exporter.inner.progress())?)),
     )
 }
 

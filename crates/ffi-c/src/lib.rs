@@ -22,7 +22,6 @@ mod exporter;
 mod json_text;
 mod library;
 mod log;
-mod merge_sql;
 mod mirror;
 mod model;
 mod options;

@@ -1,85 +1,30 @@
-//! Mirrors: a list synced into a directory, and read from there as streams of the Arrow C data interface.
+//! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
 
-use crate::boundary::{caught, get, guard, guard_or, invalid, slot, terminated};
-use crate::client::{Client, list};
+use crate::boundary::{caught, get, guard, guard_or, lent, slot, terminated};
+use crate::client::list;
 use crate::error::Error;
 use crate::json_text::JsonText;
-use crate::options::ScanOptions;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use serde::Serialize;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use std::time::Duration;
-use talentdata_core::Stop;
 use talentdata_core::arrow::TableOptions;
-use talentdata_core::mirror::{Mirror as CoreMirror, RecordBatches, Sync};
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
+use talentdata_mirror::{Mirror as RustMirror, RecordBatches, forget};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
 
-/// Reads a list to its end and commits what has changed since the last sync as the next generation of its mirror, a
-/// directory that is begun where it does not exist. Until the commit, and after any error, the mirror is as it was.
-/// A scan that is not proven complete deletes nothing: records that it lacks are missing.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param path the directory, NUL-terminated UTF-8 text
-/// @param options how the list is read, or NULL for the defaults; without a limit, and not fast
-/// @param keep_seconds generations that are older are folded together; 0 keeps all
-/// @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation,
-/// `missing`, `second_look`, `schema_changes`, and `scan`, the receipt of the scan
-/// Ownership: the caller frees `*receipt_out` with talentdata_json_text_free. The options are copied.
-/// Threads: any; no other may change `options` meanwhile; waits for the service. talentdata_client_close ends it.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, options that a sync cannot have, and a mirror of another client;
-/// those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror; CLOSED.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_sync(
-    client: Option<&Client>,
-    resource: u32,
-    path: *const c_char,
-    options: Option<&ScanOptions>,
-    keep_seconds: i64,
-    receipt_out: Option<&mut MaybeUninit<Box<JsonText>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (receipt_out, "receipt_out"), |client| {
-        let sync = sync_of(resource, &path, options, keep_seconds)?;
-        let inner = client.inner.clone();
-        json(&inner.sync(&sync, &Stop::default(), |_| {})?)
-    })
-}
-
-/// A sync with these settings.
-pub(crate) fn sync_of(
-    resource: u32,
-    path: &*const c_char,
-    options: Option<&ScanOptions>,
-    keep_seconds: i64,
-) -> Result<Sync> {
-    let keep = u64::try_from(keep_seconds).map_err(|_| {
-        invalid(
-            "keep_seconds",
-            format_args!("must be at least 0 (got {keep_seconds})"),
-        )
-    })?;
-    Ok(Sync {
-        scan: options.map_or_else(Default::default, |options| options.inner.clone()),
-        keep: (keep > 0).then(|| Duration::from_secs(keep)),
-        ..Sync::new(list(resource)?, terminated(path, "path")?)
-    })
-}
-
-/// A mirror as the last sync has left it. Freed with talentdata_mirror_free.
+/// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with talentdata_mirror_free.
 pub struct Mirror {
-    inner: CoreMirror,
+    inner: RustMirror,
 }
 
-/// Opens a mirror. What later syncs do is not seen; they do not disturb it.
+/// Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
 ///
-/// @param path the directory, NUL-terminated UTF-8 text
+/// @param path the file, NUL-terminated UTF-8 text
 /// @param mirror_out the mirror
 /// Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
 /// Threads: any.
@@ -93,17 +38,17 @@ pub extern "C" fn talentdata_mirror_open(
     guard(|| {
         let path = terminated(&path, "path")?;
         let mirror = slot(mirror_out, "mirror_out")?;
-        let inner = CoreMirror::open(path)?;
+        let inner = RustMirror::open(path)?;
         mirror.write(Box::new(Mirror { inner }));
         Ok(())
     })
 }
 
-/// The syncs of a list that the mirror knows, the oldest first.
+/// The syncs of a list that are kept, the oldest first.
 ///
 /// @param mirror the mirror
 /// @param resource the list, a talentdata_resource
-/// @param syncs_out a JSON array, with an object for each
+/// @param syncs_out a JSON array, with an object for each as talentdata_syncer_run gives it
 /// Ownership: the caller frees `*syncs_out` with talentdata_json_text_free.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
@@ -115,32 +60,34 @@ pub extern "C" fn talentdata_mirror_syncs(
     syncs_out: Option<&mut MaybeUninit<Box<JsonText>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (syncs_out, "syncs_out"), |mirror| {
-        json(&mirror.inner.generations(list(resource)?)?)
+        json(&mirror.inner.syncs(list(resource)?)?)
     })
 }
 
-/// What has changed in a list after a generation, from the oldest change to the newest, as a stream of the Arrow C data
-/// interface: the columns _generation, _op (insert, update, delete, missing or return), _key, _last_seen and _seen, and
-/// those of the record: the new one, or for delete and missing the last that is known.
+/// What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
+/// interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
+/// and those of the record: the new one, or for delete and missing the last that is known.
 ///
 /// @param mirror the mirror
 /// @param resource the list, a talentdata_resource
-/// @param since the generation that was loaded last; 0 for all changes
+/// @param since the number of a sync such as 16, or a time as for talentdata_mirror_as_of, NUL-terminated UTF-8 text; 0 for
+/// all changes
 /// @param stream_out the stream; what was there before is overwritten
 /// Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
 /// Threads: any; one at a time per stream.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list or one that the mirror does not have, a generation that is not
-/// there yet, and changes that are no longer kept.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
+/// yet, or changes after it are no longer kept; IO.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_changes(
     mirror: Option<&Mirror>,
     resource: u32,
-    since: u64,
+    since: *const c_char,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let changes = mirror.inner.changes(list(resource)?, since)?;
+        let since = terminated(&since, "since")?.parse()?;
+        let changes = mirror.inner.changes(list(resource)?, &since)?;
         Ok(stream(changes.into_batches(ROWS)))
     })
 }
@@ -173,7 +120,7 @@ pub extern "C" fn talentdata_mirror_current(
 ///
 /// @param mirror the mirror
 /// @param resource the list, a talentdata_resource
-/// @param at a generation such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
+/// @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
 /// last sync that had ended by then counts.
 /// @param stream_out the stream; what was there before is overwritten
 /// Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
@@ -190,11 +137,45 @@ pub extern "C" fn talentdata_mirror_as_of(
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let at = terminated(&at, "at")?.parse()?;
-        let records = mirror.inner.as_of(list(resource)?, at)?;
+        let records = mirror.inner.as_of(list(resource)?, &at)?;
         Ok(stream(
             records.into_batches(ROWS, &TableOptions::default())?,
         ))
     })
+}
+
+/// Reads everything in a mirror and compares it with what the syncs have written down of it.
+///
+/// @param mirror the mirror
+/// @param report_out a JSON object: `holds`, `differences`, an array of texts, and `syncs`, how many are kept of each list
+/// Ownership: the caller frees `*report_out` with talentdata_json_text_free.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened. Damage is no error.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_mirror_verify(
+    mirror: Option<&Mirror>,
+    report_out: Option<&mut MaybeUninit<Box<JsonText>>>,
+) -> Option<Box<Error>> {
+    get((mirror, "mirror"), (report_out, "report_out"), |mirror| {
+        json(&mirror.inner.verify()?)
+    })
+}
+
+/// Removes a list from a mirror, with all that is kept of it.
+///
+/// @param mirror the mirror
+/// @param resource the list, a talentdata_resource
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO, also while a sync is
+/// writing to the mirror.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_mirror_forget(
+    mirror: Option<&Mirror>,
+    resource: u32,
+) -> Option<Box<Error>> {
+    guard(|| forget(lent(mirror, "mirror")?.inner.path(), list(resource)?))
 }
 
 /// Frees a mirror; does nothing when it is NULL. Streams stay as they are.

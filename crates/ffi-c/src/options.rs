@@ -6,13 +6,14 @@ use crate::parameters::Parameters;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use talentdata_core::arrow::{Columns, OnNew, TableSchema};
+use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_core::{Result, ScanOptions as CoreOptions};
 
 /// Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
 #[derive(Default)]
 pub struct ScanOptions {
-    pub(crate) inner: CoreOptions,
+    pub(crate) scan: CoreOptions,
+    pub(crate) table: TableOptions,
 }
 
 /// Creates options with the defaults: complete, pages as large as the service allows.
@@ -59,7 +60,7 @@ pub extern "C" fn talentdata_scan_options_set_page_size(
         if records == 0 {
             return Err(invalid("records", "must be at least 1 (got 0)"));
         }
-        options.inner.page_size = Some(records);
+        options.scan.page_size = Some(records);
         Ok(())
     })
 }
@@ -81,7 +82,7 @@ pub extern "C" fn talentdata_scan_options_set_parameters(
 ) -> Option<Box<Error>> {
     guard(|| {
         let options = lent(options, "options")?;
-        options.inner.arguments = lent(parameters, "parameters")?.arguments();
+        options.scan.arguments = lent(parameters, "parameters")?.arguments();
         Ok(())
     })
 }
@@ -100,7 +101,7 @@ pub extern "C" fn talentdata_scan_options_set_limit(
     records: u64,
 ) -> Option<Box<Error>> {
     guard(|| {
-        lent(options, "options")?.inner.limit = Some(records);
+        lent(options, "options")?.scan.limit = Some(records);
         Ok(())
     })
 }
@@ -118,7 +119,7 @@ pub extern "C" fn talentdata_scan_options_set_columns(
     columns: u32,
 ) -> Option<Box<Error>> {
     guard(|| {
-        lent(options, "options")?.inner.table.columns = Columns::of_number(columns)?;
+        lent(options, "options")?.table.columns = Columns::of_number(columns)?;
         Ok(())
     })
 }
@@ -173,8 +174,8 @@ pub extern "C" fn talentdata_scan_options_set_schema_n(
 impl ScanOptions {
     fn pin(&mut self, schema: &str, on_new: u32) -> Result<()> {
         let schema = TableSchema::from_json(schema)?;
-        self.inner.table.on_new = OnNew::of_number(on_new)?;
-        self.inner.table.schema = Some(Arc::new(schema));
+        self.table.on_new = OnNew::of_number(on_new)?;
+        self.table.schema = Some(Arc::new(schema));
         Ok(())
     }
 }

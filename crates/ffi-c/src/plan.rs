@@ -128,24 +128,6 @@ pub extern "C" fn talentdata_plan_seconds(
     })
 }
 
-/// The number of page requests of a sync at most: as many as talentdata_plan_pages says, where the list stands still, and
-/// more where deletes have to be looked at a second time.
-///
-/// @param plan the plan
-/// @param pages_out the number
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_plan_sync_pages(
-    plan: Option<&Plan>,
-    pages_out: Option<&mut MaybeUninit<u64>>,
-) -> Option<Box<Error>> {
-    get((plan, "plan"), (pages_out, "pages_out"), |plan| {
-        Ok(plan.inner.sync_pages)
-    })
-}
-
 /// Frees a plan; does nothing when it is NULL.
 ///
 /// Ownership: `plan` must not be used any more.

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Poll;
-use talentdata_core::blocking::Scan as Blocking;
+use talentdata_columns::blocking::Scan as Blocking;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error as CoreError, ErrorKind};
 

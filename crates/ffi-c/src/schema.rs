@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::json_text::JsonText;
 use crate::parameters::Parameters;
 use std::mem::MaybeUninit;
-use talentdata_core::arrow::Columns;
+use talentdata_columns::arrow::Columns;
+use talentdata_columns::blocking;
 use talentdata_core::{Arguments, Result};
 
 /// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given to
@@ -67,6 +68,6 @@ fn schema(
 ) -> Result<Box<JsonText>> {
     let (resource, columns) = (list(resource)?, Columns::of_number(columns)?);
     let inner = client.inner.clone();
-    let schema = inner.schema_with(resource, arguments, columns)?;
+    let schema = blocking::schema(&inner, resource, arguments, columns)?;
     Ok(Box::new(JsonText::new(schema.to_json())))
 }

@@ -6,7 +6,7 @@ use crate::record::Record;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::task::{Poll, Waker};
-use talentdata_core::blocking::{BatchScan, Scan};
+use talentdata_columns::blocking::{BatchScan, Scan};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};

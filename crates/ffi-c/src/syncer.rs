@@ -1,18 +1,19 @@
 //! The syncer handle: brings a mirror up to date, shows its progress, and is cancelled from any thread.
 
-use crate::boundary::{MayBeFreed, get, guard, guard_or, lent, shared};
-use crate::client::Client;
+use crate::boundary::{MayBeFreed, get, guard, guard_or, invalid, lent, shared, terminated};
+use crate::client::{Client, list};
 use crate::error::Error;
 use crate::json_text::JsonText;
-use crate::mirror::{json, sync_of};
+use crate::mirror::json;
 use crate::options::ScanOptions;
 use crate::receipt::Receipt;
+use serde::Deserialize;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use talentdata_core::Stop;
-use talentdata_core::blocking::Syncer as Blocking;
+use talentdata_core::{Result, Stop};
+use talentdata_mirror::{Sync, Syncer as Blocking, age};
 
 /// Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
 /// meanwhile. Freed with talentdata_syncer_free.
@@ -22,19 +23,20 @@ pub struct Syncer {
     _lent: MayBeFreed,
 }
 
-/// Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet. Without
-/// progress and cancelling, talentdata_client_sync does the same in one call.
+/// Creates a sync of a list into a mirror, which may be run again and again. Nothing is sent or written yet.
 ///
 /// @param client the client
 /// @param resource the list, a talentdata_resource
-/// @param path the directory, NUL-terminated UTF-8 text
-/// @param options how the list is read, or NULL for the defaults; without a limit, and not fast
-/// @param keep_seconds generations that are older are folded together; 0 keeps all
+/// @param path the file of the mirror, NUL-terminated UTF-8 text; it is made where there is none
+/// @param options how the list is read, or NULL for the defaults; without a limit
+/// @param settings a JSON object, NUL-terminated UTF-8 text, or NULL for the defaults: `confirm`, whether to scan again at
+/// once if records are missing after the list changed during the scan; `max_deletes`, the most deletes to believe, such as
+/// "500", "25%" or "100%"; `keep`, how long changes and earlier versions are kept, such as "90d"
 /// @param syncer_out the syncer
-/// Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The path and the
+/// Ownership: the caller frees `*syncer_out` with talentdata_syncer_free. It outlives the client. The texts and the
 /// options are copied.
 /// Threads: any; no other may change `options` meanwhile.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or options that a sync cannot have; CLOSED.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, text that is not UTF-8, or settings that a sync cannot have; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_syncer(
@@ -42,12 +44,18 @@ pub extern "C" fn talentdata_client_syncer(
     resource: u32,
     path: *const c_char,
     options: Option<&ScanOptions>,
-    keep_seconds: i64,
+    settings: *const c_char,
     syncer_out: Option<&mut MaybeUninit<Box<Syncer>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (syncer_out, "syncer_out"), |client| {
-        let sync = sync_of(resource, &path, options, keep_seconds)?;
-        let inner = client.inner.clone().syncer(sync)?;
+        let mut sync = Sync::new(list(resource)?, terminated(&path, "path")?);
+        if let Some(options) = options {
+            sync.scan = options.inner.clone();
+        }
+        if !settings.is_null() {
+            read(terminated(&settings, "settings")?, &mut sync)?;
+        }
+        let inner = Blocking::new(&client.inner.clone(), sync)?;
         Ok(Box::new(Syncer {
             stop: inner.stop_handle(),
             inner: Arc::new(inner),
@@ -56,13 +64,37 @@ pub extern "C" fn talentdata_client_syncer(
     })
 }
 
+/// The settings of a sync, as JSON has them.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    confirm: bool,
+    max_deletes: Option<String>,
+    keep: Option<String>,
+}
+
+fn read(settings: &str, sync: &mut Sync) -> Result<()> {
+    let settings: Settings = serde_json::from_str(settings)
+        .map_err(|error| invalid("settings", format_args!("{error}")))?;
+    sync.confirm = settings.confirm;
+    if let Some(max_deletes) = settings.max_deletes {
+        sync.max_deletes = max_deletes.parse()?;
+    }
+    sync.keep = settings.keep.as_deref().map(age).transpose()?;
+    Ok(())
+}
+
 /// Reads the list and commits what has changed. Waits until that is done. It may be called again, after an error too.
+/// Until the commit, and after any error, the mirror is as it was.
 ///
 /// @param syncer the syncer
-/// @param receipt_out what was done, as talentdata_client_sync says it
+/// @param receipt_out what was done, as a JSON object: `generation`, `started`, `ended`, `changes` by operation, `missing`,
+/// `withheld`, `confirms`, `shortfall`, which says why the mirror may lack changes and is null where all is proven, and
+/// `scan`, the receipt of the scan
 /// Ownership: the caller frees `*receipt_out` with talentdata_json_text_free.
 /// Threads: one at a time per syncer; waits for the service. Closing or freeing the client does not end it.
-/// Errors: those of talentdata_client_sync; INVALID_ARGUMENT while another thread runs it; CANCELLED after
+/// Errors: those of talentdata_scan_next; IO, with the path, also while another sync writes to the mirror, or where the file
+/// is something else; INVALID_ARGUMENT for a mirror of another service or client, and while another thread runs it; CANCELLED after
 /// talentdata_syncer_cancel; CLOSED in a forked child for a syncer of the parent.
 #[must_use]
 #[unsafe(no_mangle)]

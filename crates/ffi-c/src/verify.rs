@@ -6,7 +6,7 @@ use crate::json_text::JsonText;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::path::Path;
-use talentdata_core::verify::{read_receipt, verify};
+use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::{Error as CoreError, ErrorKind};
 
 /// Holds a file against the receipt of the export that wrote it.

@@ -8,8 +8,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
+use talentdata_columns::session::{Session, Use};
 use talentdata_core::Client;
-use talentdata_core::scan::{Session, Use};
 use tokio::runtime::Runtime;
 
 /// The name that the protocol gives the capsule of a stream.

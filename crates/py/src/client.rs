@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use talentdata_core::arrow::Columns;
+use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
 use talentdata_core::{Arguments as CallArguments, Builder, Client, Error, ErrorKind, Result};
 
@@ -101,7 +101,7 @@ impl BaseClient {
         let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
         run(py, awaited, async move {
             let json = client.invoke(operation, arguments).await?;
-            Ok(RawRecord::new(json.unwrap_or_default().into_bytes()))
+            Ok(RawRecord::new(json.unwrap_or_default()))
         })
     }
 
@@ -177,7 +177,7 @@ impl BaseClient {
         let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
         run(py, awaited, async move {
             let list = client.resource(resource).with(arguments);
-            json(&list.schema(columns).await?)
+            json(&TableSchema::of_list(&list, columns).await?)
         })
     }
 
@@ -272,7 +272,7 @@ pub(crate) fn list_arguments(py: Python<'_>, parameters: Option<&str>) -> PyResu
 
 /// What the core read, as the record that a model of the package is made from.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
-    let json = serde_json::to_vec(value);
+    let json = serde_json::to_string(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a response is not JSON"))?;
     Ok(RawRecord::new(json))
 }

@@ -6,11 +6,12 @@ use crate::errors::raise;
 use crate::scan::options;
 use crate::shared::Shared;
 use crate::stoppable::{Reached, run_stoppable};
+use crate::table;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_core::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Error, ErrorKind};
 
@@ -47,12 +48,14 @@ impl RawExport {
             None => Format::of_path(&path),
         };
         let table = (columns, schema, on_new);
-        let scan = options(py, page_size, limit, table, parameters)?;
+        let table = table::options(py, table)?;
+        let scan = options(py, page_size, limit, parameters)?;
         let export = Export {
             resource: parse(py, resource)?,
             format,
             target: Target::File(path),
             scan,
+            table,
             resume,
         };
         export.check().map_err(|error| raise(py, &error))?;

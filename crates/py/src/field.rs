@@ -46,20 +46,20 @@ impl Kind {
         })
     }
 
-    fn takes(self, json: &[u8]) -> bool {
-        let is_object = |json: &[u8]| json.first() == Some(&b'{');
-        match (self, json.first()) {
+    fn takes(self, json: &str) -> bool {
+        let is_object = |json: &str| json.starts_with('{');
+        match (self, json.as_bytes().first()) {
             (Self::Json, _)
             | (Self::Text, Some(b'"'))
             | (Self::Boolean, Some(b't' | b'f'))
             | (Self::Array, Some(b'['))
             | (Self::Object | Self::Model, Some(b'{')) => true,
-            (Self::Integer, Some(b'-' | b'0'..=b'9')) => {
-                !json.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
-            }
+            (Self::Integer, Some(b'-' | b'0'..=b'9')) => !json.contains(['.', 'e', 'E']),
             (Self::Number, Some(first)) => *first == b'-' || first.is_ascii_digit(),
-            (Self::Models, Some(b'[')) => items(json).all(is_object),
-            (Self::ModelByName, Some(b'{')) => members(json).all(|(_, value)| is_object(value)),
+            (Self::Models, Some(b'[')) => items(json).into_iter().all(is_object),
+            (Self::ModelByName, Some(b'{')) => {
+                members(json).iter().all(|(_, value)| is_object(value))
+            }
             _ => false,
         }
     }
@@ -127,7 +127,7 @@ impl Field {
         let py = record.py();
         let raw = record.get();
         match raw.find(&self.name) {
-            None | Some(b"null") if !self.required => Ok(py.None().into_bound(py)),
+            None | Some("null") if !self.required => Ok(py.None().into_bound(py)),
             None => Err(self.wrong(record, "it is missing")),
             Some(value) if !self.kind.takes(value) => {
                 let is = format!("it is not {}", self.expected);
@@ -142,15 +142,15 @@ impl Field {
 
     fn modelled<'py>(
         &self,
-        value: &[u8],
+        value: &str,
         class: &Bound<'py, PyType>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = class.py();
-        let model = |piece: &[u8]| class.call1((RawRecord::new(piece.to_vec()),));
+        let model = |piece: &str| class.call1((RawRecord::new(piece),));
         match self.kind {
             Kind::Model => model(value),
             Kind::Models => {
-                let models: PyResult<Vec<_>> = items(value).map(model).collect();
+                let models: PyResult<Vec<_>> = items(value).into_iter().map(model).collect();
                 Ok(PyList::new(py, models?)?.into_any())
             }
             Kind::ModelByName => {
@@ -169,7 +169,7 @@ impl Field {
         let class = record.get_type().name();
         let class = class.map(|name| name.to_string()).unwrap_or_default();
         let id = record.get().find("id").filter(|id| id.len() <= 100);
-        let id = id.map(|id| format!(" {}", String::from_utf8_lossy(id)));
+        let id = id.map(|id| format!(" {id}"));
         let message = format!(
             "{class}{}: {}: {what}; record[{:?}] and record.json show what came",
             id.unwrap_or_default(),

@@ -4,32 +4,32 @@ use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use pyo3::{IntoPyObjectExt, intern};
-use talentdata_core::json::{items, members, text};
+use talentdata_core::json::{decoded, items, members};
 
 /// Python refuses to read more decimal digits at once, against an attack that costs time.
 const DIGITS: usize = 4000;
 
 /// The value as a Python object. Its nesting was bounded when it was checked.
-pub(crate) fn value<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    match json {
-        [b'"', raw @ .., b'"'] => name(py, raw),
-        [b'{', ..] => Ok(dict(py, json)?.into_any()),
-        [b'[', ..] => {
+pub(crate) fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    match json.as_bytes().first() {
+        Some(b'"') => text(py, json),
+        Some(b'{') => Ok(dict(py, json)?.into_any()),
+        Some(b'[') => {
             let list = PyList::empty(py);
             for item in items(json) {
                 list.append(value(py, item)?)?;
             }
             Ok(list.into_any())
         }
-        b"true" => true.into_bound_py_any(py),
-        b"false" => false.into_bound_py_any(py),
-        b"null" => Ok(py.None().into_bound(py)),
-        number => self::number(py, number),
+        Some(b't') => true.into_bound_py_any(py),
+        Some(b'f') => false.into_bound_py_any(py),
+        Some(b'n') => Ok(py.None().into_bound(py)),
+        _ => number(py, json),
     }
 }
 
 /// An object as a dict. Of a name that occurs twice the last counts, here and everywhere.
-pub(crate) fn dict<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn dict<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (raw, value) in members(json) {
         dict.set_item(name(py, raw)?, self::value(py, value)?)?;
@@ -37,20 +37,26 @@ pub(crate) fn dict<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// A member's name.
-pub(crate) fn name<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    match text(raw) {
-        Some(name) => Ok(PyString::new(py, &name).into_any()),
-        None => by_python(py, &[b"\"", raw, b"\""].concat()),
+/// A member's name, which is raw and without quotes.
+pub(crate) fn name<'py>(py: Python<'py>, raw: &str) -> PyResult<Bound<'py, PyAny>> {
+    match raw.contains('\\') {
+        true => text(py, &format!("\"{raw}\"")),
+        false => Ok(PyString::new(py, raw).into_any()),
     }
 }
 
-fn number<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let text = utf8(json)?;
+fn text<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    match decoded(json) {
+        Some(text) => Ok(PyString::new(py, &text).into_any()),
+        None => by_python(py, json),
+    }
+}
+
+fn number<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     if text.contains(['.', 'e', 'E']) {
         return match text.parse() {
             Ok(number) => Ok(PyFloat::new(py, number).into_any()),
-            Err(_) => by_python(py, json),
+            Err(_) => by_python(py, text),
         };
     }
     match text.parse::<i64>() {
@@ -83,7 +89,7 @@ fn integer<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Half a surrogate pair is no text in Rust, but in Python it is.
-fn by_python<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+fn by_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?
         .call_method1(intern!(py, "loads"), (json,))
 }

@@ -11,9 +11,7 @@ mod export;
 mod field;
 mod json;
 mod log;
-mod merge_sql;
 mod mirror;
-
 mod record;
 mod records;
 mod runtime;
@@ -53,10 +51,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::field::Field;
     #[pymodule_export]
-    use crate::merge_sql::merge_sql;
-    #[pymodule_export]
-    use crate::mirror::{RawMirror, RawRows};
-    #[pymodule_export]
+    use crate::mirror::{RawMirror, RawRows, forget};
     #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_core::Result;
 use talentdata_core::arrow::TableOptions;
-use talentdata_core::mirror::{AsOf, Mirror, RecordBatches};
 use talentdata_core::types::Resource;
+use talentdata_mirror::{At, Mirror, RecordBatches};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -38,22 +38,30 @@ impl RawMirror {
     }
 
     /// The names of the lists that it has.
-    fn resources(&self) -> Vec<&'static str> {
-        let resources = self.mirror.resources().into_iter();
-        resources.map(Resource::name).collect()
+    fn resources(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let resources = py.detach(|| self.mirror.resources());
+        let resources = resources.map_err(|error| raise(py, &error))?.into_iter();
+        Ok(resources.map(Resource::name).collect())
     }
 
-    /// What each kept sync of a list has found, the oldest first.
-    fn generations(&self, py: Python<'_>, resource: &str) -> PyResult<Vec<RawRecord>> {
+    /// What each kept sync of a list has done, the oldest first.
+    fn syncs(&self, py: Python<'_>, resource: &str) -> PyResult<Vec<RawRecord>> {
         let resource = parse(py, resource)?;
-        let generations = self.mirror.generations(resource);
-        let generations = generations.map_err(|error| raise(py, &error))?.iter();
-        let records: Result<Vec<RawRecord>> = generations.map(json).collect();
+        let syncs = py.detach(|| self.mirror.syncs(resource));
+        let syncs = syncs.map_err(|error| raise(py, &error))?;
+        let records: Result<Vec<RawRecord>> = syncs.iter().map(json).collect();
         records.map_err(|error| raise(py, &error))
     }
 
-    /// The changes of a list after a generation.
-    fn changes(&self, py: Python<'_>, resource: &str, since: u64) -> PyResult<RawRows> {
+    /// Reads everything and compares it with what the syncs have written down of it: what is wrong.
+    fn verify(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let verified = py.detach(|| self.mirror.verify());
+        Ok(verified.map_err(|error| raise(py, &error))?.differences)
+    }
+
+    /// The changes of a list after a sync.
+    fn changes(&self, py: Python<'_>, resource: &str, since: &str) -> PyResult<RawRows> {
+        let since = since.parse().map_err(|error| raise(py, &error))?;
         self.rows(py, resource, Wanted::Changes(since))
     }
 
@@ -62,7 +70,7 @@ impl RawMirror {
         self.rows(py, resource, Wanted::Current)
     }
 
-    /// The list as of a generation or a time.
+    /// The list as of a sync or a time.
     fn as_of(&self, py: Python<'_>, resource: &str, at: &str) -> PyResult<RawRows> {
         let at = at.parse().map_err(|error| raise(py, &error))?;
         self.rows(py, resource, Wanted::AsOf(at))
@@ -83,12 +91,19 @@ impl RawMirror {
     }
 }
 
+/// Removes a list from a mirror.
+#[pyfunction]
+pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> PyResult<()> {
+    let resource = parse(py, resource)?;
+    let forgotten = py.detach(|| talentdata_mirror::forget(&path, resource));
+    forgotten.map_err(|error| raise(py, &error))
+}
+
 /// Which rows of a mirror.
-#[derive(Clone, Copy)]
 enum Wanted {
-    Changes(u64),
+    Changes(At),
     Current,
-    AsOf(AsOf),
+    AsOf(At),
 }
 
 /// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
@@ -102,7 +117,7 @@ pub(crate) struct RawRows {
 impl RawRows {
     fn batches(&self) -> Result<RecordBatches> {
         let table = TableOptions::default();
-        match self.wanted {
+        match &self.wanted {
             Wanted::Changes(since) => {
                 let changes = self.mirror.changes(self.resource, since)?;
                 Ok(changes.into_batches(ROWS))

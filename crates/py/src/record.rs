@@ -2,11 +2,11 @@
 
 use crate::errors::error;
 use crate::json;
-use bytes::Bytes;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use std::sync::Arc;
 use talentdata_core::ErrorKind;
 use talentdata_core::json::{is_object, member, members};
 
@@ -16,27 +16,20 @@ const SHOWN: usize = 400;
 /// A record on its way from the scan to its class; only `Record` takes it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRecord {
-    json: Bytes,
-    distinct: bool,
+    json: Arc<str>,
 }
 
 impl RawRecord {
     /// Any JSON object.
-    pub(crate) fn new(json: impl Into<Bytes>) -> Self {
-        RawRecord {
-            json: json.into(),
-            distinct: false,
-        }
+    pub(crate) fn new(json: impl Into<Arc<str>>) -> Self {
+        RawRecord { json: json.into() }
     }
 }
 
-/// A record as it stands in its page.
+/// A copy: a piece of the page would keep all of it in memory.
 impl From<talentdata_core::RawRecord> for RawRecord {
     fn from(record: talentdata_core::RawRecord) -> Self {
-        RawRecord {
-            distinct: record.has_distinct_names(),
-            json: record.into_bytes(),
-        }
+        RawRecord::new(record.as_str())
     }
 }
 
@@ -52,27 +45,18 @@ impl From<talentdata_core::RawRecord> for RawRecord {
 /// (9007199254740993, '{"id": 9007199254740993, "score": 0.10}')
 #[pyclass(frozen, subclass, mapping, module = "talentdata")]
 pub(crate) struct Record {
-    /// A copy: a piece of the page would keep all of it in memory.
-    json: Box<[u8]>,
-    /// Whether no name is known to occur twice.
-    distinct: bool,
+    json: Arc<str>,
 }
 
 impl Record {
     /// The text of the record.
-    pub(crate) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &str {
         &self.json
     }
 
     /// The raw value of a member; none where there is no such member.
-    pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
-        match self.distinct {
-            // Without reading what is behind it.
-            true => members(&self.json)
-                .find(|(raw, _)| *raw == name.as_bytes())
-                .map(|(_, value)| value),
-            false => member(&self.json, name),
-        }
+    pub(crate) fn find(&self, name: &str) -> Option<&str> {
+        member(&self.json, name)
     }
 
     fn item<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -107,11 +91,8 @@ impl Record {
     #[new]
     fn new(json: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(raw) = json.cast::<RawRecord>() {
-            let RawRecord { json, distinct } = raw.get();
-            return Ok(Record {
-                json: Box::from(&**json),
-                distinct: *distinct,
-            });
+            let json = Arc::clone(&raw.get().json);
+            return Ok(Record { json });
         }
         let text = if let Ok(bytes) = json.cast::<PyBytes>() {
             json::utf8(bytes.as_bytes())?.to_owned()
@@ -124,19 +105,16 @@ impl Record {
         };
         let text = text.trim();
         if !is_object(text) {
-            let message = "json: it is not the text of one JSON object, nested 128 levels at most";
+            let message = "json: it is not the text of one JSON object, nested 127 levels at most";
             return Err(error(json.py(), ErrorKind::InvalidArgument, message));
         }
-        Ok(Record {
-            json: Box::from(text.as_bytes()),
-            distinct: false,
-        })
+        Ok(Record { json: text.into() })
     }
 
     /// The text of the record, byte for byte as it came.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        Ok(PyString::new(py, json::utf8(&self.json)?))
+        Ok(PyString::new(py, &self.json))
     }
 
     /// The fields that the document does not show, by their names on the wire.
@@ -236,7 +214,7 @@ impl Record {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
-        let json = PyBytes::new(slf.py(), &slf.get().json);
+        let json = PyBytes::new(slf.py(), slf.get().json.as_bytes());
         Ok((slf.get_type(), PyTuple::new(slf.py(), [json])?))
     }
 }

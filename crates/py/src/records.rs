@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::sync::Arc;
-use talentdata_core::scan::{Session, Use};
+use talentdata_columns::session::{Session, Use};
 
 /// An iterator over a scan. Several loops and threads may share it: each record comes to one of them.
 ///

@@ -41,7 +41,7 @@ impl BaseSandbox {
     #[classmethod]
     #[pyo3(
         signature = (*positional, **named),
-        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=100, later_max_limit=None, gzip=False, drift=None, order=\"stable\", ids=\"unique\", total=\"exact\", ignore_offset=False, replicas=None, warnings=False, tokens=\"all\")"
+        text_signature = "(*, records=None, seed=0, policy=\"clock-window\", limit=40, latency=0.0, port=0, faults=False, token_lifetime=3600.0, max_limit=None, later_max_limit=None, gzip=False, drift=None, order=\"stable\", ids=\"unique\", total=\"exact\", ignore_offset=False, replicas=None, warnings=False, tokens=\"all\")"
     )]
     fn new<'py>(
         class: &Bound<'py, PyType>,
@@ -86,9 +86,9 @@ impl BaseSandbox {
         &self.client_secret
     }
 
-    /// Gives it the rules of a fault script, as JSON.
-    fn _misbehave(&self, py: Python<'_>, script: &str) -> PyResult<()> {
-        self.told(py, |sandbox| sandbox.misbehave(script))
+    /// Takes fault rules as JSON.
+    fn _set_faults(&self, py: Python<'_>, script: &str) -> PyResult<()> {
+        self.told(py, |sandbox| sandbox.set_faults(script))
     }
 
     /// Changes a list at once, by a change as JSON.
@@ -162,9 +162,7 @@ fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
     if let Some(lifetime) = given.seconds("token_lifetime")? {
         options.token_lifetime = lifetime;
     }
-    if let Some(most) = given.take("max_limit", WHOLE)? {
-        options.max_limit = most;
-    }
+    options.max_limit = given.take("max_limit", WHOLE)?;
     options.later_max_limit = given.take("later_max_limit", WHOLE)?;
     if let Some(gzip) = given.take("gzip", "True or False")? {
         options.gzip = gzip;

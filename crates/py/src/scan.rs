@@ -14,7 +14,7 @@ use crate::verb::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use std::sync::Arc;
-use talentdata_core::scan::{Hints, Session, Use};
+use talentdata_columns::session::{Hints, Session, Use};
 use talentdata_core::{Client, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
@@ -64,8 +64,9 @@ impl RawScan {
         client.core(py)?;
         let resource = parse(py, resource)?;
         let table = (columns, schema, on_new);
-        let options = options(py, page_size, limit, table, parameters)?;
-        let session = Arc::new(Session::new(resource, options, ROWS, HINTS));
+        let table = table::options(py, table)?;
+        let options = options(py, page_size, limit, parameters)?;
+        let session = Arc::new(Session::new(resource, options, table, ROWS, HINTS));
         Ok(RawScan { client, session })
     }
 
@@ -128,18 +129,16 @@ impl RawScan {
     }
 }
 
-/// How a list is read, with which of its parameters, and which columns its table has: `columns`, `schema` and `on_new`.
+/// How a list is read, and with which of its parameters.
 pub(crate) fn options(
     py: Python<'_>,
     page_size: Option<&Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
-    (columns, schema, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
     parameters: Option<&str>,
 ) -> PyResult<ScanOptions> {
     Ok(ScanOptions {
         page_size: page_size.map(|size| count("page_size", size)).transpose()?,
         limit: limit.map(|limit| count("limit", limit)).transpose()?,
-        table: table::options(py, columns, schema, on_new)?,
         arguments: list_arguments(py, parameters)?,
         ..ScanOptions::default()
     })

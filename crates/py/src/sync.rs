@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use talentdata_core::mirror::Sync;
 use talentdata_core::scan::Receipt;
+use talentdata_mirror::{Sync, age};
 
 /// What `sync()` is made of: one list of it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -21,14 +21,27 @@ pub(crate) struct RawSync {
     reached: Reached,
 }
 
+/// An age as Python gives it: a `timedelta`, or a text such as `90d`.
+#[derive(FromPyObject)]
+enum Age {
+    Duration(Duration),
+    Text(String),
+}
+
 #[pymethods]
 impl RawSync {
     #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the Python package gives each of them"
+    )]
     fn new(
         client: &Bound<'_, BaseClient>,
         resource: &str,
         path: PathBuf,
-        keep: Option<Duration>,
+        keep: Option<Age>,
+        confirm: bool,
+        max_deletes: Option<&str>,
         page_size: Option<&Bound<'_, PyAny>>,
         parameters: Option<&str>,
         py: Python<'_>,
@@ -36,11 +49,20 @@ impl RawSync {
         let client = client.get().shared();
         client.core(py)?;
         let table = ("typed", None, "keep");
+        let keep = match keep {
+            Some(Age::Text(text)) => Some(age(&text).map_err(|error| raise(py, &error))?),
+            Some(Age::Duration(duration)) => Some(duration),
+            None => None,
+        };
+        let max_deletes = max_deletes.map(str::parse).transpose();
         let sync = Sync {
-            resource: parse(py, resource)?,
-            path,
             scan: options(py, page_size, None, table, parameters)?,
+            confirm,
+            max_deletes: max_deletes
+                .map_err(|error| raise(py, &error))?
+                .unwrap_or_default(),
             keep,
+            ..Sync::new(parse(py, resource)?, path)
         };
         sync.check().map_err(|error| raise(py, &error))?;
         Ok(RawSync {

@@ -1,21 +1,18 @@
 //! How a caller wants its columns: which types, and which schema.
 
 use crate::errors::{error, raise};
-use crate::json::utf8;
 use crate::record::Record;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_core::arrow::{TableOptions, TableSchema};
+use talentdata_columns::arrow::{TableOptions, TableSchema};
 use talentdata_core::{Error, ErrorKind};
 
 /// What `columns`, `schema` and `on_new` of a list ask for.
 pub(crate) fn options(
     py: Python<'_>,
-    columns: &str,
-    given: Option<&Bound<'_, PyAny>>,
-    on_new: &str,
+    (columns, given, on_new): (&str, Option<&Bound<'_, PyAny>>, &str),
 ) -> PyResult<TableOptions> {
     let refused = |error: Error| raise(py, &error);
     let given = given.map(|given| schema(py, given)).transpose()?;
@@ -29,7 +26,7 @@ pub(crate) fn options(
 /// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
 fn schema(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<TableSchema> {
     let read = if let Ok(record) = given.cast::<Record>() {
-        TableSchema::from_json(utf8(record.get().text())?)
+        TableSchema::from_json(record.get().text())
     } else if let Ok(path) = given.extract::<PathBuf>() {
         TableSchema::from_file(&path)
     } else if given.hasattr("serialize")? {

@@ -5,8 +5,8 @@ use crate::record::RawRecord;
 use crate::runtime::block;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
+use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::scan::Receipt;
-use talentdata_core::verify::{read_receipt, verify};
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Holds a file against a receipt: JSON text, or else the file at `path`.

@@ -1,11 +1,11 @@
-//! The log of truth: what has really happened to a list, with the time of each change.
+//! What has really happened to a list, with the time of each change.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::data::moment_text;
 use crate::records::Records;
+use crate::samples::moment_text;
 
 /// What happened to a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +72,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn told(&self, records: &Records<'_>) -> Logged {
-        let (mut key, mut record) = (Vec::new(), Vec::new());
-        records.write_identity(self.number, &mut key);
-        records.write(self.number, self.version, 0, &mut record);
-        let read = |json: &[u8]| serde_json::from_slice(json).unwrap_or_default();
+    pub(crate) fn logged(&self, records: &Records) -> Logged {
         Logged {
             at: self.at,
             operation: self.operation,
-            key: read(&key),
-            record: read(&record),
+            key: records.identity(self.number),
+            record: records.value(self.number, self.version, 0),
         }
     }
 }

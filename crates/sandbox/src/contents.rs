@@ -6,134 +6,112 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use crate::changes::Logged;
-use crate::clock::Clock;
-use crate::list::lists;
 use crate::options::Options;
 use crate::page::{Asked, Slice};
-use crate::plan::Plan;
 use crate::records::Records;
+use crate::shared::{Clock, lock};
+use crate::spec::Spec;
 use crate::state::State;
-use crate::sync::lock;
 
-/// The contents of all lists, by their position in the table.
+/// The contents of all lists.
 #[derive(Debug)]
 pub(crate) struct Contents {
     options: Options,
+    lists: Vec<Held>,
+}
+
+/// The contents of one list.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) records: Records,
+    state: Mutex<State>,
     clock: Clock,
-    /// As they are at the start.
-    sizes: Vec<u64>,
-    plans: Vec<Plan>,
-    states: Vec<Mutex<State>>,
+}
+
+impl Held {
+    /// Works on the list as it is now.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(lock(&self.state).at(self.clock.now()))
+    }
+
+    pub(crate) fn page(&self, asked: Asked) -> Slice {
+        self.with(|state| state.page(asked))
+    }
+
+    /// The record with this `id`, if the list holds it.
+    pub(crate) fn record(&self, id: &str) -> Option<Value> {
+        let number = self.records.find(id)?;
+        let (version, read) = self.with(|state| state.reads_of(number))?;
+        Some(self.records.value(number, version, read))
+    }
+
+    /// Deletes the record with this `id`, if the list holds it.
+    pub(crate) fn delete(&self, id: &str) {
+        if let Some(number) = self.records.find(id) {
+            self.with(|state| state.delete_number(number));
+        }
+    }
+
+    /// What has happened to the list, but for the first `skip` changes.
+    pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
+        self.with(|state| {
+            let entries = state.log().iter().skip(skip);
+            entries.map(|entry| entry.logged(&self.records)).collect()
+        })
+    }
 }
 
 impl Contents {
     /// An error when `options.records` names a list that there is not.
-    pub(crate) fn new(options: &Options, clock: Clock) -> io::Result<Self> {
-        if let Some(name) = options.records.keys().find(|name| position(name).is_none()) {
-            return Err(no_list(name));
-        }
-        let given = |name| options.records.get(name).copied();
-        let sizes = lists()
-            .iter()
-            .map(|list| given(list.name).unwrap_or(list.default_size()));
-        let sizes: Vec<u64> = sizes.collect();
-        let plans = lists().iter().map(|list| Plan::new(list, options));
-        let plans: Vec<Plan> = plans.collect();
-        let states = sizes.iter().zip(&plans);
-        let states = states.map(|(size, plan)| Mutex::new(first_state(options, *size, plan)));
-        Ok(Self {
-            states: states.collect(),
-            plans,
-            sizes,
+    pub(crate) fn new(spec: &'static Spec, options: &Options, clock: Clock) -> io::Result<Self> {
+        let lists = spec.lists.iter().map(|list| {
+            let records = Records::new(spec, list, options);
+            let state = State::new(options, records.size, records.has_id);
+            Held {
+                records,
+                state: Mutex::new(state),
+                clock,
+            }
+        });
+        let contents = Self {
+            lists: lists.collect(),
             options: options.clone(),
-            clock,
-        })
+        };
+        let mut names = options.records.keys();
+        names.try_for_each(|name| contents.named(name).map(drop))?;
+        Ok(contents)
     }
 
-    pub(crate) fn page(&self, position: usize, asked: Asked) -> Slice {
-        let mut state = lock(&self.states[position]);
-        state.at(self.clock.now()).page(asked)
+    pub(crate) fn at_path(&self, path: &str) -> Option<&Held> {
+        self.lists
+            .iter()
+            .find(|held| held.records.list.path == path)
     }
 
-    /// What the list at `position` serves.
-    pub(crate) fn plan(&self, position: usize) -> &Plan {
-        &self.plans[position]
-    }
-
-    /// The record with this `id` as a JSON object, if the list at `position` holds it.
-    pub(crate) fn record(&self, position: usize, id: &str) -> Option<Value> {
-        let records = self.records(position);
-        let number = records.find(id)?;
-        let (version, read) = lock(&self.states[position]).reads_of(number)?;
-        let mut out = Vec::new();
-        records.write(number, version, read, &mut out);
-        serde_json::from_slice(&out).ok()
-    }
-
-    /// Deletes the record with this `id`, if the list at `position` holds it.
-    pub(crate) fn delete(&self, position: usize, id: &str) {
-        if let Some(number) = self.records(position).find(id) {
-            let mut state = lock(&self.states[position]);
-            state.at(self.clock.now()).delete_number(number);
-        }
-    }
-
-    /// Works on the list of this name.
+    /// The list of this name.
     ///
     /// # Errors
     ///
     /// When there is no such list.
-    pub(crate) fn with_state<T>(
-        &self,
-        name: &str,
-        work: impl FnOnce(&mut State, Records<'_>) -> T,
-    ) -> io::Result<T> {
-        let position = position(name).ok_or_else(|| no_list(name))?;
-        let mut state = lock(&self.states[position]);
-        Ok(work(state.at(self.clock.now()), self.records(position)))
-    }
-
-    /// What has happened to the list of this name, but for the first `skip` changes.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such list.
-    pub(crate) fn changes(&self, name: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        self.with_state(name, |state, records| {
-            let entries = state.log().iter().skip(skip);
-            entries.map(|entry| entry.told(&records)).collect()
-        })
-    }
-
-    /// What writes the records of the list at `position`.
-    pub(crate) fn records(&self, position: usize) -> Records<'_> {
-        Records {
-            list: &lists()[position],
-            plan: &self.plans[position],
-            seed: self.options.seed,
-            ids: self.options.ids,
-            size: self.sizes[position],
+    pub(crate) fn named(&self, name: &str) -> io::Result<&Held> {
+        let mut all = self.lists.iter();
+        if let Some(held) = all.find(|held| held.records.list.name == name) {
+            return Ok(held);
         }
+        let names = self
+            .lists
+            .iter()
+            .map(|held| held.records.list.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let message = format!("there is no list `{name}`, only {names}");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
     /// Gives all lists their first state.
     pub(crate) fn restart(&self) {
-        for ((state, size), plan) in self.states.iter().zip(&self.sizes).zip(&self.plans) {
-            *lock(state) = first_state(&self.options, *size, plan);
+        for held in &self.lists {
+            let (size, has_id) = (held.records.size, held.records.has_id);
+            *lock(&held.state) = State::new(&self.options, size, has_id);
         }
     }
-}
-
-fn first_state(options: &Options, size: u64, plan: &Plan) -> State {
-    State::new(options, size, plan.has_id && options.ids.are_given())
-}
-
-fn position(name: &str) -> Option<usize> {
-    lists().iter().position(|list| list.name == name)
-}
-
-fn no_list(name: &str) -> io::Error {
-    let names: Vec<&str> = lists().iter().map(|list| list.name).collect();
-    let message = format!("there is no list `{name}`, only {}", names.join(", "));
-    io::Error::new(io::ErrorKind::InvalidInput, message)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -13,10 +13,9 @@ use crate::changes::Logged;
 use crate::drift::Change;
 use crate::faults;
 use crate::options::Options;
-use crate::records::Records;
 use crate::server;
 use crate::service::Service;
-use crate::state::State;
+use crate::spec::Spec;
 use crate::stats::Stats;
 
 /// The service on a port of 127.0.0.1, served by threads of its own until it is dropped.
@@ -45,7 +44,7 @@ impl Sandbox {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let service = Arc::new(Service::new(options)?);
+        let service = Arc::new(Service::new(Spec::embedded(), options)?);
         let (stop, stopped) = oneshot::channel();
         let (ready, started) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -70,21 +69,12 @@ impl Sandbox {
             })?;
         let ended = |_| io::Error::other("the sandbox's thread ended");
         started.recv().map_err(ended)??;
-        Ok(Self::new(address, service, stop, thread))
-    }
-
-    fn new(
-        address: SocketAddr,
-        service: Arc<Service>,
-        stop: oneshot::Sender<()>,
-        thread: JoinHandle<()>,
-    ) -> Self {
-        Self {
+        Ok(Self {
             base_url: format!("http://{address}"),
             service,
             stop: Some(stop),
             thread: Some(thread),
-        }
+        })
     }
 
     /// `http://127.0.0.1:PORT`, without a slash at the end; the paths of the service go after it.
@@ -105,13 +95,14 @@ impl Sandbox {
         &self.service.credentials.client_secret
     }
 
-    /// Gives it the rules of a fault script, in place of those before, as `POST /__faults` does.
+    /// Takes the rules of a fault script, in place of those before, as `POST /__faults` does.
     ///
     /// # Errors
     ///
-    /// When it was started without faults, or when the script is wrong; the rules before stay in force then.
-    pub fn misbehave(&self, script: &str) -> io::Result<()> {
-        faults::misbehave(&self.service, script)
+    /// When it was started without faults, or when a rule is wrong; the rules before stay in force then.
+    pub fn set_faults(&self, script: &str) -> io::Result<()> {
+        faults::set(&self.service, script.as_bytes())
+            .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
     /// Changes a list at once, such as between two runs of a program that resumes.
@@ -120,8 +111,8 @@ impl Sandbox {
     ///
     /// When there is no such list, or it is too large for the change.
     pub fn change(&self, list: &str, change: Change) -> io::Result<()> {
-        let changed = |state: &mut State, _: Records<'_>| state.change(change);
-        self.service.contents.with_state(list, changed)?
+        let list = self.service.contents.named(list)?;
+        list.with(|state| state.change(change))
     }
 
     /// What has really happened to a list since the start, in order, but for the first `skip` changes; moves are none.
@@ -130,7 +121,7 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        self.service.contents.changes(list, skip)
+        Ok(self.service.contents.named(list)?.changes(skip))
     }
 
     /// What was seen until now.

@@ -1,41 +1,43 @@
-//! Whether a request is as documented: its parameters and its body, held against their schemas.
+//! Whether a request is as documented: its parameters and its body, compared with their schemas.
 
-use http::header;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::request::Received;
+use crate::route::Found;
 use crate::schema::{Mismatch, Schemas, Way};
-use crate::spec::{Found, Parameter, Request};
+use crate::spec::{Body, Parameter};
 
 /// Header parameters that OpenAPI leaves to other parts of the document.
 const IGNORED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// Holds every parameter against its schema, but for those that `skipped` names.
+/// Compares every parameter with its schema; `limit` and `offset` of a list are read elsewhere.
 pub(crate) fn parameters(
     schemas: &Schemas,
     found: &Found<'_>,
     request: &Received,
-    skipped: &[&str],
+    list: bool,
 ) -> Result<(), Answer> {
     for one in &found.operation.parameters {
-        let ignored = one.location == "header"
-            && IGNORED_HEADERS.contains(&one.name.to_ascii_lowercase().as_str());
-        if ignored || (one.location == "query" && skipped.contains(&one.name.as_str())) {
+        let ignored = match one.location.as_str() {
+            "header" => IGNORED_HEADERS.contains(&one.name.to_ascii_lowercase().as_str()),
+            "query" => list && ["limit", "offset"].contains(&one.name.as_str()),
+            _ => false,
+        };
+        if ignored {
             continue;
         }
+        let given = Given {
+            schemas,
+            one,
+            found,
+            request,
+        };
         let refuse = |pointer: &str, expected: &str| {
-            Err(invalid_parameter(
-                &one.location,
-                &one.name,
-                pointer,
-                expected,
-            ))
+            let (location, name) = (&one.location, &one.name);
+            Err(invalid_parameter(location, name, pointer, expected))
         };
-        let candidates = match one.json {
-            true => as_json(one, found, request),
-            false => candidates(schemas, one, found, request),
-        };
+        let candidates = given.candidates();
         let (Some(first), Some(last)) = (candidates.first(), candidates.last()) else {
             if one.required {
                 refuse("", "a value; it is required")?;
@@ -73,10 +75,10 @@ pub(crate) fn invalid_parameter(
     Answer::json(400, &json!({"error": error}))
 }
 
-/// The JSON body, if there is one, held against its schema.
+/// The JSON body, if there is one, compared with its schema.
 pub(crate) fn body(
     schemas: &Schemas,
-    documented: Option<&Request>,
+    documented: Option<&Body>,
     request: &Received,
 ) -> Result<Option<Value>, Answer> {
     let Some(documented) = documented else {
@@ -85,19 +87,19 @@ pub(crate) fn body(
     if request.body.is_empty() && !documented.required {
         return Ok(None);
     }
-    if !documented.json {
+    let Some(schema) = &documented.schema else {
         return match request.body.is_empty() {
             true => Err(invalid_body("", "a body; it is required")),
             false => Ok(None),
         };
-    }
+    };
     if !request.says_json() {
         let message = "the content type must be application/json";
         return Err(Answer::error(415, "unsupported_media_type", message));
     }
     let body: Value =
         serde_json::from_slice(&request.body).map_err(|_| invalid_body("", "JSON"))?;
-    match schemas.check(&documented.schema, &body, Way::Request) {
+    match schemas.check(schema, &body, Way::Request) {
         Ok(()) => Ok(Some(body)),
         Err(Mismatch { pointer, expected }) => Err(invalid_body(&pointer, &expected)),
     }
@@ -118,100 +120,113 @@ fn invalid_body(pointer: &str, expected: &str) -> Answer {
     Answer::json(400, &json!({"error": error}))
 }
 
-/// The texts of a parameter, one for each time that it is given.
-fn texts(one: &Parameter, found: &Found<'_>, request: &Received) -> Vec<String> {
-    match one.location.as_str() {
-        "path" => {
-            let all = found.parameters.iter();
-            let named = all.filter(|(name, _)| *name == one.name);
-            named.map(|(_, text)| text.clone()).collect()
-        }
-        "query" => request.parameters(&one.name),
-        "header" => {
-            let all = request.headers.get_all(&one.name).iter();
-            let texts = all.filter_map(|value| value.to_str().ok());
-            texts.map(str::to_owned).collect()
-        }
-        "cookie" => {
-            let all = request.headers.get_all(header::COOKIE).iter();
-            let pairs = all
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|text| text.split(';'));
-            let pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-            let named = pairs.filter(|(name, _)| *name == one.name);
-            named.map(|(_, text)| text.to_owned()).collect()
-        }
-        _ => Vec::new(),
-    }
+/// A parameter in a request.
+struct Given<'a> {
+    schemas: &'a Schemas,
+    one: &'a Parameter,
+    found: &'a Found<'a>,
+    request: &'a Received,
 }
 
-fn as_json(one: &Parameter, found: &Found<'_>, request: &Received) -> Vec<Value> {
-    let texts = texts(one, found, request).into_iter();
-    let mut values = texts.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
-    values.next_back().into_iter().collect()
-}
-
-/// What the texts of a parameter may stand for; none where it is not given.
-fn candidates(
-    schemas: &Schemas,
-    one: &Parameter,
-    found: &Found<'_>,
-    request: &Received,
-) -> Vec<Value> {
-    let style = one.style.as_deref().unwrap_or(match one.location.as_str() {
-        "query" | "cookie" => "form",
-        _ => "simple",
-    });
-    let types = schemas.shape(&one.schema).types();
-    if style == "deepObject" {
-        return members(one, request).into_iter().collect();
-    }
-    let texts = texts(one, found, request);
-    let Some(last) = texts.last() else {
-        return Vec::new();
-    };
-    match types.as_slice() {
-        ["array", ..] => {
-            let separator = match style {
-                "form" if one.explode.unwrap_or(true) => None,
-                "spaceDelimited" => Some(' '),
-                "pipeDelimited" => Some('|'),
-                _ => Some(','),
-            };
-            let items: Vec<&str> = match separator {
-                None => texts.iter().map(String::as_str).collect(),
-                Some(separator) => texts
-                    .iter()
-                    .flat_map(|text| text.split(separator))
-                    .map(|item| {
-                        if one.location == "header" {
-                            item.trim()
-                        } else {
-                            item
-                        }
-                    })
-                    .collect(),
-            };
-            let plain = items.iter().map(|text| Value::from(*text)).collect();
-            let read = items.iter().map(|text| scalar(text)).collect();
-            vec![plain, read]
+impl Given<'_> {
+    /// The texts of the parameter, one for each time that it is given.
+    fn texts(&self) -> Vec<String> {
+        let name = &self.one.name;
+        let headers = |name: &str| {
+            let all = self.request.headers.get_all(name).iter();
+            all.filter_map(|value| value.to_str().ok())
+        };
+        match self.one.location.as_str() {
+            "path" => {
+                let all = self.found.parameters.iter();
+                let named = all.filter(|(other, _)| other == name);
+                named.map(|(_, text)| text.clone()).collect()
+            }
+            "query" => self.request.parameters(name),
+            "header" => headers(name).map(str::to_owned).collect(),
+            _ => {
+                let pairs = headers("cookie").flat_map(|text| text.split(';'));
+                let pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
+                let named = pairs.filter(|(other, _)| other == name);
+                named.map(|(_, text)| text.to_owned()).collect()
+            }
         }
-        // Its properties may be parameters of their own.
-        ["object", ..] => Vec::new(),
-        _ => vec![last.as_str().into(), scalar(last)],
     }
-}
 
-/// The members `name[key]` of an object in the query.
-fn members(one: &Parameter, request: &Received) -> Option<Value> {
-    let start = format!("{}[", one.name);
-    let pairs = request.pairs();
-    let members = pairs.filter_map(|(name, text)| {
-        let key = name.strip_prefix(&start)?.strip_suffix(']')?;
-        Some((key.to_owned(), scalar(&text)))
-    });
-    let members: serde_json::Map<String, Value> = members.collect();
-    (!members.is_empty()).then(|| members.into())
+    /// What the texts may stand for; none where the parameter is not given.
+    fn candidates(&self) -> Vec<Value> {
+        let texts = self.texts();
+        let types = self.schemas.shape(&self.one.schema).types();
+        if self.one.json {
+            let read = |text: &String| serde_json::from_str(text).unwrap_or(text.as_str().into());
+            return texts.last().map(read).into_iter().collect();
+        }
+        if self.one.style == "deepObject" || types.first() == Some(&"object") {
+            return self.object(&texts).into_iter().collect();
+        }
+        let Some(last) = texts.last() else {
+            return Vec::new();
+        };
+        if types.first() != Some(&"array") {
+            return vec![last.as_str().into(), scalar(last)];
+        }
+        let separator = match self.one.style.as_str() {
+            "form" if self.one.explode => None,
+            "spaceDelimited" => Some(' '),
+            "pipeDelimited" => Some('|'),
+            _ => Some(','),
+        };
+        let items: Vec<&str> = match separator {
+            None => texts.iter().map(String::as_str).collect(),
+            Some(separator) => texts
+                .iter()
+                .flat_map(|text| text.split(separator).map(str::trim))
+                .collect(),
+        };
+        let plain = items.iter().map(|text| Value::from(*text)).collect();
+        vec![plain, items.iter().map(|text| scalar(text)).collect()]
+    }
+
+    /// The object that is given: `name[key]=value` as a deep object; its properties as parameters of their own in an
+    /// exploded form, `key=value` in other exploded styles, else `key,value`.
+    fn object(&self, texts: &[String]) -> Option<Value> {
+        let one = self.one;
+        let mut members = Map::new();
+        let mut add = |name: &str, text: &str| members.insert(name.to_owned(), scalar(text));
+        if one.style == "deepObject" {
+            for (name, text) in self.request.pairs() {
+                let key = name
+                    .strip_prefix(&one.name)
+                    .and_then(|rest| rest.strip_prefix('['));
+                if let Some(key) = key.and_then(|rest| rest.strip_suffix(']')) {
+                    add(key, &text);
+                }
+            }
+        } else if one.style == "form" && one.explode {
+            let shape = self.schemas.shape(&one.schema);
+            let names = shape.names();
+            let open = !shape.is_closed() && names.is_empty();
+            let all = &self.found.operation.parameters;
+            let taken = |name: &str| all.iter().any(|other| other.name == name);
+            for (name, text) in self.request.pairs() {
+                if names.contains(&name.as_str()) || (open && !taken(&name)) {
+                    add(&name, &text);
+                }
+            }
+        } else {
+            let parts: Vec<&str> = texts.iter().flat_map(|text| text.split(',')).collect();
+            if one.explode {
+                for (name, text) in parts.iter().filter_map(|part| part.split_once('=')) {
+                    add(name.trim(), text);
+                }
+            } else {
+                for pair in parts.chunks_exact(2) {
+                    add(pair[0].trim(), pair[1]);
+                }
+            }
+        }
+        (!members.is_empty()).then(|| members.into())
+    }
 }
 
 /// A number or boolean that is spelt as JSON has it, or else the text.

@@ -4,17 +4,11 @@
 
 mod answer;
 mod changes;
-mod clock;
 mod contents;
-mod credentials;
-mod data;
 mod drift;
 mod faults;
-#[rustfmt::skip]
-mod generated {
-    pub(crate) mod lists;
-}
 mod handle;
+mod id;
 mod inspect;
 pub mod limit;
 mod list;
@@ -22,19 +16,20 @@ mod name;
 mod options;
 mod order;
 mod page;
-mod plan;
 mod records;
 mod request;
 mod respond;
+mod rng;
+mod route;
+mod samples;
 mod schema;
 mod sequence;
 mod server;
 mod service;
-mod socket;
+mod shared;
 mod spec;
 mod state;
 mod stats;
-mod sync;
 mod token;
 mod version;
 

@@ -4,11 +4,11 @@
 //! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
 
 mod count;
-mod name;
 
 use std::time::Duration;
 
 pub use crate::name::UnknownName;
+use crate::name::named;
 use count::Count;
 
 /// How requests are counted against the limit.
@@ -40,6 +40,22 @@ pub enum ResetRounding {
     /// Seconds with three decimals, rounded up to the millisecond.
     Fractional,
 }
+
+named!(Policy {
+    ClockWindow = "clock-window",
+    FirstRequestWindow = "first-request-window",
+    SlidingLog = "sliding-log",
+    SlidingCounter = "sliding-counter",
+    TokenBucket = "token-bucket",
+    Gcra = "gcra",
+    Unlimited = "unlimited",
+});
+
+named!(ResetRounding {
+    Up = "up",
+    Down = "down",
+    Fractional = "fractional",
+});
 
 /// The response to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

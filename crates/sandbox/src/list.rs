@@ -1,148 +1,209 @@
-//! The table of paginated lists, and what follows from a row of it.
+//! The paginated lists of the document, and what follows from it for each of them.
 
-use serde_json::Value;
-
-use crate::data::hash;
-use crate::schema::{Shape, most};
-use crate::spec::{Operation, spec};
+use crate::rng::hash;
+use crate::samples;
+use crate::schema::{Schemas, whole_bounds};
+use crate::spec::{Operation, Spec, Success};
 
 /// The most records on a page where the document gives no maximum.
-pub(crate) const USUAL_MAX_LIMIT: u64 = 100;
+const USUAL_MAX_LIMIT: u64 = 100;
+
+/// The members of the pagination object (section 2).
+pub(crate) const PAGINATION: [&str; 4] = ["total", "limit", "offset", "hasMore"];
 
 /// A paginated list of the service (section 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct List {
     /// The path after `/v1/`, with `_` for `/` and `-`.
-    pub name: &'static str,
+    pub name: String,
     /// The whole path.
-    pub path: &'static str,
+    pub path: String,
     /// The member that holds the records, where the document shows it.
-    pub record_key: Option<&'static str>,
+    pub record_key: Option<String>,
+    /// Records on a page when `limit` is not given: as documented, or else 20 to 50, another number for most lists
+    /// (section 8). Which number is the sandbox's choice.
+    pub default_limit: u64,
+    /// The most records on a page, whatever `limit` asks for: as documented, or else 100.
+    pub max_limit: u64,
     /// What the list holds, in words.
-    pub noun: &'static str,
+    pub(crate) noun: String,
+    /// The response that holds a page.
+    pub(crate) success: Success,
 }
 
 /// All paginated lists, in the document's order.
 #[must_use]
 pub fn lists() -> &'static [List] {
-    crate::generated::lists::LISTS
+    &Spec::embedded().lists
+}
+
+/// The list that an operation reads: a `GET` with `limit` and `offset` whose response has the pagination object.
+pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
+    if operation.method != "GET" || operation.path.contains('{') {
+        return None;
+    }
+    let [limit, _] = ["limit", "offset"].map(|name| {
+        let mut all = operation.parameters.iter();
+        let found = all.find(|one| one.location == "query" && one.name == name)?;
+        schemas.shape(&found.schema).is("integer").then_some(found)
+    });
+    let limit = schemas.shape(&limit?.schema);
+    let page = schemas.shape(&operation.success.schema);
+    let pagination = page.property("pagination")?;
+    let pagination = schemas.shape(&pagination);
+    let required: Vec<&str> = pagination.required().collect();
+    if !PAGINATION.iter().all(|name| required.contains(name)) {
+        return None;
+    }
+    let is_records = |name: &&str| {
+        let schema = page.property(name).unwrap_or_default();
+        let shape = schemas.shape(&schema);
+        shape.is("array") && schemas.shape(&shape.items()).is("object")
+    };
+    let name = name(&operation.path);
+    let [_, most] = whole_bounds(&limit);
+    let max_limit = most.filter(|most| *most > 0.0).map(|most| most as u64);
+    let max_limit = max_limit.unwrap_or(USUAL_MAX_LIMIT);
+    let mut defaults = limit.values("default").filter_map(|one| one.as_u64());
+    let chosen = (20 + hash(&name) % 7 * 5).min(max_limit);
+    Some(List {
+        path: operation.path.clone(),
+        record_key: page.names().into_iter().find(is_records).map(str::to_owned),
+        default_limit: defaults.find(|one| *one > 0).unwrap_or(chosen),
+        max_limit,
+        noun: operation.summary.clone(),
+        success: operation.success.clone(),
+        name,
+    })
+}
+
+/// The name that a list has everywhere: `/v1/ja/skills` is `ja_skills`.
+fn name(path: &str) -> String {
+    let mut name = String::new();
+    for letter in path.trim_start_matches("/v1/").chars() {
+        let after = name
+            .chars()
+            .last()
+            .is_some_and(|last| last.is_ascii_lowercase());
+        if letter.is_uppercase() && after {
+            name.push('_');
+        }
+        match letter {
+            '/' | '-' | '_' if name.is_empty() || name.ends_with('_') => {}
+            '/' | '-' => name.push('_'),
+            letter => name.extend(letter.to_lowercase()),
+        }
+    }
+    name
 }
 
 impl List {
-    /// `ja`, `taxonomy`, or `corecrm` for the lists right below the version.
-    #[must_use]
-    pub fn group(&self) -> &'static str {
-        let mut segments = self.path.split('/').skip(2);
-        let group = segments.next().unwrap_or_default();
-        if segments.next().is_some() {
-            group
-        } else {
-            "corecrm"
-        }
-    }
-
-    /// Records on a page when `limit` is not given: what the document says, or else 20 to 50, another number for most
-    /// lists (section 8). Which number, is the sandbox's choice.
-    #[must_use]
-    pub fn default_limit(&self) -> u64 {
-        let documented = self.limit().and_then(|limit| {
-            let mut defaults = limit.values("default").filter_map(Value::as_u64);
-            defaults.find(|default| *default > 0)
-        });
-        let chosen = 20 + hash(self.name) % 7 * 5;
-        documented.unwrap_or(chosen.min(self.max_limit()))
-    }
-
-    /// The most records on a page, whatever `limit` asks for: what the document says, or else 100.
-    #[must_use]
-    pub fn max_limit(&self) -> u64 {
-        let documented = self.limit().and_then(|limit| most(&limit));
-        let documented = documented.and_then(|most| u64::try_from(most).ok());
-        documented
-            .filter(|most| *most > 0)
-            .unwrap_or(USUAL_MAX_LIMIT)
-    }
-
-    fn limit(&self) -> Option<Shape<'static>> {
-        let limit = self.operation()?.query("limit")?;
-        Some(spec().schemas.shape(&limit.schema))
-    }
-
-    /// What the document says of it.
-    pub(crate) fn operation(&self) -> Option<&'static Operation> {
-        spec().operation("GET", self.path)
-    }
-
-    /// Records in the list unless [`Options::records`](crate::Options::records) says otherwise.
+    /// Records in the list unless [`Options::records`](crate::Options::records) gives another number.
     #[must_use]
     pub fn default_size(&self) -> u64 {
-        match self.name {
-            "contacts" => 2500,
-            name => 40 + hash(name) % 1161,
-        }
+        samples::default_size(&self.name)
+    }
+
+    /// Whether it stands right below the version, as those of the core CRM do.
+    pub(crate) fn is_core(&self) -> bool {
+        self.path.matches('/').count() == 2
     }
 
     /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
     /// that a client has to find it in the response.
-    pub(crate) fn served_key(&self) -> &'static str {
-        let last = self.path.rsplit('/').next().unwrap_or(self.name);
-        self.record_key.unwrap_or(match hash(self.name) % 3 {
-            0 => last,
-            1 => "data",
-            _ => "items",
-        })
+    pub(crate) fn served_key(&self) -> &str {
+        let last = self.path.rsplit('/').next().unwrap_or(&self.name);
+        self.record_key
+            .as_deref()
+            .unwrap_or(match hash(&self.name) % 3 {
+                0 => last,
+                1 => "data",
+                _ => "items",
+            })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
-    fn list(name: &'static str, path: &'static str) -> List {
-        List {
-            name,
-            path,
-            record_key: None,
-            noun: "records",
-        }
+    /// The lists of a document with one operation whose pages hold these properties.
+    fn read(path: &str, limit: &Value, properties: &Value) -> Vec<List> {
+        let mut page = json!({"properties": {"pagination": {"required": PAGINATION}}});
+        let more = properties.as_object().unwrap().clone();
+        page["properties"].as_object_mut().unwrap().extend(more);
+        let document = json!({"paths": {path: {"get": {
+            "parameters": [
+                {"name": "limit", "in": "query", "schema": limit},
+                {"name": "offset", "in": "query", "schema": {"type": "integer"}},
+            ],
+            "responses": {"200": {"content": {"application/json": {"schema": page}}}},
+        }}}});
+        Spec::read(document).lists
     }
 
     #[test]
     fn limits_are_documented_or_chosen() {
         for list in lists() {
-            let (default, most) = (list.default_limit(), list.max_limit());
+            let (default, most) = (list.default_limit, list.max_limit);
             assert!((1..=most).contains(&default), "{} {default}", list.name);
             assert!((40..=2500).contains(&list.default_size()), "{}", list.name);
         }
-        let chosen = list("ja_levels", "/v1/ja/levels");
-        assert_eq!(chosen.max_limit(), USUAL_MAX_LIMIT);
-        assert!((20..=50).contains(&chosen.default_limit()));
+        for (limit, most, default) in [
+            (json!({"type": "integer"}), 100, 20..=50),
+            (json!({"type": "integer", "maximum": 0}), 100, 20..=50),
+            (json!({"type": "integer", "exclusiveMaximum": 8}), 7, 7..=7),
+            (
+                json!({"type": "integer", "maximum": 250, "default": 30}),
+                250,
+                30..=30,
+            ),
+            (
+                json!({"type": "integer", "maximum": 30, "default": 30}),
+                30,
+                30..=30,
+            ),
+        ] {
+            let list = &read("/v1/ja/levels", &limit, &json!({}))[0];
+            assert_eq!(list.max_limit, most, "{limit}");
+            assert!(default.contains(&list.default_limit), "{limit}");
+        }
     }
 
     #[test]
     fn the_record_key_is_documented_or_has_to_be_found() {
-        let keys: Vec<&str> = ["one", "two", "three", "four", "five", "six"]
-            .map(|name| list(name, "/v1/last").served_key())
-            .into();
+        let limit = json!({"type": "integer"});
+        let keys = ["one", "two", "three", "four", "five", "six"].map(|group| {
+            let list = read(&format!("/v1/{group}/last"), &limit, &json!({})).remove(0);
+            list.served_key().to_owned()
+        });
         for key in ["last", "data", "items"] {
-            assert!(keys.contains(&key), "{keys:?}");
+            assert!(keys.iter().any(|one| one == key), "{keys:?}");
         }
-        let documented = List {
-            record_key: Some("people"),
-            ..list("one", "/v1/last")
-        };
-        assert_eq!(documented.served_key(), "people");
+        let properties = json!({
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "people": {"type": "array", "items": {"properties": {"id": {}}}},
+        });
+        let list = &read("/v1/one", &limit, &properties)[0];
+        assert_eq!(list.served_key(), "people");
     }
 
     #[test]
-    fn groups_follow_from_paths() {
-        for (path, group) in [
-            ("/v1/contacts", "corecrm"),
-            ("/v2/pools", "corecrm"),
-            ("/v1/ja/skills", "ja"),
-            ("/v1/taxonomy/a/b", "taxonomy"),
+    fn a_list_pages_by_limit_and_offset_and_has_the_name_of_its_path() {
+        let limit = json!({"type": "integer"});
+        for (path, name, core) in [
+            ("/v1/contacts", "contacts", true),
+            ("/v1/ja/skills", "ja_skills", false),
+            ("/v1/teamMembers", "team_members", true),
+            ("/v1/taxonomy/a-b", "taxonomy_a_b", false),
         ] {
-            assert_eq!(list("any", path).group(), group, "{path}");
+            let list = &read(path, &limit, &json!({}))[0];
+            assert_eq!((list.name.as_str(), list.is_core()), (name, core), "{path}");
         }
+        assert!(read("/v1/a", &json!({"type": "string"}), &json!({})).is_empty());
+        assert!(read("/v1/a/{b}", &limit, &json!({})).is_empty());
+        assert!(read("/v1/a", &limit, &json!({"pagination": {}})).is_empty());
     }
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use crate::drift::{Drift, Replicas};
 use crate::limit::{Policy, ResetRounding};
-use crate::list::{List, USUAL_MAX_LIMIT, lists};
 use crate::order::Order;
 use crate::page::Total;
 use crate::records::Ids;
-use crate::spec::spec;
+use crate::spec::Spec;
 use crate::token::Tokens;
 
 /// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
@@ -37,9 +36,8 @@ pub struct Options {
     pub token_lifetime: Duration,
     /// Which tokens are valid (the document does not show it).
     pub tokens: Tokens,
-    /// The most records a page holds, whatever `limit` asks for. The default, which is the most that any list allows
-    /// (section 8: 100), leaves each list what it allows itself.
-    pub max_limit: u64,
+    /// The most records on a page of any list, whatever `limit` asks for; by default, what each list allows.
+    pub max_limit: Option<u64>,
     /// The same from the fourth page request of a list on, if it is less.
     pub later_max_limit: Option<u64>,
     /// Lists that change between page requests (section 8, pagination, rule 7).
@@ -65,9 +63,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let documented = spec().rate_limit();
+        let documented = Spec::embedded().rate_limit;
         let (limit, window) = documented.unwrap_or((40, Duration::from_secs(1)));
-        let max_limits = lists().iter().map(List::max_limit);
         Self {
             port: 0,
             records: BTreeMap::new(),
@@ -80,7 +77,7 @@ impl Default for Options {
             jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
             tokens: Tokens::All,
-            max_limit: max_limits.max().unwrap_or(USUAL_MAX_LIMIT),
+            max_limit: None,
             later_max_limit: None,
             drift: None,
             order: Order::Stable,

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::data::{Rng, scramble};
 use crate::name::named;
+use crate::rng::{Rng, scramble};
 use crate::sequence::Sequence;
 
 /// What a service sorts its lists by.

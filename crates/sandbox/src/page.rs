@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde_json::json;
+
 use crate::answer::Answer;
-use crate::data::json;
 use crate::inspect::invalid_parameter;
 use crate::name::named;
 use crate::options::Options;
-use crate::plan::Plan;
 use crate::records::Records;
 use crate::request::Received;
+use crate::samples::{Object, array, put};
+use crate::spec::Success;
 
 /// Where a page starts and how many records it may hold, as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +24,11 @@ pub(crate) struct Asked {
 impl Asked {
     /// Reads `limit` and `offset`. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
     /// answered 400; a limit above the most is cut to it without a word (section 8: not shown).
-    pub(crate) fn read(request: &Received, plan: &Plan) -> Result<Self, Answer> {
-        let limit = integer(request, "limit", plan.default_limit, 1)?;
+    pub(crate) fn read(request: &Received, records: &Records) -> Result<Self, Answer> {
+        let limit = integer(request, "limit", records.list.default_limit, 1)?;
         Ok(Self {
             offset: integer(request, "offset", 0, 0)?,
-            limit: limit.min(plan.max_limit),
+            limit: limit.min(records.max_limit),
         })
     }
 }
@@ -85,50 +87,51 @@ named!(Total {
 const USUAL_RECORD_BYTES: usize = 600;
 
 /// The page as the document shows it. `limit` is the number of records in the response (section 2), not the number asked for.
-pub(crate) fn page(
-    options: &Options,
-    records: &Records<'_>,
-    asked: Asked,
-    slice: &Slice,
-) -> Answer {
-    let (list, plan) = (records.list, records.plan);
+pub(crate) fn page(options: &Options, records: &Records, asked: Asked, slice: &Slice) -> Answer {
+    let list = records.list;
     let lengths = slice.numbers.iter().map(|range| range.end - range.start);
     let count: u64 = lengths.sum();
     let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
-    let mut object = json::Object::new(&mut out);
-    for (name, value) in &plan.members {
-        object.literal(name, value);
+    let mut object = Object::new(&mut out);
+    for (name, value) in &records.members {
+        object.json(name, value);
     }
-    let mut numbers = slice.numbers.iter().cloned().flatten();
-    object.array(list.served_key(), count, |out, _| {
-        if let Some(number) = numbers.next() {
+    object.member(list.served_key(), |out| {
+        let numbers = slice.numbers.iter().cloned().flatten();
+        array(out, numbers, |out, number| {
             records.write(number, slice.version(number), slice.read, out);
-        }
+        });
     });
     let warned = options.warnings && count == 0 && list.record_key.is_none();
     if warned {
-        object.array("warnings", 1, |out, _| {
-            let mut warning = json::Object::new(out);
-            warning.text("code", "no_records");
-            warning.text("message", "There are no records at this place.");
-            warning.end();
-        });
+        let message = "There are no records at this place.";
+        let warning = json!([{"code": "no_records", "message": message}]);
+        object.json("warnings", &warning);
     }
-    object.object("pagination", |pagination| {
-        let end = asked.offset.saturating_add(count);
-        let (total, has_more) = match options.total {
-            Total::Exact => (slice.total, end < slice.total),
-            Total::Zero => (0, end < slice.total),
-            Total::Unknown => (0, true),
-        };
-        pagination.number("total", total);
-        pagination.number("limit", if warned { asked.limit } else { count });
-        pagination.number("offset", asked.offset);
-        pagination.literal("hasMore", if has_more { "true" } else { "false" });
-        for (name, value) in &plan.pagination {
-            pagination.literal(name, value);
+    let end = asked.offset.saturating_add(count);
+    let (total, has_more) = match options.total {
+        Total::Exact => (slice.total, end < slice.total),
+        Total::Zero => (0, end < slice.total),
+        Total::Unknown => (0, true),
+    };
+    object.member("pagination", |out| {
+        let mut pagination = Object::new(out);
+        let limit = if warned { asked.limit } else { count };
+        for (name, number) in [("total", total), ("limit", limit), ("offset", asked.offset)] {
+            pagination.member(name, |out| put(out, number));
         }
+        pagination.member("hasMore", |out| put(out, has_more));
+        for (name, value) in &records.pagination {
+            pagination.json(name, value);
+        }
+        pagination.end();
     });
     object.end();
-    Answer::written(plan.status, &plan.content_type, out)
+    let Success {
+        status,
+        content_type,
+        ..
+    } = &list.success;
+    let content_type = content_type.as_deref().unwrap_or("application/json");
+    Answer::written(*status, content_type, out)
 }

@@ -1,12 +1,17 @@
-//! Writes the records of a list, with the identities that the service was told to give them.
+//! The records of a list and the fixed members of its pages, as its document has them.
 
 use std::iter::repeat_n;
 
-use crate::data::json::{Object, hexadecimal, integer};
-use crate::data::{IdForm, Rng, scramble};
-use crate::list::List;
+use serde_json::{Map, Value};
+
+use crate::id::{IdForm, hexadecimal};
+use crate::list::{List, PAGINATION};
 use crate::name::named;
-use crate::plan::{Plan, Source};
+use crate::options::Options;
+use crate::rng::{Rng, scramble};
+use crate::samples::{Object, Sample, are_there, has_member, id_form, key, put};
+use crate::schema::{Maker, Way};
+use crate::spec::Spec;
 
 /// What tells the records of a list from each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -38,113 +43,243 @@ named!(Ids {
     Colliding = "colliding",
 });
 
-impl Ids {
-    /// Whether records have an `id`.
-    pub(crate) fn are_given(self) -> bool {
-        !matches!(self, Self::None | Self::Equal | Self::Volatile)
-    }
-}
+/// A member that tells records without an `id` apart.
+const NUMBER: &str = "number";
 
-/// The records of one list.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Records<'a> {
-    pub(crate) list: &'a List,
-    pub(crate) plan: &'a Plan,
-    pub(crate) seed: u64,
-    pub(crate) ids: Ids,
+/// Sample records that are compared with the document: the first ones, and some of those with late members.
+const COMPARED: u64 = 40;
+
+/// The records of one list, and everything about its pages that was found out once.
+#[derive(Debug)]
+pub(crate) struct Records {
+    spec: &'static Spec,
+    pub(crate) list: &'static List,
+    seed: u64,
+    ids: Ids,
     /// Records in the list at the start.
     pub(crate) size: u64,
+    /// The most records on a page.
+    pub(crate) max_limit: u64,
+    /// Members of the page that are neither records nor pagination.
+    pub(crate) members: Map<String, Value>,
+    /// Members of the pagination object beside the four of section 2.
+    pub(crate) pagination: Map<String, Value>,
+    id: IdForm,
+    /// Whether records have an `id`.
+    pub(crate) has_id: bool,
+    /// The schema of a record; anything where the document does not show its fields.
+    record: Value,
+    source: Source,
 }
 
-impl Records<'_> {
+/// Where records come from.
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    /// The sample records as they are.
+    Samples,
+    /// Sample records made to fit the document; these documented members they never have.
+    Fitted(Vec<String>),
+    /// The document.
+    Made,
+}
+
+impl Records {
+    pub(crate) fn new(spec: &'static Spec, list: &'static List, options: &Options) -> Self {
+        let schemas = &spec.schemas;
+        let schema = &list.success.schema;
+        let page = schemas.shape(schema);
+        let mut maker = Maker::new(schemas, key(&list.name, options.seed));
+        // The documented members of an object but for some.
+        let mut others = |schema: &Value, but: &[&str]| {
+            let shape = schemas.shape(schema);
+            let mut made = match maker.make(schema) {
+                Value::Object(members) => members,
+                _ => Map::new(),
+            };
+            made.retain(|name, _| !but.contains(&name.as_str()) && shape.property(name).is_some());
+            made
+        };
+        let mut members = others(schema, &[list.served_key(), "pagination"]);
+        // Where the document does not show it, only the core CRM has the flag, which is the sandbox's choice.
+        if list.is_core() && !page.is_closed() && !members.contains_key("success") {
+            members.insert("success".to_owned(), true.into());
+        }
+        let pagination = page.property("pagination").unwrap_or(true.into());
+        let records = page.property(list.served_key()).unwrap_or(true.into());
+        let record = schemas.shape(&records).items();
+        let shape = schemas.shape(&record);
+        let (id, id_form) = (shape.property("id"), id_form(&list.name));
+        let is_open = id.is_some() || !shape.is_closed();
+        let given = |name: &str| options.records.get(name).copied();
+        let mut new = Self {
+            spec,
+            list,
+            seed: options.seed,
+            ids: options.ids,
+            size: given(&list.name).unwrap_or(list.default_size()),
+            max_limit: options.max_limit.unwrap_or(list.max_limit),
+            members,
+            pagination: others(&pagination, &PAGINATION),
+            id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),
+            // An `id` that a closed schema does not document is left out.
+            has_id: is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile),
+            source: Source::Samples,
+            record: record.clone(),
+        };
+        if shape.has_properties() {
+            new.source = match are_there(&list.name) {
+                true => new.compared(),
+                false => Source::Made,
+            };
+        }
+        new
+    }
+
+    /// Whether the sample records are as documented.
+    fn compared(&self) -> Source {
+        let schemas = &self.spec.schemas;
+        let late = self.list.default_size().saturating_sub(COMPARED);
+        let mut compared = (0..COMPARED).chain(late..late + COMPARED);
+        let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
+        let mut absent = schemas.shape(&self.record).names();
+        absent.retain(|name| *name != "id" && !has_member(&self.list.name, name));
+        match absent.is_empty() && compared.all(fits) {
+            true => Source::Samples,
+            false => Source::Fitted(absent.into_iter().map(str::to_owned).collect()),
+        }
+    }
+
+    /// Record `number` as the samples have it, with its `id`.
+    fn sample(&self, number: u64, version: u32) -> Value {
+        let mut out = Vec::new();
+        let mut object = Object::new(&mut out);
+        object.member("id", |out| self.id.write(self.key(), number, out));
+        self.sampled(number, version).write_members(&mut object);
+        object.end();
+        serde_json::from_slice(&out).unwrap_or_default()
+    }
+
+    fn sampled(&self, number: u64, version: u32) -> Sample<'_> {
+        Sample::new(&self.list.name, &self.list.noun, self.seed, number, version)
+    }
+
+    fn key(&self) -> u64 {
+        key(&self.list.name, self.seed)
+    }
+
+    /// The members of record `number` after `version` updates, without its `id`, made or fitted by its schema.
+    fn made(&self, absent: Option<&Vec<String>>, number: u64, version: u32) -> Map<String, Value> {
+        let (schemas, schema) = (&self.spec.schemas, &self.record);
+        let seed = self.key() ^ scramble(number) ^ u64::from(version);
+        let mut maker = Maker::new(schemas, seed).varied();
+        let mut value = match absent {
+            None => maker.make(schema),
+            Some(_) => maker.fit(schema, self.sample(number, version)),
+        };
+        let shape = schemas.shape(schema);
+        for name in absent.into_iter().flatten() {
+            let made = maker.make(&shape.property(name).unwrap_or_default());
+            if value.get(name).is_none() && !number.is_multiple_of(4) {
+                maker.put(schema, &mut value, name, made);
+            }
+        }
+        let Value::Object(mut members) = value else {
+            return Map::new();
+        };
+        members.shift_remove("id");
+        members
+    }
+
     /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
     /// volatile, when it depends on `read` as well.
     pub(crate) fn write(&self, number: u64, version: u32, read: u64, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
-        if self.has_id() {
-            object.value("id", |out| self.write_id(number, out));
+        if self.has_id {
+            object.member("id", |out| self.write_id(number, out));
         }
         if self.ids == Ids::Volatile {
-            object.value("photoUrl", |out| {
-                out.extend_from_slice(b"\"https://files.example.com/");
-                hexadecimal(out, scramble(number));
-                out.extend_from_slice(b"?signature=");
-                hexadecimal(out, Rng::new(number ^ scramble(read)).next());
-                out.push(b'"');
+            object.member("photoUrl", |out| {
+                let photo = hexadecimal(scramble(number));
+                let signature = hexadecimal(Rng::new(number ^ scramble(read)).next());
+                put(
+                    out,
+                    format_args!("\"https://files.example.com/{photo}?signature={signature}\""),
+                );
             });
         }
         self.write_members(number, version, &mut object);
         object.end();
     }
 
-    /// Writes what stays the same of record `number` whenever it is read: its `id`, or a JSON object of the members
-    /// that do not change.
-    pub(crate) fn write_identity(&self, number: u64, out: &mut Vec<u8>) {
-        if self.has_id() {
-            return self.write_id(number, out);
+    /// Record `number` after `version` updates.
+    pub(crate) fn value(&self, number: u64, version: u32, read: u64) -> Value {
+        let mut out = Vec::new();
+        self.write(number, version, read, &mut out);
+        serde_json::from_slice(&out).unwrap_or_default()
+    }
+
+    /// What stays the same of record `number` whenever it is read: its `id`, or an object of the members that do not
+    /// change.
+    pub(crate) fn identity(&self, number: u64) -> Value {
+        let mut out = Vec::new();
+        if self.has_id {
+            self.write_id(number, &mut out);
+        } else {
+            let mut object = Object::new(&mut out);
+            self.write_members(number, 0, &mut object);
+            object.end();
         }
-        let mut object = Object::new(out);
-        self.write_members(number, 0, &mut object);
-        object.end();
+        serde_json::from_slice(&out).unwrap_or_default()
     }
 
     /// The number of the record with this `id`, if there can be one.
     pub(crate) fn find(&self, id: &str) -> Option<u64> {
-        let key = self.list.key(self.seed);
-        let (first, second) = self.pair();
-        let forms = [self.plan.id, IdForm::Integer(1)].into_iter();
-        let candidates = forms.filter_map(|form| form.number(key, id));
-        let mut candidates = candidates.chain([first, second]).filter(|_| self.has_id());
+        let forms = [self.id, IdForm::Integer(1)].into_iter();
+        let candidates = forms.filter_map(|form| form.number(self.key(), id));
+        let mut candidates = candidates.chain(self.pair()).filter(|_| self.has_id);
         candidates.find(|number| {
-            let mut out = Vec::new();
-            self.write_id(*number, &mut out);
-            match serde_json::from_slice(&out) {
-                Ok(serde_json::Value::String(text)) => text == id,
-                _ => out == id.as_bytes(),
-            }
+            let text = match self.identity(*number) {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            text == id
         })
-    }
-
-    fn has_id(&self) -> bool {
-        self.plan.has_id && self.ids.are_given()
     }
 
     fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
-        if self.plan.source == Source::Samples {
-            return self.list.write_members(self.seed, number, version, object);
-        }
-        let members = self.plan.members(self.list, self.seed, number, version);
+        let absent = match &self.source {
+            Source::Samples => return self.sampled(number, version).write_members(object),
+            Source::Fitted(absent) => Some(absent),
+            Source::Made => None,
+        };
+        let members = self.made(absent, number, version);
         for (name, value) in &members {
             object.json(name, value);
         }
         // Without an `id`, records made by a schema may be equal by chance.
-        let told_apart = self.has_id() || self.ids == Ids::Equal;
-        if !told_apart && !members.contains_key(NUMBER) {
-            object.number(NUMBER, number);
+        let told_apart = self.has_id || self.ids == Ids::Equal || members.contains_key(NUMBER);
+        if !told_apart {
+            object.member(NUMBER, |out| put(out, number));
         }
     }
 
     fn write_id(&self, number: u64, out: &mut Vec<u8>) {
-        let key = self.list.key(self.seed);
-        let (first, second) = self.pair();
+        let [first, second] = self.pair();
         let pair = number == first || number == second;
         match self.ids {
-            Ids::Numeric => integer(out, number + 1),
-            Ids::Repeated if pair => self.plan.id.write(key, first, out),
+            Ids::Numeric => put(out, number + 1),
+            Ids::Repeated if pair => self.id.write(self.key(), first, out),
             Ids::Colliding if pair => write_colliding(number == first, out),
-            _ => self.plan.id.write(key, number, out),
+            _ => self.id.write(self.key(), number, out),
         }
     }
 
     /// The two records that may have the same `id`, or `id`s with the same hash.
-    fn pair(&self) -> (u64, u64) {
-        (self.size / 4, self.size / 4 + self.size / 2)
+    fn pair(&self) -> [u64; 2] {
+        [self.size / 4, self.size / 4 + self.size / 2]
     }
 }
-
-/// A member that tells records without an `id` apart.
-const NUMBER: &str = "number";
 
 /// One of two strings of 720 bytes, quotes included, with the XXH3 hash ab743eb91d4c03a7.
 ///
@@ -174,17 +309,19 @@ mod tests {
 
     use super::*;
     use crate::list::lists;
-    use crate::options::Options;
 
-    fn texts(list: &List, ids: Ids, read: u64) -> Vec<String> {
-        let plan = Plan::new(list, &Options::default());
-        let records = Records {
-            list,
-            plan: &plan,
+    fn records(list: &'static List, ids: Ids) -> Records {
+        let options = Options {
+            records: [(list.name.clone(), 400)].into(),
             seed: 3,
             ids,
-            size: 400,
+            ..Options::default()
         };
+        Records::new(Spec::embedded(), list, &options)
+    }
+
+    fn texts(list: &'static List, ids: Ids, read: u64) -> Vec<String> {
+        let records = records(list, ids);
         let text = |number| {
             let mut out = Vec::new();
             records.write(number, 0, read, &mut out);
@@ -193,7 +330,7 @@ mod tests {
         (0..400).map(text).collect()
     }
 
-    fn ids(list: &List, ids: Ids) -> Vec<String> {
+    fn ids(list: &'static List, ids: Ids) -> Vec<String> {
         let id = |text: &String| {
             let record: serde_json::Value = serde_json::from_str(text).unwrap();
             record["id"].to_string()
@@ -246,15 +383,8 @@ mod tests {
     #[test]
     fn records_are_found_by_their_ids() {
         for list in lists() {
-            let plan = Plan::new(list, &Options::default());
             for kind in Ids::ALL {
-                let records = Records {
-                    list,
-                    plan: &plan,
-                    seed: 3,
-                    ids: kind,
-                    size: 400,
-                };
+                let records = records(list, kind);
                 for number in [0, 100, 300, 399] {
                     let mut id = Vec::new();
                     records.write_id(number, &mut id);

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::data::hash;
 use crate::inspect::scalar;
-use crate::schema::{Maker, Schemas, all_of};
-use crate::spec::{Found, Success};
+use crate::rng::hash;
+use crate::route::Found;
+use crate::schema::{Maker, Schemas};
+use crate::spec::Success;
 
 /// A successful answer, which repeats path parameters and members of the request that it documents.
 ///
@@ -44,15 +45,16 @@ pub(crate) fn of_record(
     let success = &found.operation.success;
     let mut maker = Maker::new(schemas, seed ^ hash(path));
     let shape = schemas.shape(&success.schema);
-    let has_id = |schema: &Value| !schemas.shape(schema).property("id").is_empty();
-    let mut held = shape
+    let has_id = |schema: &Value| schemas.shape(schema).property("id").is_some();
+    let names = shape
         .names()
         .into_iter()
         .filter(|_| !has_id(&success.schema));
-    let held = held.find(|name| has_id(&all_of(shape.property(name))));
+    let properties = names.filter_map(|name| Some((name, shape.property(name)?)));
+    let held = properties.into_iter().find(|(_, schema)| has_id(schema));
     let value = match held {
-        Some(name) => {
-            let record = maker.fit(&all_of(shape.property(name)), record);
+        Some((name, schema)) => {
+            let record = maker.fit(&schema, record);
             let mut value = maker.make(&success.schema);
             maker.put(&success.schema, &mut value, name, record);
             value
@@ -69,7 +71,7 @@ pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u
 }
 
 fn with_body(success: &Success, value: &Value) -> Answer {
-    match success.content_type() {
+    match &success.content_type {
         Some(content_type) => {
             Answer::written(success.status, content_type, value.to_string().into_bytes())
         }
@@ -79,17 +81,13 @@ fn with_body(success: &Success, value: &Value) -> Answer {
 
 /// A page that is no list of ours holds all there is, so that nobody asks for the next one without end.
 fn count(schemas: &Schemas, schema: &Value, value: &mut Value) {
-    let arrays: Vec<usize> = value
-        .as_object()
-        .into_iter()
-        .flat_map(|members| members.values())
-        .filter_map(|member| Some(member.as_array()?.len()))
-        .collect();
-    let [count] = arrays.as_slice() else {
+    let members = value.as_object().into_iter().flatten();
+    let arrays = members.filter_map(|(_, member)| member.as_array());
+    let counts: Vec<usize> = arrays.map(Vec::len).collect();
+    let documented = schemas.shape(schema).property("pagination");
+    let ([count], Some(documented)) = (counts.as_slice(), documented) else {
         return;
     };
-    let shape = schemas.shape(schema);
-    let documented = all_of(shape.property("pagination"));
     let mut maker = Maker::new(schemas, 0);
     let Some(pagination) = value.get_mut("pagination") else {
         return;

@@ -1,31 +1,35 @@
-//! JSON Schema as OpenAPI 3.0 and 3.1 write it: values made from schemas, and values held against them.
+//! JSON Schema as OpenAPI 3.0 and 3.1 write it: schemas with their references followed and their `allOf` taken apart.
 //!
 //! `pattern`, `not`, `if`, `dependentRequired` and formats are neither obeyed nor checked. `oneOf` is read like
 //! `anyOf`, since the alternatives of real documents overlap. A property that is not documented is legal unless
 //! `additionalProperties` or `unevaluatedProperties` is false in the schema or in a part of it.
 
 mod check;
-mod compose;
-mod fit;
 mod make;
 mod number;
-mod shape;
 #[cfg(test)]
 mod tests;
-mod text;
 
-use serde::Deserialize;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 pub(crate) use check::Mismatch;
 pub(crate) use make::Maker;
-pub(crate) use number::{least, most};
-pub(crate) use shape::Shape;
+pub(crate) use number::whole as whole_bounds;
 
-/// What `$ref`s refer to, by their text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Schemas(pub(crate) Map<String, Value>);
+/// More parts than any document has.
+const MAX_PARTS: usize = 200;
+/// References in a row that stand for the same value; more are a cycle.
+const MAX_REFERENCES: usize = 50;
+
+/// The types of JSON, an integer before a number.
+const TYPES: [&str; 7] = [
+    "string", "integer", "number", "boolean", "object", "array", "null",
+];
+
+/// The document, which the references of its schemas lead into.
+#[derive(Debug, Default)]
+pub(crate) struct Schemas(pub(crate) Value);
 
 /// Which way a value goes: properties that are only read are not sent, and the other way around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,30 +45,181 @@ impl Way {
             Way::Request => "readOnly",
             Way::Response => "writeOnly",
         };
-        let shape = schemas.shape(schema);
-        shape
-            .values(keyword)
-            .any(|value| *value == Value::Bool(true))
+        schemas.shape(schema).has(keyword, true)
     }
 }
 
 impl Schemas {
-    /// What a reference refers to; anything goes where it leads nowhere.
+    /// What a reference leads to; anything goes where it leads nowhere.
     fn target(&self, reference: &str) -> &Value {
-        self.0.get(reference).unwrap_or(&Value::Bool(true))
+        let pointer = reference.strip_prefix('#').unwrap_or(reference);
+        let pointer = percent_decode_str(pointer).decode_utf8_lossy();
+        self.0.pointer(&pointer).unwrap_or(&Value::Bool(true))
+    }
+
+    /// Follows the references of a part of the document that is no schema.
+    pub(crate) fn resolved<'a>(&'a self, mut value: &'a Value) -> &'a Value {
+        for _ in 0..MAX_REFERENCES {
+            match value.get("$ref").and_then(Value::as_str) {
+                Some(reference) => value = self.target(reference),
+                None => break,
+            }
+        }
+        value
+    }
+
+    pub(crate) fn shape<'a>(&'a self, schema: &'a Value) -> Shape<'a> {
+        let mut shape = Shape::default();
+        shape.add(self, schema);
+        shape
     }
 }
 
-/// A schema for what has to fit all of several.
-pub(crate) fn all_of(mut schemas: Vec<&Value>) -> Value {
+/// The parts of a schema, all of which hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shape<'a> {
+    parts: Vec<&'a Value>,
+    /// Parts with a choice, and its keyword, `oneOf` or `anyOf`; one alternative of each holds.
+    choices: Vec<(&'a Value, &'static str)>,
+    /// The references on the way to the parts.
+    references: Vec<&'a str>,
+    /// Whether a part is `false`.
+    impossible: bool,
+}
+
+impl<'a> Shape<'a> {
+    /// Adds a schema that has to hold as well.
+    fn add(&mut self, schemas: &'a Schemas, schema: &'a Value) {
+        self.impossible |= *schema == Value::Bool(false);
+        if !schema.is_object() || self.parts.len() >= MAX_PARTS {
+            return;
+        }
+        self.parts.push(schema);
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        // Followed once, because it may lead back to itself.
+        if let Some(reference) = reference.filter(|one| !self.references.contains(one)) {
+            self.references.push(reference);
+            self.add(schemas, schemas.target(reference));
+        }
+        for one in elements(schema, "allOf") {
+            self.add(schemas, one);
+        }
+        let choices = ["oneOf", "anyOf"].into_iter();
+        let choices = choices.filter(|key| elements(schema, key).next().is_some());
+        self.choices.extend(choices.map(|key| (schema, key)));
+    }
+
+    /// The values of a keyword in all parts.
+    pub(crate) fn values(&self, keyword: &str) -> impl Iterator<Item = &'a Value> {
+        self.parts.iter().filter_map(move |part| part.get(keyword))
+    }
+
+    fn has(&self, keyword: &str, value: bool) -> bool {
+        self.values(keyword).any(|one| *one == value)
+    }
+
+    /// The types that all parts allow, in the order of the first one that names any.
+    pub(crate) fn types(&self) -> Vec<&'a str> {
+        let typed: Vec<Vec<&str>> = self.parts.iter().filter_map(|part| types(part)).collect();
+        let mut wanted = typed.first().cloned().unwrap_or_else(|| TYPES.to_vec());
+        if wanted.contains(&"number") {
+            wanted.push("integer");
+        }
+        let accepts = |types: &Vec<&str>, kind: &str| {
+            types.contains(&kind) || (kind == "integer" && types.contains(&"number"))
+        };
+        wanted.retain(|kind| typed.iter().all(|types| accepts(types, kind)));
+        wanted
+    }
+
+    /// Whether a value is of this type, null apart.
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        let types = self.types();
+        types.contains(&kind) && types.iter().all(|one| *one == kind || *one == "null")
+    }
+
+    /// The schema of a property; none where it is not documented.
+    pub(crate) fn property(&self, name: &str) -> Option<Value> {
+        let all = self.values("properties");
+        let all: Vec<_> = all.filter_map(|properties| properties.get(name)).collect();
+        (!all.is_empty()).then(|| all_of(all))
+    }
+
+    /// The names of the documented properties, each once.
+    pub(crate) fn names(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = Vec::new();
+        let properties = self.values("properties").filter_map(Value::as_object);
+        for name in properties.flat_map(Map::keys) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether any property is documented, at least as an alternative.
+    pub(crate) fn has_properties(&self) -> bool {
+        !self.names().is_empty() || !self.choices.is_empty()
+    }
+
+    pub(crate) fn required(&self) -> impl Iterator<Item = &'a str> {
+        let lists = self.values("required").filter_map(Value::as_array);
+        lists.flatten().filter_map(Value::as_str)
+    }
+
+    /// Whether properties that are not documented are excluded.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.has("additionalProperties", false) || self.has("unevaluatedProperties", false)
+    }
+
+    /// The schema of properties that are not documented, where there is one.
+    fn additional(&self) -> Option<Value> {
+        let all: Vec<_> = self
+            .values("additionalProperties")
+            .filter(|one| one.is_object())
+            .collect();
+        (!all.is_empty()).then(|| all_of(all))
+    }
+
+    /// The schema of the elements.
+    pub(crate) fn items(&self) -> Value {
+        all_of(self.values("items").filter(|one| one.is_object()).collect())
+    }
+}
+
+/// The elements of a keyword that is an array.
+fn elements<'a>(part: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    let array = part.get(key).and_then(Value::as_array);
+    array.into_iter().flatten()
+}
+
+/// The types that a part allows by itself: those that it names, else what its keywords are about; none for any.
+fn types(part: &Value) -> Option<Vec<&str>> {
+    let mut types: Vec<&str> = match part.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        // Documents often leave out the type of an object with properties, and of an array with items.
+        _ if part.get("properties").is_some_and(Value::is_object) => vec!["object"],
+        _ if part
+            .get("additionalProperties")
+            .is_some_and(Value::is_object) =>
+        {
+            vec!["object"]
+        }
+        _ if part.get("items").is_some() => vec!["array"],
+        _ => return None,
+    };
+    if part.get("nullable") == Some(&Value::Bool(true)) {
+        types.push("null");
+    }
+    Some(types)
+}
+
+/// A schema for a value that has to fit all of several.
+fn all_of(mut schemas: Vec<&Value>) -> Value {
     match schemas.len() {
         0 => Value::Bool(true),
         1 => schemas.remove(0).clone(),
         _ => Map::from_iter([("allOf".to_owned(), schemas.into_iter().cloned().collect())]).into(),
     }
-}
-
-/// A member of a JSON pointer.
-fn step(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

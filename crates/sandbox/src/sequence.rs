@@ -107,7 +107,7 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Rng;
+    use crate::rng::Rng;
 
     /// The same changes made to a plain vector give the same list.
     #[test]

@@ -1,6 +1,7 @@
 //! HTTP/1.1 over loopback: accepts connections and carries requests to the service.
 
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,7 @@ use crate::answer::Answer;
 use crate::faults::{administer, end, play, refusal};
 use crate::request::Received;
 use crate::service::Service;
-use crate::socket::Socket;
-use crate::sync::lock;
+use crate::shared::lock;
 
 /// What ends a connection early.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -37,39 +37,44 @@ pub(crate) async fn serve(listener: TcpListener, service: Arc<Service>) -> Infal
     }
 }
 
-async fn converse(socket: TcpStream, connection: u64, service: Arc<Service>) {
-    let fault = service.book.as_ref().and_then(|book| lock(book).accepted());
+async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>) -> io::Result<()> {
+    let fault = service
+        .faults
+        .as_ref()
+        .and_then(|faults| lock(faults).accepted());
     if let Some(how) = fault {
         // The socket is dropped in either case.
-        let _ = end(&socket, how).await;
-        return;
+        return end(&mut socket, how).await;
     }
-    // Without it small answers wait for more to come; if it cannot be had, they wait.
-    let _ = socket.set_nodelay(true);
-    let socket = Arc::new(socket);
+    // Without it small answers wait for more to come.
+    socket.set_nodelay(true)?;
+    // A fault takes the connection over by a handle of its own.
+    let socket = socket.into_std()?;
+    let spare = Arc::new(socket.try_clone()?);
+    let io = TokioIo::new(TcpStream::from_std(socket)?);
     let respond = service_fn(|request| {
         respond(
             request,
             connection,
             Arc::clone(&service),
-            Arc::clone(&socket),
+            Arc::clone(&spare),
         )
     });
-    let io = TokioIo::new(Socket(Arc::clone(&socket)));
     let conversation = http1::Builder::new().serve_connection(io, respond);
     // It fails when the client goes away, which is its right, and when a fault has taken the connection over.
     let _ = conversation.await;
+    Ok(())
 }
 
 async fn respond(
     request: Request<Incoming>,
     connection: u64,
     service: Arc<Service>,
-    socket: Arc<TcpStream>,
+    spare: Arc<std::net::TcpStream>,
 ) -> Result<Response<Full<Bytes>>, Failure> {
-    let faults = service.book.is_some();
+    let faults = service.faults.is_some();
     if faults && request.uri().path().starts_with("/__") {
-        let port = socket.local_addr()?.port();
+        let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
             return Ok(refusal.response()?);
         }
@@ -92,7 +97,7 @@ async fn respond(
     wait(one_way).await;
     match fault {
         None => Ok(answer.response()?),
-        Some(reply) => play(&reply, answer, &socket).await,
+        Some(reply) => play(&reply, answer, &spare).await,
     }
 }
 

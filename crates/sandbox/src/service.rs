@@ -8,33 +8,32 @@ use http::Method;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::clock::Clock;
-use crate::contents::Contents;
-use crate::credentials::Credentials;
-use crate::data::Rng;
-use crate::faults::{Book, Reply};
+use crate::contents::{Contents, Held};
+use crate::faults::{Faults, Reply};
 use crate::inspect;
 use crate::limit::Limiter;
-use crate::list::{List, lists};
 use crate::options::Options;
 use crate::page::{Asked, page};
 use crate::request::Received;
 use crate::respond;
-use crate::spec::{Bearer, Found, Operation, find, spec};
+use crate::rng::Rng;
+use crate::route::Found;
+use crate::shared::{Clock, lock};
+use crate::spec::{Bearer, Spec};
 use crate::stats::{Counter, Stats};
-use crate::sync::lock;
-use crate::token::{CREATE_TOKEN, Issued, issue, permissions, unauthorized};
+use crate::token::{CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized};
 use crate::version;
 
 /// Everything that one sandbox knows.
 pub(crate) struct Service {
+    pub(crate) spec: &'static Spec,
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
     pub(crate) contents: Contents,
     clock: Clock,
     state: Mutex<State>,
     /// Only with `options.faults`.
-    pub(crate) book: Option<Mutex<Book>>,
+    pub(crate) faults: Option<Mutex<Faults>>,
 }
 
 struct State {
@@ -46,7 +45,7 @@ struct State {
 
 impl Service {
     /// An error when `options.records` names a list that there is not.
-    pub(crate) fn new(options: Options) -> io::Result<Self> {
+    pub(crate) fn new(spec: &'static Spec, options: Options) -> io::Result<Self> {
         let clock = Clock::start();
         let Options {
             policy,
@@ -59,8 +58,9 @@ impl Service {
         } = options;
         Ok(Self {
             credentials: Credentials::random()?,
-            contents: Contents::new(&options, clock)?,
-            book: options.faults.then(Mutex::default),
+            contents: Contents::new(spec, &options, clock)?,
+            faults: options.faults.then(Mutex::default),
+            spec,
             clock,
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
@@ -91,13 +91,19 @@ impl Service {
 
     /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
-        let book = self.book.as_ref()?;
-        lock(book).received(request, self.clock.elapsed())
+        let faults = self.faults.as_ref()?;
+        let secret = self.find(&request.path).iter().any(is_token);
+        lock(faults).received(request, secret, self.clock.elapsed())
+    }
+
+    /// The operations at a path, the most literal template first.
+    pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
+        self.spec.routes.find(&self.spec.operations, path)
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
-        let at_path = find(&request.path);
+        let at_path = self.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
         let mut answer = match admitted {
             false => Answer::error(429, "rate_limited", "the rate limit is reached"),
@@ -121,8 +127,7 @@ impl Service {
         at_path: &[Found<'_>],
     ) -> (bool, [(&'static str, String); 3]) {
         let template = at_path.first().map(|found| found.operation.path.as_str());
-        let token_post =
-            of_method(at_path, request).is_some_and(|one| one.operation.is(CREATE_TOKEN));
+        let token_post = of_method(at_path, request).is_some_and(is_token);
         let mut state = lock(&self.state);
         // Read under the lock, so that requests are counted in the order of their times.
         let now = self.clock.now();
@@ -148,22 +153,17 @@ impl Service {
             let refusal = Answer::error(405, "method_not_allowed", &message);
             return Err(refusal.with("allow", methods));
         };
-        let operation = found.operation;
+        let (operation, schemas) = (found.operation, &self.spec.schemas);
         self.check_bearer(operation.bearer, request)?;
-        let list = lists().iter().position(|list| is_list(list, operation));
-        let paging: &[&str] = if list.is_some() {
-            &["limit", "offset"]
-        } else {
-            &[]
-        };
-        inspect::parameters(&spec().schemas, found, request, paging)?;
-        let body = inspect::body(&spec().schemas, operation.request.as_ref(), request)?;
+        let at_path = self.contents.at_path(&operation.path);
+        let list = at_path.filter(|_| operation.method == "GET");
+        inspect::parameters(schemas, found, request, list.is_some())?;
+        let body = inspect::body(schemas, operation.request.as_ref(), request)?;
         match list {
-            Some(position) => {
-                let asked = Asked::read(request, self.contents.plan(position))?;
-                let slice = self.contents.page(position, asked);
-                let records = self.contents.records(position);
-                Ok(page(&self.options, &records, asked, &slice))
+            Some(held) => {
+                let asked = Asked::read(request, &held.records)?;
+                let slice = held.page(asked);
+                Ok(page(&self.options, &held.records, asked, &slice))
             }
             None => self.run(found, request, body.as_ref()),
         }
@@ -176,29 +176,24 @@ impl Service {
         request: &Received,
         body: Option<&Value>,
     ) -> Result<Answer, Answer> {
-        let (schemas, seed) = (&spec().schemas, self.options.seed);
-        let none = Value::Null;
-        let answer = match found.operation.id.as_deref() {
-            Some(CREATE_TOKEN) => {
+        let answer = match found.operation.id.as_str() {
+            CREATE_TOKEN => {
                 let lifetime = self.options.token_lifetime;
-                let body = body.unwrap_or(&none);
+                let body = body.unwrap_or(&Value::Null);
                 let (token, answer) = issue(body, &self.credentials, lifetime)?;
                 lock(&self.state)
                     .tokens
                     .add(token, Instant::now(), lifetime);
                 answer
             }
-            Some("getTokenPermissions") => permissions(),
-            Some("getVersion") => version::report(),
-            Some("checkVersion") => version::check(body.unwrap_or(&none)),
+            "getTokenPermissions" => permissions(),
+            "getVersion" => version::report(),
+            "checkVersion" => version::check(body.unwrap_or(&Value::Null)),
             _ => return self.follow_document(found, request, body),
         };
-        Ok(respond::fitted(
-            schemas,
-            &found.operation.success,
-            answer,
-            seed,
-        ))
+        let (schemas, seed) = (&self.spec.schemas, self.options.seed);
+        let success = &found.operation.success;
+        Ok(respond::fitted(schemas, success, answer, seed))
     }
 
     /// Answers by the document alone, but for single records of the lists.
@@ -208,25 +203,31 @@ impl Service {
         request: &Received,
         body: Option<&Value>,
     ) -> Result<Answer, Answer> {
-        let (schemas, seed, path) = (&spec().schemas, self.options.seed, &request.path);
-        let made = || respond::made(schemas, found, path, body, seed);
-        let Some((position, id)) = record(found) else {
-            return Ok(made());
-        };
-        match request.method {
-            Method::GET if found.operation.success.content_type().is_some() => {
-                let Some(record) = self.contents.record(position, id) else {
+        let (schemas, seed, path) = (&self.spec.schemas, self.options.seed, &request.path);
+        if let Some((list, id)) = self.record(found) {
+            let shows = found.operation.success.content_type.is_some();
+            match request.method {
+                Method::GET if shows => {
                     let message = "the list has no record with this id";
-                    return Err(Answer::error(404, "not_found", message));
-                };
-                Ok(respond::of_record(schemas, found, path, record, seed))
+                    let record = list.record(id);
+                    let record = record.ok_or_else(|| Answer::error(404, "not_found", message))?;
+                    return Ok(respond::of_record(schemas, found, path, record, seed));
+                }
+                Method::DELETE => list.delete(id),
+                _ => {}
             }
-            Method::DELETE => {
-                self.contents.delete(position, id);
-                Ok(made())
-            }
-            _ => Ok(made()),
         }
+        Ok(respond::made(schemas, found, path, body, seed))
+    }
+
+    /// The list and the `id` where a path is that of a list with one parameter behind it.
+    fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Held, &'a str)> {
+        let (path, last) = found.operation.path.rsplit_once('/')?;
+        let [(name, id)] = found.parameters.as_slice() else {
+            return None;
+        };
+        let list = self.contents.at_path(path)?;
+        (last == format!("{{{name}}}")).then_some((list, id))
     }
 
     fn check_bearer(&self, bearer: Bearer, request: &Received) -> Result<(), Answer> {
@@ -251,16 +252,88 @@ fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a
         .find(|found| found.operation.method == method)
 }
 
-fn is_list(list: &List, operation: &Operation) -> bool {
-    operation.method == "GET" && operation.path == list.path
+fn is_token(found: &Found<'_>) -> bool {
+    found.operation.id == CREATE_TOKEN
 }
 
-/// The list and the `id` where a path is that of a list with one parameter behind it.
-fn record<'a>(found: &'a Found<'_>) -> Option<(usize, &'a str)> {
-    let (path, last) = found.operation.path.rsplit_once('/')?;
-    let position = lists().iter().position(|list| list.path == path)?;
-    let [(name, id)] = found.parameters.as_slice() else {
-        return None;
-    };
-    (last == format!("{{{name}}}")).then_some((position, id))
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::HeaderMap;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Two lists with maxima of their own, and as many other operations.
+    fn spec(others: usize) -> &'static Spec {
+        let page = json!({"properties": {
+            "pagination": {"required": crate::list::PAGINATION},
+        }});
+        let responses = json!({"200": {"content": {"application/json": {"schema": page}}}});
+        let list = |most: u64| {
+            let limit = json!({"type": "integer", "maximum": most});
+            json!({"get": {"parameters": [
+                {"name": "limit", "in": "query", "schema": limit},
+                {"name": "offset", "in": "query", "schema": {"type": "integer"}},
+            ], "responses": responses}})
+        };
+        let mut paths = json!({"/v1/few": list(100), "/v1/many": list(250)});
+        for number in 0..others {
+            let id = json!({"name": "id", "in": "path", "schema": {"type": "string"}});
+            let operation = json!({"parameters": [id], "responses": responses});
+            paths[format!("/v1/group{number}/{{id}}/part")] = json!({"get": operation});
+        }
+        Spec::leaked(json!({"paths": paths}))
+    }
+
+    fn asked(service: &Service, path: &str, query: &str) -> Value {
+        let answer = service.answer(&Received {
+            method: Method::GET,
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            connection: 1,
+        });
+        assert_eq!(answer.status, 200, "{path}");
+        serde_json::from_slice(&answer.body).unwrap()
+    }
+
+    /// A maximum that happens to be the largest of the document is none the less for every list.
+    #[test]
+    fn a_maximum_that_is_given_holds_for_every_list() {
+        for (given, few, many) in [
+            (None, 100, 250),
+            (Some(250), 250, 250),
+            (Some(100), 100, 100),
+            (Some(7), 7, 7),
+        ] {
+            let options = Options {
+                max_limit: given,
+                records: [("few".to_owned(), 1000), ("many".to_owned(), 1000)].into(),
+                ..Options::default()
+            };
+            let service = Service::new(spec(0), options).unwrap();
+            for (path, most) in [("/v1/few", few), ("/v1/many", many)] {
+                let page = asked(&service, path, "limit=500");
+                assert_eq!(page["pagination"]["limit"], most, "{given:?} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_one_of_many_operations_is_found() {
+        let service = Service::new(spec(300), Options::default()).unwrap();
+        for number in 0..300 {
+            let path = format!("/v1/group{number}/x/part");
+            let found = service.find(&path);
+            assert_eq!(found.len(), 1, "{path}");
+            assert!(
+                found[0]
+                    .operation
+                    .path
+                    .contains(&format!("/group{number}/"))
+            );
+        }
+    }
 }

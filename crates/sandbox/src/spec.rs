@@ -1,41 +1,49 @@
-//! What the spec says of the service, as the generated table has it.
-
-mod route;
+//! The service as its OpenAPI document describes it: operations with their parameters, bodies and answers.
+//!
+//! The sandbox reads the document by itself, so that it shares no misreading with the client.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::list::{List, list};
+use crate::route::Routes;
 use crate::schema::Schemas;
-pub(crate) use route::{Found, find};
 
-/// Operations and schemas, read from the OpenAPI document and not from what the client is generated from.
-#[derive(Debug, Default, Deserialize)]
+/// The methods of HTTP that OpenAPI knows.
+const METHODS: [&str; 8] = [
+    "get", "post", "put", "patch", "delete", "head", "options", "trace",
+];
+
+/// Everything that the sandbox needs of a document.
+#[derive(Debug)]
 pub(crate) struct Spec {
-    rate_limit: Option<String>,
-    pub(crate) operations: Vec<Operation>,
     pub(crate) schemas: Schemas,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) routes: Routes,
+    pub(crate) lists: Vec<List>,
+    /// Requests per window, and the length of the window, where the document states them as `40;w=1`.
+    pub(crate) rate_limit: Option<(u32, Duration)>,
 }
 
 /// A method of a path.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    pub(crate) id: Option<String>,
+    pub(crate) id: String,
+    pub(crate) summary: String,
     /// In capitals.
     pub(crate) method: String,
     /// With its parameters in braces.
     pub(crate) path: String,
     pub(crate) bearer: Bearer,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) request: Option<Request>,
+    pub(crate) request: Option<Body>,
     pub(crate) success: Success,
 }
 
-/// What a token is to an operation (section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// Whether an operation takes a token (section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bearer {
     Never,
     /// May be missing, but a wrong one is refused. The sandbox's choice for the version check (section 5: not shown).
@@ -44,128 +52,361 @@ pub(crate) enum Bearer {
 }
 
 /// A parameter of an operation.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
     /// `path`, `query`, `header` or `cookie`.
-    #[serde(rename = "in")]
     pub(crate) location: String,
     pub(crate) required: bool,
     /// Whether its text is JSON.
     pub(crate) json: bool,
-    pub(crate) style: Option<String>,
-    pub(crate) explode: Option<bool>,
+    pub(crate) style: String,
+    pub(crate) explode: bool,
     pub(crate) schema: Value,
 }
 
-/// The body of a request.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Request {
+/// The body of a request; without a schema it may be anything.
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
     pub(crate) required: bool,
-    /// Otherwise it may be anything.
-    pub(crate) json: bool,
-    pub(crate) schema: Value,
+    pub(crate) schema: Option<Value>,
 }
 
 /// The successful response.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Success {
     pub(crate) status: u16,
-    /// Without one it has no body.
-    content_type: Option<String>,
+    /// The media type of the body; none where there is no body.
+    pub(crate) content_type: Option<String>,
     pub(crate) schema: Value,
 }
 
-/// The table of the service that this sandbox is.
-pub(crate) fn spec() -> &'static Spec {
-    static SPEC: OnceLock<Spec> = OnceLock::new();
-    SPEC.get_or_init(|| {
-        // It is a part of the program, and a test reads it.
-        serde_json::from_str(include_str!("generated/spec.json")).unwrap_or_default()
-    })
-}
-
 impl Spec {
-    pub(crate) fn operation(&self, method: &str, path: &str) -> Option<&Operation> {
-        let mut all = self.operations.iter();
-        all.find(|one| one.method == method && one.path == path)
-    }
-
-    /// Requests per window, and the length of the window, where the spec states them as `40;w=1`.
-    pub(crate) fn rate_limit(&self) -> Option<(u32, Duration)> {
-        let first = self.rate_limit.as_ref()?.split(',').next()?;
-        let mut parts = first.split(';').map(str::trim);
-        let limit = parts.next()?.parse().ok().filter(|limit| *limit > 0)?;
-        let seconds = parts.find_map(|part| part.strip_prefix("w="))?;
-        let seconds = seconds.parse().ok().filter(|seconds| *seconds > 0)?;
-        Some((limit, Duration::from_secs(seconds)))
-    }
-}
-
-impl Operation {
-    pub(crate) fn is(&self, id: &str) -> bool {
-        self.id.as_deref() == Some(id)
-    }
-
-    /// Its query parameter of this name.
-    pub(crate) fn query(&self, name: &str) -> Option<&Parameter> {
-        let mut queries = self.parameters.iter().filter(|one| one.location == "query");
-        queries.find(|one| one.name == name)
-    }
-}
-
-impl Success {
-    /// The media type of the body; none where there is no body.
-    pub(crate) fn content_type(&self) -> Option<&str> {
-        let documented = self.content_type.as_deref().filter(|_| self.status != 204);
-        documented.map(|kind| {
-            if kind == "*/*" {
-                "application/json"
-            } else {
-                kind
-            }
+    /// The document that the sandbox is built with.
+    pub(crate) fn embedded() -> &'static Self {
+        static SPEC: OnceLock<Spec> = OnceLock::new();
+        // It is a part of the program, and a test reads it.
+        SPEC.get_or_init(|| {
+            let text = include_str!("../openapi.json");
+            Self::read(serde_json::from_str(text).unwrap_or_default())
         })
+    }
+
+    pub(crate) fn read(document: Value) -> Self {
+        let schemas = Schemas(document);
+        let mut operations = Vec::new();
+        let mut rate_limit = None;
+        for (path, item) in members(schemas.0.get("paths")) {
+            let item = schemas.resolved(item);
+            for (method, body) in members(Some(item)) {
+                if METHODS.contains(&method.as_str()) {
+                    rate_limit = rate_limit.or_else(|| schemas.rate_limit(body));
+                    operations.push(schemas.operation(path, method, item, body));
+                }
+            }
+        }
+        let lists = operations.iter().filter_map(|one| list(&schemas, one));
+        Self {
+            lists: lists.collect(),
+            routes: Routes::new(&operations),
+            operations,
+            rate_limit,
+            schemas,
+        }
+    }
+}
+
+impl Schemas {
+    fn operation(&self, path: &str, method: &str, item: &Value, body: &Value) -> Operation {
+        let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        let request = body.get("requestBody").map(|one| self.resolved(one));
+        Operation {
+            id: text("operationId"),
+            summary: text("summary"),
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            bearer: self.bearer(body),
+            parameters: self.parameters(item, body),
+            request: request.map(|one| Body {
+                required: one["required"] == true,
+                schema: self.json_content(one).map(|(_, schema)| schema),
+            }),
+            success: self.success(body),
+        }
+    }
+
+    /// Those of the operation stand for those of the path with the same name and place.
+    fn parameters(&self, item: &Value, body: &Value) -> Vec<Parameter> {
+        let mut out: Vec<Parameter> = Vec::new();
+        let both = [body, item].into_iter();
+        let written = both.filter_map(|one| one.get("parameters")?.as_array());
+        for one in written.flatten().map(|one| self.resolved(one)) {
+            let text = |name: &str| one[name].as_str().map(str::to_owned);
+            let (name, location) = (text("name"), text("in"));
+            let (Some(name), Some(location)) = (name, location) else {
+                continue;
+            };
+            if out
+                .iter()
+                .any(|other| other.name == name && other.location == location)
+            {
+                continue;
+            }
+            let form = ["query", "cookie"].contains(&location.as_str());
+            let style = text("style").unwrap_or(if form { "form" } else { "simple" }.to_owned());
+            let content = self.json_content(one).map(|(_, schema)| schema);
+            out.push(Parameter {
+                required: location == "path" || one["required"] == true,
+                json: content.is_some(),
+                explode: one["explode"].as_bool().unwrap_or(style == "form"),
+                schema: content
+                    .or(one.get("schema").cloned())
+                    .unwrap_or(true.into()),
+                name,
+                location,
+                style,
+            });
+        }
+        out
+    }
+
+    /// The first successful status with a body, else the first one, else `default`.
+    fn success(&self, body: &Value) -> Success {
+        let statuses = members(body.get("responses"));
+        let mut statuses: Vec<_> = statuses.map(|(k, one)| (k, self.resolved(one))).collect();
+        statuses.retain(|(status, _)| status.starts_with('2') || *status == "default");
+        // `default` sorts behind digits.
+        statuses.sort_by_key(|(status, one)| (one.get("content").is_none(), status.as_str()));
+        let successful = |(status, _): &&(&String, &Value)| status.starts_with('2');
+        let found = statuses.iter().find(successful).or(statuses.first());
+        let status = found.and_then(|(status, _)| status.parse().ok());
+        let status = status.unwrap_or(200);
+        let content = found.and_then(|(_, one)| self.json_content(one));
+        let (content_type, schema) = content.unzip();
+        Success {
+            status,
+            content_type: content_type.filter(|_| status != 204),
+            schema: schema.unwrap_or(true.into()),
+        }
+    }
+
+    /// The media type that is JSON, and its schema.
+    fn json_content(&self, holder: &Value) -> Option<(String, Value)> {
+        let is_json = |kind: &str| {
+            let kind = kind.split(';').next().unwrap_or_default().trim();
+            let kind = kind.to_ascii_lowercase();
+            kind.ends_with("/json") || kind.ends_with("+json") || kind == "*/*"
+        };
+        let all = || members(holder.get("content"));
+        let plain = all().find(|(kind, _)| *kind == "application/json");
+        let (kind, media) = plain.or_else(|| all().find(|(kind, _)| is_json(kind)))?;
+        let kind = kind.replace("*/*", "application/json");
+        Some((kind, media.get("schema").cloned().unwrap_or(true.into())))
+    }
+
+    fn bearer(&self, body: &Value) -> Bearer {
+        let security = body.get("security").or(self.0.get("security"));
+        let is_bearer = |name: &str| {
+            let schemes = self.0.pointer("/components/securitySchemes");
+            let scheme = schemes.and_then(|schemes| schemes.get(name));
+            let scheme = scheme.map_or(&Value::Null, |scheme| self.resolved(scheme));
+            let http = scheme["scheme"].as_str().unwrap_or_default();
+            match scheme["type"].as_str() {
+                Some("http") => http.eq_ignore_ascii_case("bearer"),
+                kind => matches!(kind, Some("oauth2" | "openIdConnect")),
+            }
+        };
+        let (mut with, mut without) = (false, false);
+        for one in security.and_then(Value::as_array).into_iter().flatten() {
+            with |= members(Some(one)).any(|(name, _)| is_bearer(name));
+            without |= members(Some(one)).next().is_none();
+        }
+        match (with, without) {
+            (true, false) => Bearer::Always,
+            (true, true) => Bearer::Optional,
+            (false, _) => Bearer::Never,
+        }
+    }
+
+    /// The rate limit that a response header of the operation gives as an example or a constant.
+    fn rate_limit(&self, body: &Value) -> Option<(u32, Duration)> {
+        let responses = members(body.get("responses")).map(|(_, one)| self.resolved(one));
+        let headers = responses.flat_map(|one| members(one.get("headers")));
+        let named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("x-ratelimit-limit"));
+        let mut texts = named.filter_map(|(_, header)| {
+            let header = self.resolved(header);
+            let schema = header
+                .get("schema")
+                .map_or(&Value::Null, |one| self.resolved(one));
+            let first = |name: &str| Some(members(header.get(name)).next()?.1);
+            let places = [
+                schema.get("const"),
+                schema.pointer("/examples/0"),
+                schema.get("example"),
+                schema.get("default"),
+                schema.pointer("/enum/0"),
+                header.get("example"),
+                first("examples").and_then(|one| one.get("value")),
+            ];
+            places.into_iter().flatten().find_map(Value::as_str)
+        });
+        quota(texts.next()?)
+    }
+}
+
+/// Requests and window of `40;w=1`, of the first one where there are several.
+fn quota(text: &str) -> Option<(u32, Duration)> {
+    let mut parts = text.split(',').next()?.split(';').map(str::trim);
+    let limit = parts.next()?.parse().ok().filter(|limit| *limit > 0)?;
+    let seconds = parts.find_map(|part| part.strip_prefix("w="))?;
+    let seconds = seconds.parse().ok().filter(|seconds| *seconds > 0)?;
+    Some((limit, Duration::from_secs(seconds)))
+}
+
+fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter)
+}
+
+#[cfg(test)]
+impl Spec {
+    /// The spec of a document, for as long as the tests run.
+    pub(crate) fn leaked(document: Value) -> &'static Self {
+        Box::leak(Box::new(Self::read(document)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::list::lists;
 
     #[test]
-    fn the_table_can_be_read() {
-        let spec: Spec = serde_json::from_str(include_str!("generated/spec.json")).unwrap();
-        assert!(!spec.operations.is_empty());
+    fn our_own_document_is_read() {
+        let spec = Spec::embedded();
         for id in [
             "createToken",
             "getTokenPermissions",
             "getVersion",
             "checkVersion",
         ] {
-            assert!(spec.operations.iter().any(|one| one.is(id)), "{id}");
+            assert!(spec.operations.iter().any(|one| one.id == id), "{id}");
         }
-        for list in crate::list::lists() {
-            assert!(spec.operation("GET", list.path).is_some(), "{}", list.path);
-        }
+        let names: Vec<&str> = lists().iter().map(|list| list.name.as_str()).collect();
+        let expected = "contacts vacancies pools ja_skills ja_roles ja_tasks ja_departments \
+                        taxonomy_skills taxonomy_roles";
+        assert_eq!(names.join(" "), expected);
+        assert_eq!(lists()[0].record_key.as_deref(), Some("contacts"));
+        assert_eq!(lists()[1].record_key, None);
+        assert_eq!(spec.rate_limit, Some((40, Duration::from_secs(1))));
     }
 
     #[test]
     fn the_rate_limit_is_read_where_it_is_stated() {
         for (text, limit) in [
-            (Some("40;w=1"), Some((40, 1))),
-            (Some("100; w=10"), Some((100, 10))),
-            (Some("5;w=60, 1000;w=86400"), Some((5, 60))),
-            (Some("40"), None),
-            (Some("0;w=1"), None),
-            (Some("40;w=soon"), None),
-            (None, None),
+            ("40;w=1", Some((40, 1))),
+            ("100; w=10", Some((100, 10))),
+            ("5;w=60, 1000;w=86400", Some((5, 60))),
+            ("40", None),
+            ("0;w=1", None),
+            ("40;w=soon", None),
         ] {
-            let spec = Spec {
-                rate_limit: text.map(str::to_owned),
-                ..Spec::default()
-            };
             let limit = limit.map(|(limit, seconds)| (limit, Duration::from_secs(seconds)));
-            assert_eq!(spec.rate_limit(), limit, "{text:?}");
+            for header in [
+                json!({"schema": {"examples": [text]}}),
+                json!({"schema": {"const": text}}),
+                json!({"example": text}),
+                json!({"examples": {"one": {"value": text}}}),
+            ] {
+                let headers = json!({"X-RateLimit-Limit": {"$ref": "#/components/headers/Limit"}});
+                let spec = Spec::read(json!({
+                    "paths": {"/a": {"get": {"responses": {"200": {"headers": headers}}}}},
+                    "components": {"headers": {"Limit": header}},
+                }));
+                assert_eq!(spec.rate_limit, limit, "{header}");
+            }
+        }
+    }
+
+    fn operation(operation: Value) -> Operation {
+        let schemes =
+            json!({"token": {"type": "http", "scheme": "Bearer"}, "key": {"type": "apiKey"}});
+        let document = json!({
+            "paths": {"/a%b": {"$ref": "#/items/a%25b"}},
+            "items": {"a%b": {"parameters": [
+                {"name": "x", "in": "query", "schema": {"type": "integer"}},
+                {"name": "id", "in": "path", "schema": {}},
+            ], "get": operation}},
+            "security": [{"token": []}],
+            "components": {"securitySchemes": schemes, "parameters": {
+                "X": {"name": "x", "in": "query", "required": true, "content": {"application/json": {"schema": {"const": 1}}}},
+            }},
+        });
+        Spec::read(document).operations.remove(0)
+    }
+
+    #[test]
+    fn an_operation_is_read_with_what_its_path_says() {
+        let read = operation(json!({"parameters": [{"$ref": "#/components/parameters/X"}]}));
+        let [x, id] = read.parameters.as_slice() else {
+            panic!("{read:?}")
+        };
+        assert!(
+            x.required && x.json && x.schema == json!({"const": 1}),
+            "{x:?}"
+        );
+        assert!(
+            id.required && !id.json && id.style == "simple" && !id.explode,
+            "{id:?}"
+        );
+        assert_eq!(read.bearer, Bearer::Always);
+        for (security, bearer) in [
+            (json!([]), Bearer::Never),
+            (json!([{"key": []}]), Bearer::Never),
+            (json!([{}, {"token": []}]), Bearer::Optional),
+            (json!([{"token": []}, {"key": []}]), Bearer::Always),
+        ] {
+            let read = operation(json!({"security": security}));
+            assert_eq!(read.bearer, bearer, "{security}");
+        }
+    }
+
+    #[test]
+    fn the_successful_response_has_a_body_if_any_has_one() {
+        let body = |kind: &str| json!({"content": {kind: {"schema": {"const": 5}}}});
+        let json = Some("application/json");
+        for (responses, status, kind) in [
+            (
+                json!({"200": {}, "201": body("application/json")}),
+                201,
+                json,
+            ),
+            (
+                json!({"202": {}, "default": body("application/json")}),
+                202,
+                None,
+            ),
+            (json!({"404": {}, "default": body("*/*")}), 200, json),
+            (
+                json!({"2XX": body("application/hal+json; charset=utf-8")}),
+                200,
+                Some("application/hal+json; charset=utf-8"),
+            ),
+            (json!({"204": body("application/json")}), 204, None),
+            (json!({"200": body("text/csv")}), 200, None),
+            (json!({}), 200, None),
+        ] {
+            let success = operation(json!({"responses": responses})).success;
+            let read = (success.status, success.content_type.as_deref());
+            assert_eq!(read, (status, kind), "{responses}");
+            assert!(
+                kind.is_none() || success.schema == json!({"const": 5}),
+                "{responses}"
+            );
         }
     }
 }

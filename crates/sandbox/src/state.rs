@@ -1,21 +1,23 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-mod at_once;
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
 use crate::changes::{Entry, Operation};
-use crate::data::{Rng, scramble};
-use crate::drift::{Drift, Replicas};
+use crate::drift::{Change, Drift, Replicas};
 use crate::options::Options;
 use crate::order::{Order, View};
 use crate::page::{Asked, Slice};
+use crate::rng::{Rng, scramble};
 use crate::sequence::Sequence;
 
 /// From then on pages hold no more than [`Options::later_max_limit`].
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
+
+/// Changes are remembered one by one, which takes 50 bytes a record or more.
+const MOST_CHANGED: u64 = 10_000_000;
 
 /// A list, which remembers only its changes: as long as there are none, its size costs nothing.
 #[derive(Debug)]
@@ -200,6 +202,66 @@ impl State {
                 self.delete(place);
             }
         }
+    }
+
+    /// Changes the list at once.
+    ///
+    /// # Errors
+    ///
+    /// When too many records would change.
+    pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
+        let most = match change {
+            Change::Insert(count)
+            | Change::Update(count)
+            | Change::Delete(count)
+            | Change::DeleteFirst(count)
+            | Change::UpdateFirst(count)
+            | Change::Move(count) => count,
+            Change::Reverse | Change::Shuffle => self.total(),
+        };
+        if most > MOST_CHANGED {
+            let message = format!("at most {MOST_CHANGED} records can be changed at once");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        match change {
+            Change::Insert(count) => (0..count).for_each(|_| {
+                let place = self.rng.below(self.total() + 1);
+                self.insert(place);
+            }),
+            Change::Update(count) => (0..count).for_each(|_| {
+                let place = self.rng.below(self.total());
+                self.update(place);
+            }),
+            Change::Delete(count) => (0..count.min(self.total())).for_each(|_| {
+                let place = self.rng.below(self.total());
+                self.delete(place);
+            }),
+            Change::DeleteFirst(count) => {
+                (0..count.min(self.total())).for_each(|_| self.delete(0));
+            }
+            Change::UpdateFirst(count) => {
+                let first = self.sequence.cut(0..count).into_iter().flatten();
+                for number in first {
+                    if let Some(place) = self.sequence.place(number) {
+                        self.update(place);
+                    }
+                }
+            }
+            Change::Move(count) => (0..count).for_each(|_| {
+                let [place, after] = [(); 2].map(|()| self.rng.below(self.total()));
+                self.put(place, after);
+            }),
+            Change::Reverse => self.reorder(|numbers, _| numbers.reverse()),
+            Change::Shuffle => self.reorder(|numbers, rng| rng.shuffle(numbers)),
+        }
+        Ok(())
+    }
+
+    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Rng)) {
+        let mut numbers: Vec<u64> = self.sequence.numbers().collect();
+        how(&mut numbers, &mut self.rng);
+        self.sequence.replace(&numbers);
+        self.moved.extend(numbers);
     }
 
     /// Before the cursor, right at it, or behind it.

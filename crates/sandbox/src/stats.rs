@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use serde::Serialize;
+
 /// What a sandbox has seen since it was started. Requests to `/__` paths are not counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// All requests, refused ones too.
     pub requests: u64,
@@ -32,12 +34,7 @@ impl Counter {
         let stats = &mut self.stats;
         stats.requests += 1;
         stats.token_posts += u64::from(token_post);
-        match stats.requests_by_path.get_mut(path) {
-            Some(count) => *count += 1,
-            None => {
-                stats.requests_by_path.insert(path.to_owned(), 1);
-            }
-        }
+        *stats.requests_by_path.entry(path.to_owned()).or_default() += 1;
         if !admitted {
             stats.limited += 1;
             return;

@@ -1,16 +1,44 @@
-//! Tokens: what `createToken` and `getTokenPermissions` answer (sections 4 and 5).
+//! Credentials and tokens: what `createToken` and `getTokenPermissions` answer (sections 4 and 5).
+//!
+//! Both are random, so that nobody types a real secret.
 
 use std::collections::HashMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::credentials::{Credentials, random_hex};
 use crate::name::named;
 
 /// The operation that issues tokens.
 pub(crate) const CREATE_TOKEN: &str = "createToken";
+
+/// The one client that a sandbox knows.
+pub(crate) struct Credentials {
+    pub(crate) client_id: String,
+    pub(crate) client_secret: String,
+}
+
+impl Credentials {
+    pub(crate) fn random() -> io::Result<Self> {
+        Ok(Self {
+            client_id: format!("sandbox-client-{}", random_hex::<8>()?),
+            client_secret: format!("sandbox-secret-{}", random_hex::<24>()?),
+        })
+    }
+
+    fn are(&self, client_id: &str, client_secret: &str) -> bool {
+        self.client_id == client_id && self.client_secret == client_secret
+    }
+}
+
+/// `N` bytes from the operating system's generator, in hexadecimal.
+fn random_hex<const N: usize>() -> io::Result<String> {
+    let mut bytes = [0_u8; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.map(|byte| format!("{byte:02x}")).concat())
+}
 
 /// Which tokens are valid (section 5: not shown).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -103,5 +131,35 @@ fn seconds(lifetime: Duration) -> Value {
         lifetime.as_secs().into()
     } else {
         lifetime.as_secs_f64().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_equal_texts_are_the_same() {
+        let ours = Credentials {
+            client_id: "id".into(),
+            client_secret: "secret".into(),
+        };
+        assert!(ours.are("id", "secret"));
+        for (id, secret) in [
+            ("id", "secreT"),
+            ("ID", "secret"),
+            ("id", "secre"),
+            ("id", "secrets"),
+            ("", ""),
+        ] {
+            assert!(!ours.are(id, secret), "{id} {secret}");
+        }
+    }
+
+    #[test]
+    fn random_texts_differ() {
+        let one = random_hex::<16>().unwrap();
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, random_hex::<16>().unwrap());
     }
 }

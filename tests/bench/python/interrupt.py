@@ -31,7 +31,7 @@ def main():
         for state, (rule, prepare, wait) in states(nobody, directory).items():
             measured[state] = []
             for _ in range(rounds):
-                misbehave(sandbox, rule)
+                set_faults(sandbox, rule)
                 # Of a wait that the service asked for, a client reminds itself: each round has one of its own.
                 with sandbox.client(connect_timeout=60, max_attempts=20) as client:
                     prepared = prepare(client)
@@ -40,7 +40,7 @@ def main():
 
 
 def states(nobody, directory):
-    """By name: how the sandbox misbehaves, what goes before, and the call that waits."""
+    """By name: the fault rule of the sandbox, what goes before, and the call that waits."""
     elsewhere = f"http://127.0.0.1:{nobody}"
     nothing = lambda client: None
     version = lambda client, _: client.version()
@@ -76,7 +76,7 @@ def interrupted(wait):
     raise SystemExit("a call that should wait has ended")
 
 
-def misbehave(sandbox, rule):
+def set_faults(sandbox, rule):
     """Gives the sandbox this rule in place of those before."""
     body = json.dumps({"rules": [rule] if rule else []}).encode()
     request = urllib.request.Request(f"{sandbox.base_url}/__faults", body, {"content-type": "application/json"})

@@ -54,7 +54,7 @@ pub(super) const CPP_CLIENT: &str = "\
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\
-    budget changes completions export help page plan resources sandbox schema sync verify";
+    budget changes completions export forget help page plan resources sandbox schema sync verify";
 
 /// Flags that every command has beside the settings, and the one for a body.
 pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
@@ -70,7 +70,7 @@ pub(super) const TYPES: &str = "\
     Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
     Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \
     Plan Reader Receipt Record ReleaseCallback RequestBody Resource Result Scan ScanOptions \
-    Secret Self SelfPipe Sink Some Source Statement String Syncer Text TextArena TokenUse \
+    Secret Self SelfPipe Settings Sink Some Source Statement String Syncer Text TextArena TokenUse \
     UnknownResource UserData Value ValueKind Values Vec";
 
 /// Methods of a Rust client.

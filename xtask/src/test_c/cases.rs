@@ -62,7 +62,7 @@ pub(super) fn run(bench: &Bench) -> Outcome {
 
 fn check(bench: &Bench, program: &Path, case: &Case) -> Outcome {
     let sandbox = Sandbox::start(&bench.talentdata, &options(&case.sandbox))?;
-    sandbox.misbehave(&case.rules)?;
+    sandbox.set_faults(&case.rules)?;
     let ClientOptions {
         client_secret,
         max_attempts,

@@ -16,8 +16,6 @@ struct plan {
   std::uint64_t members = 1;
   /// The time that they take at the client's share of the request budget while as many clients share it.
   double seconds = 0;
-  /// Page requests of a sync at most: more than of a scan where deletes have to be looked at a second time.
-  std::uint64_t sync_pages = 0;
 
   plan() = default;
   /// Reads the plan and frees it.
@@ -30,7 +28,6 @@ struct plan {
     read(talentdata_plan_pages, &pages);
     read(talentdata_plan_members, &members);
     read(talentdata_plan_seconds, &seconds);
-    read(talentdata_plan_sync_pages, &sync_pages);
   }
 };
 

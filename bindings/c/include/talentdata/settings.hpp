@@ -23,8 +23,8 @@ class config_setters {
     return self().keep(talentdata_config_set_client_id_n(self().handle_.get(), data(text), text.size()));
   }
   Config client_id(std::string_view text) && { return std::move(client_id(text)); }
-  /// The client secret, at least 8 characters. No error and no log message contains it, but copies of it stay in
-  /// the memory of the process.
+  /// The client secret. No error and no log message contains it, but copies of it stay in the memory of the
+  /// process.
   Config &client_secret(std::string_view text) & {
     return self().keep(talentdata_config_set_client_secret_n(self().handle_.get(), data(text), text.size()));
   }
@@ -36,7 +36,7 @@ class config_setters {
   }
   Config profile(std::string_view text) && { return std::move(profile(text)); }
   /// The time limit for a whole call, including retries and waiting for the request budget; 300 s by default. The
-  /// time that a page of a scan waits for the pages before it does not count.
+  /// time that a page of a scan waits for other pages, or for a service that is down, does not count.
   Config &timeout(std::chrono::milliseconds time) & {
     return self().keep(talentdata_config_set_timeout_ms(self().handle_.get(), time.count()));
   }
@@ -67,6 +67,12 @@ class config_setters {
     return self().keep(talentdata_config_set_max_wait_ms(self().handle_.get(), time.count()));
   }
   Config max_wait(std::chrono::milliseconds time) && { return std::move(max_wait(time)); }
+  /// How long a scan goes on while the service is down, measured from the last request that succeeded; 60 s by
+  /// default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
+  Config &max_outage(std::chrono::milliseconds time) & {
+    return self().keep(talentdata_config_set_max_outage_ms(self().handle_.get(), time.count()));
+  }
+  Config max_outage(std::chrono::milliseconds time) && { return std::move(max_outage(time)); }
   /// The share of the company's 40 requests per second that the client may use; 1 by default.
   Config &share(double value) & {
     return self().keep(talentdata_config_set_share(self().handle_.get(), value));
@@ -85,10 +91,10 @@ class config_setters {
   }
   Config budget(std::string_view text) && { return std::move(budget(text)); }
   /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
-  Config &on_lost(std::string_view text) & {
-    return self().keep(talentdata_config_set_on_lost_n(self().handle_.get(), data(text), text.size()));
+  Config &on_unreachable(std::string_view text) & {
+    return self().keep(talentdata_config_set_on_unreachable_n(self().handle_.get(), data(text), text.size()));
   }
-  Config on_lost(std::string_view text) && { return std::move(on_lost(text)); }
+  Config on_unreachable(std::string_view text) && { return std::move(on_unreachable(text)); }
   /// The priority of scans, among all that share the budget; normal by default. Single calls go before scans; a
   /// scan in the foreground goes with them, and one in the background after all others.
   Config &priority(std::string_view text) & {

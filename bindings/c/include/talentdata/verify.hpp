@@ -1,4 +1,4 @@
-// Files held against their receipts, and statements that apply changes to tables. Included by talentdata.hpp.
+// Files held against their receipts. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/json.hpp>
@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
@@ -30,29 +29,9 @@ inline result<verification> try_verify(const std::string &file, const std::strin
   return verification{holds, std::string(report.json())};
 }
 
-/// The statement that applies the changes of a mirror to a table with the column _key and these; see
-/// talentdata_merge_sql.
-inline result<std::string> try_merge_sql(talentdata_dialect dialect, const std::string &table,
-                                         const std::vector<std::string> &columns) {
-  std::vector<const char *> names;
-  for (const std::string &column : columns) names.push_back(column.c_str());
-  talentdata_statement *raw = nullptr;
-  if (talentdata_error *cause =
-          talentdata_merge_sql(dialect, table.c_str(), names.data(), names.size(), &raw)) {
-    return error(cause);
-  }
-  const detail::handle<talentdata_statement, talentdata_statement_free> statement(raw);
-  return std::string(
-      detail::sure<std::string_view>([&](auto *out) { return talentdata_statement_text(statement.get(), out); }));
-}
-
 #if defined(__cpp_exceptions)
 inline verification verify(const std::string &file, const std::string &receipt) {
   return detail::take(try_verify(file, receipt));
-}
-inline std::string merge_sql(talentdata_dialect dialect, const std::string &table,
-                             const std::vector<std::string> &columns) {
-  return detail::take(try_merge_sql(dialect, table, columns));
 }
 #endif
 

@@ -19,8 +19,8 @@ fn send(child: &Child, signal: Signal) {
 }
 
 /// Waits until the checkpoint says that some records are saved.
-fn wait_for_records(child: &mut Child, checkpoint: &Path) {
-    while saved_records(checkpoint).is_none() {
+fn wait_for_records(child: &mut Child, path: &Path) {
+    while saved_records(path).is_none() {
         assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
         sleep(Duration::from_millis(5));
     }
@@ -53,10 +53,7 @@ fn ctrl_c_ends_with_the_command_that_continues() {
     let verb = [&["export", "contacts", "--out", out][..], &verb].concat();
     let mut command = against(&sandbox, &verb);
     let mut child = command.current_dir(directory.path()).spawn().unwrap();
-    wait_for_records(
-        &mut child,
-        &directory.path().join(format!("{out}.checkpoint")),
-    );
+    wait_for_records(&mut child, &directory.path().join(out));
     send(&child, Signal::INT);
     let ended = Ended::of(child.wait_with_output().unwrap());
     assert!(
@@ -114,10 +111,7 @@ fn a_second_signal_says_it_too() {
     let contacts = directory.path().join("contacts.jsonl");
     let verb = ["export", "contacts", "--out", contacts.to_str().unwrap()];
     let mut child = against(&sandbox, &verb).spawn().unwrap();
-    wait_for_records(
-        &mut child,
-        &directory.path().join("contacts.jsonl.checkpoint"),
-    );
+    wait_for_records(&mut child, &contacts);
     send(&child, Signal::INT);
     child.wait().unwrap();
     // One list goes to a pipe that nobody reads, and holds up the program.
@@ -158,7 +152,7 @@ fn what_came_from_the_embedded_service_cannot_be_continued() {
     ];
     let mut command = program(&verb);
     let mut child = command.current_dir(directory.path()).spawn().unwrap();
-    wait_for_records(&mut child, &directory.path().join("c.checkpoint"));
+    wait_for_records(&mut child, &directory.path().join("c"));
     send(&child, Signal::INT);
     let ended = Ended::of(child.wait_with_output().unwrap());
     let said = ended.error(130).trim_end();

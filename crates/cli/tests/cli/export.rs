@@ -187,7 +187,7 @@ fn a_closed_standard_error_stops_nothing() {
 #[test]
 fn what_is_not_proven_is_said_and_the_file_is_there() {
     let sandbox = sandbox(Options {
-        max_limit: 1,
+        max_limit: Some(1),
         ..records(&[("contacts", 3), ("pools", 2)])
     });
     let directory = tempfile::tempdir().unwrap();

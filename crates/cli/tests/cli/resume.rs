@@ -19,8 +19,7 @@ fn broken_off_and_resumed_is_the_same_as_in_one_go() {
         let verb = [&["export"][..], &LISTS, &["--out", out], more].concat();
         against(&sandbox, &verb)
     };
-    let saved =
-        |list: &&str| saved_records(&broken.join(format!("{list}.jsonl.checkpoint"))).is_some();
+    let saved = |list: &&str| saved_records(&broken.join(format!("{list}.jsonl"))).is_some();
     let full = |name: &str| std::fs::read(whole.join(name)).unwrap();
     for signal in [Signal::KILL, Signal::INT, Signal::TERM] {
         let before = sandbox.stats().requests;

@@ -104,3 +104,28 @@ fn a_port_that_is_taken_is_an_error() {
     let ended = run(&mut program(&["sandbox", "--port", &port]));
     assert!(ended.error(32).contains("sandbox"));
 }
+
+/// What the sandbox expects in a rule, by its own words for an unknown member, is in the help.
+#[test]
+fn the_help_documents_every_member_of_a_fault_rule() {
+    let options = talentdata_sandbox::Options {
+        faults: true,
+        ..Default::default()
+    };
+    let sandbox = talentdata_sandbox::Sandbox::start(options).unwrap();
+    let help = run(&mut program(&["sandbox", "--help"])).stdout;
+    let (_, format) = help.split_once("A fault rule").unwrap();
+    for script in [
+        r#"{"rules": [{"reply": {"?": 1}}]}"#,
+        r#"{"rules": [{"match": {"?": 1}, "reply": {}}]}"#,
+        r#"{"rules": [{"reply": {"how": "?"}}]}"#,
+        r#"{"rules": [{"reply": {"framing": "?"}}]}"#,
+    ] {
+        let message = sandbox.set_faults(script).unwrap_err().to_string();
+        let known: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
+        assert!(known.len() > 2, "{message}");
+        for name in known {
+            assert!(format.contains(name), "{name}: {format}");
+        }
+    }
+}

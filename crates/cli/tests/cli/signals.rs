@@ -139,3 +139,60 @@ fn a_second_signal_ends_what_the_first_cannot_stop() {
     let code = child.wait().unwrap().code();
     assert!(matches!(code, Some(130 | 143)), "{code:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_blocks_does_not_keep_an_export_from_ending() {
+    for (reader, signal, code) in [(false, Signal::INT, 130), (true, Signal::TERM, 143)] {
+        let sandbox = endless();
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut options = std::fs::File::options();
+        let stalled = reader.then(|| options.read(true).write(true).open(&pipe).unwrap());
+        let verb = ["export", "contacts", "-v", "--out", pipe.to_str().unwrap()];
+        let mut child = against(&sandbox, &verb).spawn().unwrap();
+        match &stalled {
+            Some(stalled) => wait_until_full(&mut child, stalled),
+            // Without a reader not even opening it comes to an end.
+            None => wait_until_handled(&child),
+        }
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+    }
+}
+
+/// Waits until the program has taken its signals over, and a moment more.
+#[cfg(target_os = "linux")]
+fn wait_until_handled(child: &Child) {
+    let status = format!("/proc/{}/status", child.id());
+    let is_caught = || {
+        let text = std::fs::read_to_string(&status).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
+        mask & (1 << (Signal::INT.as_raw() - 1)) != 0
+    };
+    while !is_caught() {
+        sleep(Duration::from_millis(5));
+    }
+    sleep(Duration::from_millis(100));
+}
+
+#[test]
+fn a_limit_of_the_file_size_is_an_error_that_says_so() {
+    let sandbox = sandbox(records(&[("contacts", 2_000)]));
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.jsonl");
+    let verb = ["export", "contacts", "--out", out.to_str().unwrap()];
+    let program = against(&sandbox, &verb);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 100; exec \"$0\" \"$@\""]);
+    limited.arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    let ended = Ended::of(limited.output().unwrap());
+    let said = ended.error(32);
+    assert!(said.contains("File too large"), "{said}");
+}

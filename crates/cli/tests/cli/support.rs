@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 
-/// A sandbox that no test runs into the limit of by chance, and that misbehaves on demand.
+/// A sandbox that no test runs into the limit of by chance, and that takes fault rules.
 pub(crate) fn sandbox(options: Options) -> Sandbox {
     let options = Options {
         policy: Policy::Unlimited,
@@ -103,11 +103,13 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// How many records the checkpoint of an unfinished export says can be resumed from.
+/// How many records the checkpoint of an unfinished export to `path` says can be resumed from.
 #[cfg(unix)]
-pub(crate) fn saved_records(checkpoint: &Path) -> Option<u64> {
-    let text = std::fs::read(checkpoint).ok()?;
-    let checkpoint: Value = serde_json::from_slice(&text).ok()?;
+pub(crate) fn saved_records(path: &Path) -> Option<u64> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let text = std::fs::read_to_string(Path::new(&part).join("checkpoint")).ok()?;
+    let checkpoint: Value = serde_json::from_str(text.split_once('\n')?.1).ok()?;
     checkpoint["progress"]["receipt"]["records"].as_u64()
 }
 

@@ -220,7 +220,7 @@ fn a_stored_token_that_is_refused_is_not_one_of_two_fresh_ones() {
     let refused =
         |nth| json!({"match": {"path": PERMISSIONS, "nth": nth}, "reply": {"status": 401}});
     let script = json!({"rules": [refused(2), refused(3)]});
-    company.sandbox.misbehave(&script.to_string()).unwrap();
+    company.sandbox.set_faults(&script.to_string()).unwrap();
     company.call_well();
     company.call_well();
     assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (3, 4));

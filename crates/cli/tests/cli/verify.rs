@@ -97,33 +97,3 @@ fn what_is_no_receipt_or_no_file_is_named() {
     let ended = run(&mut program(&["verify", "a", "b", "--sandbox"]));
     assert_eq!(ended.code, Some(2));
 }
-
-#[test]
-fn a_mirror_gives_the_statement_for_its_columns() {
-    let sandbox = sandbox(records(&[("pools", 10)]));
-    let directory = tempfile::tempdir().unwrap();
-    let mirror = directory.path().join("mirror").display().to_string();
-    run(&mut against(&sandbox, &["sync", "pools", "--to", &mirror]));
-    let changes = ["changes", "pools", "--from", &mirror, "--merge-sql"];
-    let ended = run(&mut program(
-        &[&changes[..], &["duckdb", "--table", "a.b"]].concat(),
-    ));
-    assert!(
-        ended
-            .stdout
-            .starts_with("MERGE INTO \"a\".\"b\" AS target\n"),
-        "{ended:?}"
-    );
-    assert!(
-        ended
-            .stdout
-            .contains("\"memberCount\" = source.\"memberCount\"")
-    );
-    let ended = run(&mut program(&[&changes[..], &["delta"]].concat()));
-    let steps = ended.json();
-    assert_eq!(steps["merge"]["source_alias"], "changes");
-    let ended = run(&mut program(
-        &[&changes[..], &["duckdb", "--since", "1"]].concat(),
-    ));
-    assert_eq!(ended.code, Some(2));
-}

@@ -44,12 +44,12 @@ impl Arguments {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the argument.
-    pub(crate) fn check(&self, operation: &'static Operation) -> Result<()> {
+    pub fn check(&self, operation: &'static Operation) -> Result<()> {
         self.clone().parts(operation).map(drop)
     }
 
     /// The values that are sent, by the names of their parameters; of a header only a hash, because it may hold a secret.
-    pub(crate) fn recorded(&self, operation: &Operation) -> BTreeMap<String, Value> {
+    pub fn recorded(&self, operation: &Operation) -> BTreeMap<String, Value> {
         let is_sent = |value: &Value| match value {
             Value::Null => false,
             Value::Array(values) => !values.is_empty(),

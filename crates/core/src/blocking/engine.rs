@@ -24,7 +24,7 @@ pub(super) struct Plan {
 
 /// A runtime and its client. After a fork the child makes another one: threads do not survive it,
 /// and what they held must not be touched, not even to drop it.
-pub(super) struct Engine {
+pub struct Engine {
     /// Present until the drop.
     parts: Owned<(AsyncClient, Runtime)>,
     /// What a forked child uses instead.
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Whether it was made before a fork, in the parent.
-    pub(super) fn is_foreign(&self) -> bool {
+    pub fn is_foreign(&self) -> bool {
         self.parts.get().is_none()
     }
 
@@ -100,7 +100,10 @@ impl Engine {
     }
 
     /// Waits for `future` on the calling thread.
-    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
+    ///
+    /// # Errors
+    /// `InvalidArgument` within an async runtime; `Closed` in a forked child.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
         if Handle::try_current().is_ok() {
             return Err(Error::new(
@@ -111,9 +114,11 @@ impl Engine {
         Ok(runtime.block_on(future))
     }
 
+    /// The async client and its runtime.
+    ///
     /// # Errors
     /// `Closed` in a forked child.
-    pub(super) fn parts(&self) -> Result<&(AsyncClient, Runtime)> {
+    pub fn parts(&self) -> Result<&(AsyncClient, Runtime)> {
         self.parts.get().ok_or_else(|| {
             let message =
                 "it was made by the parent process, before a fork; create another one here";

@@ -1,31 +1,41 @@
 //! Work that takes long, for callers without an async runtime: any number of threads may look at it or stop it, and one at
 //! a time may run it.
 
+use super::Client;
 use super::engine::Engine;
-use crate::client::Client;
+use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::Receipt;
 use crate::stop::Stop;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// What an export and a sync have in common. It lives on when its client is closed. In a forked child, a job of the
+type Work<T> = Box<
+    dyn Fn(AsyncClient, Stop, Progress) -> Pin<Box<dyn Future<Output = Result<T>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// An export, a sync, or other work of a client. It lives on when its client is closed. In a forked child, a job of the
 /// parent is `Closed`.
-pub(super) struct Job {
+pub struct Job<T> {
     engine: Arc<Engine>,
     stop: Stop,
-    reached: Reached,
+    progress: Progress,
+    work: Work<T>,
     /// Locked while it runs.
     running: Mutex<()>,
-    /// What it is called, and who runs it.
-    names: [&'static str; 2],
+    /// What it is called.
+    name: &'static str,
 }
 
-/// How far it is.
-#[derive(Clone)]
-pub(super) struct Reached(Arc<Mutex<Receipt>>);
+/// How far a job is.
+#[derive(Clone, Default)]
+pub struct Progress(Arc<Mutex<Receipt>>);
 
-impl Reached {
-    pub(super) fn note(&self, receipt: &Receipt) {
+impl Progress {
+    /// Notes how far it is.
+    pub fn note(&self, receipt: &Receipt) {
         *self.lock() = receipt.clone();
     }
 
@@ -34,51 +44,102 @@ impl Reached {
     }
 }
 
-impl Job {
-    pub(super) fn new(engine: Arc<Engine>, receipt: Receipt, names: [&'static str; 2]) -> Self {
-        Job {
-            engine,
+impl<T: Send + 'static> Job<T> {
+    /// A job called `name`, such as `export`, that has not begun. The work listens to the stop itself, because it has
+    /// something to keep or to remove.
+    ///
+    /// # Errors
+    /// `Closed` when the client was closed.
+    pub fn new<F>(
+        client: &Client,
+        name: &'static str,
+        begin: &Receipt,
+        work: impl Fn(AsyncClient, Stop, Progress) -> F + Send + Sync + 'static,
+    ) -> Result<Self>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let progress = Progress::default();
+        progress.note(begin);
+        Ok(Job {
+            engine: client.engine()?,
             stop: Stop::default(),
-            reached: Reached(Arc::new(Mutex::new(receipt))),
+            progress,
+            work: Box::new(move |client, stop, progress| Box::pin(work(client, stop, progress))),
             running: Mutex::new(()),
-            names,
-        }
+            name,
+        })
     }
 
-    pub(super) fn stop_handle(&self) -> Stop {
+    /// Stops it from any thread: when it is running, it fails with `Cancelled`, and so does every later run.
+    pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Runs `work` on the client's own threads, so that a broken pipe raises no signal in the calling thread. The work
-    /// itself listens to the stop, because it has something to keep or to remove.
-    pub(super) fn run<T, F>(&self, work: impl FnOnce(Client, Stop, Reached) -> F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T>> + Send + 'static,
-    {
+    /// Runs it to its end, or until it is stopped. After an error it may be run again.
+    ///
+    /// It runs on the client's own threads, so that a broken pipe raises no signal in the calling thread.
+    ///
+    /// # Errors
+    /// Those of the work; `InvalidArgument` while another thread runs it; `Closed` in a forked child.
+    pub fn run(&self) -> Result<T> {
         self.engine.parts()?;
-        let [what, who] = self.names;
-        let Ok(_running) = self.running.try_lock() else {
-            let message = format!("{who}: another thread is running it");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        let _running = match self.running.try_lock() {
+            Ok(running) => running,
+            // A panic in another thread that ran it has left nothing behind.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("{}: another thread is running it", self.name);
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
         };
-        let stopped = || Error::new(ErrorKind::Cancelled, format!("the {what} was stopped"));
+        let stopped = || {
+            Error::new(
+                ErrorKind::Cancelled,
+                format!("the {} was stopped", self.name),
+            )
+        };
         if self.stop.is_stopped() {
             return Err(stopped());
         }
-        let (stop, reached) = (self.stop.clone(), self.reached.clone());
-        let done = self
-            .engine
-            .run(&Stop::default(), move |client| work(client, stop, reached))?;
+        let (stop, progress) = (self.stop.clone(), self.progress.clone());
+        let done = self.engine.run(&Stop::default(), |client| {
+            (self.work)(client, stop, progress)
+        })?;
         done.ok_or_else(stopped)
     }
 
-    /// How far it is, by earlier runs too; it is also there after an error.
-    pub(super) fn receipt(&self) -> Receipt {
+    /// How far it is; it is also there after an error.
+    pub fn progress(&self) -> Receipt {
         match self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.
             true => Receipt::default(),
-            false => self.reached.lock().clone(),
+            false => self.progress.lock().clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_it_ran_does_not_keep_it_from_running() {
+        let mut builder = Client::builder();
+        builder
+            .base_url("http://127.0.0.1:9")
+            .client_id("a")
+            .client_secret("12345678");
+        let client = Client::new(&builder).unwrap();
+        let work = |_, _, _| async { Ok(7) };
+        let job = Job::new(&client, "export", &Receipt::default(), work).unwrap();
+        std::thread::scope(|scope| {
+            let panics = scope.spawn(|| {
+                let _running = job.running.lock();
+                panic!("as a caller's signal handler may");
+            });
+            assert!(panics.join().is_err());
+        });
+        assert_eq!(job.run().unwrap(), 7);
     }
 }

@@ -1,135 +1,211 @@
-//! The budget that all processes of a user on this host share: one gate, whose state lies in a file.
+//! The budget that all processes of a user on this host share: one gate, whose state is kept in a file.
 //!
-//! Where the file cannot be used, the client goes on with what it knows, and with no more than its part of the budget.
+//! The file is read and written on blocking threads. Where it cannot be used, the client goes on with what it knows, and
+//! with no more than its part of the budget.
 
 mod file;
 mod image;
 #[cfg(test)]
 mod shape;
-mod state;
 #[cfg(test)]
 mod tests;
 
 use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Take, company};
-use crate::clock::Time;
-use crate::gate::{Asker, GateSettings, Lane, RateHeaders, SharedGate, Ticket, Turn};
-use crate::host::{clock, directory};
-use crate::settings::{Config, OnLost};
+use super::{Budget, BudgetStats, Contact, Left, Take, Taking, company};
+use crate::clock::{self, Time};
+use crate::gate::{
+    Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Turn,
+};
+use crate::host::{clock as host_clock, directory};
+use crate::settings::{Config, OnUnreachable};
 use file::StateFile;
-use state::{Changed, Event, State, What};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
 
-/// When somebody else has the lock, it is tried again after this long.
-const MOMENT: Duration = Duration::from_millis(1);
-/// What became of a request is told so often at most; after that, together with the next request.
-const FLUSHES: u32 = 300;
-/// Of the name of the file. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-1-";
+/// While the file cannot be used, it is tried again after this long.
+const RETRY: Duration = Duration::from_secs(1);
+/// What the name of the file begins with. Processes of a version that writes another state have another file.
+const PREFIX: &str = "budget-3-";
 
 /// The budget of one client.
-pub(crate) struct HostBudget(Arc<Shared>);
+pub(crate) struct HostBudget {
+    shared: Arc<Shared>,
+    /// Dropped when the client has left.
+    present: Option<watch::Sender<()>>,
+    gone: watch::Receiver<()>,
+}
 
 struct Shared {
     id: u64,
     who: Who,
     settings: GateSettings,
-    on_lost: OnLost,
+    on_unreachable: OnUnreachable,
+    contact: Mutex<Contact>,
+    /// What became of requests and is still to be noted in the file, in order.
+    events: Mutex<Vec<Event>>,
+    /// Held while the file is read and written.
     state: Mutex<State>,
+}
+
+struct State {
+    /// None where there is no place for a file.
+    file: Option<StateFile>,
+    /// The gate of this client alone, while the file cannot be used.
+    alone: Option<Alone>,
+}
+
+/// A client that goes on alone.
+struct Alone {
+    gate: Box<SharedGate>,
+    /// The part of the budget that is left to this client.
+    part: f64,
+    try_again: Duration,
+}
+
+/// How a request ended.
+#[derive(Clone)]
+enum Event {
+    Unsent(Ticket),
+    Lost(Ticket),
+    /// And whether it may have reached the service.
+    Failed(Ticket, bool),
+    Answered(Ticket, u16, RateHeaders),
+}
+
+/// Locks what the methods leave whole even when a caller panics between them.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs work that reads and writes files where it holds up no other task.
+fn off_the_runtime(work: impl FnOnce() + Send + 'static) {
+    match Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(work)),
+        Err(_) => work(),
+    }
 }
 
 impl HostBudget {
     /// The budget of the client of these settings.
     pub(crate) fn new(config: &Config, settings: GateSettings) -> Self {
-        let path = path(config);
         let mut contact = Contact::with("host");
-        let file = match path {
+        let file = match path(config) {
             Ok(path) => Some(StateFile::new(path, settings)),
             Err(error) => {
                 contact.lose(&error.to_string());
                 None
             }
         };
-        HostBudget(Arc::new(Shared {
-            id: company::new_id(),
-            who: Who::here(),
-            settings,
-            on_lost: config.on_lost,
-            state: Mutex::new(State {
-                file,
-                pending: Vec::new(),
-                alone: None,
-                contact,
+        let (present, gone) = watch::channel(());
+        HostBudget {
+            shared: Arc::new(Shared {
+                id: company::new_id(),
+                who: Who::here(),
+                settings,
+                on_unreachable: config.on_unreachable,
+                contact: Mutex::new(contact),
+                events: Mutex::default(),
+                state: Mutex::new(State { file, alone: None }),
             }),
-        }))
+            present: Some(present),
+            gone,
+        }
     }
 
-    /// Tells what became of a request: at once, or as soon as the lock is free.
-    fn tell(&self, ticket: Ticket, what: What) {
-        let told = self.0.tell(ticket, what);
-        if told {
-            return;
-        }
-        // The next request tells it as well, if it comes first.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let shared = Arc::clone(&self.0);
-            runtime.spawn(async move {
-                for _ in 0..FLUSHES {
-                    tokio::time::sleep(MOMENT).await;
-                    if shared.flush() {
-                        return;
-                    }
-                }
-            });
-        }
+    fn report(&self, event: Event) {
+        lock(&self.shared.events).push(event);
+        let shared = Arc::clone(&self.shared);
+        off_the_runtime(move || shared.note_events());
     }
 }
 
 impl Budget for HostBudget {
-    fn take(&self, now: Time, lane: Lane) -> Take {
-        self.0.take(now, lane)
+    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+        let (offers, offered) = oneshot::channel();
+        let shared = Arc::clone(&self.shared);
+        off_the_runtime(move || {
+            let take = Some(shared.take(class, endpoint));
+            let _ = offers.send(Offer { take, shared });
+        });
+        Box::pin(async move {
+            let offer: Result<Offer, _> = offered.await;
+            // None comes when the runtime ends.
+            offer
+                .ok()
+                .and_then(Offer::accept)
+                .unwrap_or(Take::AfterChange)
+        })
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.tell(ticket, What::Unsent);
+        self.report(Event::Unsent(ticket));
+    }
+
+    fn failed(&self, _now: Time, ticket: Ticket, sent: bool) {
+        self.report(Event::Failed(ticket, sent));
     }
 
     fn lost(&self, _now: Time, ticket: Ticket) {
-        self.tell(ticket, What::Lost);
+        self.report(Event::Lost(ticket));
     }
 
     fn answered(&self, _now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.tell(ticket, What::Answered(status, headers.clone()));
+        self.report(Event::Answered(ticket, status, headers.clone()));
     }
 
     fn stats(&self) -> BudgetStats {
-        self.0.state().contact.stats()
+        lock(&self.shared.contact).stats()
+    }
+
+    fn left(&self) -> Left {
+        let mut gone = self.gone.clone();
+        Box::pin(async move { while gone.changed().await.is_ok() {} })
     }
 }
 
 impl Drop for HostBudget {
     fn drop(&mut self) {
-        let id = self.0.id;
         // In a forked child, it is the parent's.
-        if self.0.who.process == std::process::id() {
-            let mut state = self.0.state();
-            if state.contact.is_held() {
-                let _ = state.change(&self.0, |gate, now| gate.leave(now, id));
-            }
+        if self.shared.who.process == std::process::id() && lock(&self.shared.contact).is_held() {
+            let (shared, present) = (Arc::clone(&self.shared), self.present.take());
+            off_the_runtime(move || {
+                let id = shared.id;
+                lock(&shared.state).change(&shared, |gate, now| gate.leave(now, id));
+                drop(present);
+            });
+        }
+    }
+}
+
+/// What a client may do now. Nobody may have waited for it: a turn that is not accepted is given back.
+struct Offer {
+    take: Option<Take>,
+    shared: Arc<Shared>,
+}
+
+impl Offer {
+    fn accept(mut self) -> Option<Take> {
+        self.take.take()
+    }
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        if let Some(Take::Now(ticket)) = self.take {
+            lock(&self.shared.events).push(Event::Unsent(ticket));
+            let shared = Arc::clone(&self.shared);
+            off_the_runtime(move || shared.note_events());
         }
     }
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Its methods leave it whole even when a caller panics between them.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn asker(&self, part: f64) -> Asker<'_> {
-        Asker {
+    fn requester(&self, part: f64) -> Requester<'_> {
+        Requester {
             id: self.id,
             process: self.who.process,
             name: &self.who.name,
@@ -137,68 +213,140 @@ impl Shared {
         }
     }
 
-    fn take(&self, now: Time, lane: Lane) -> Take {
-        let mut state = self.state();
-        let longest_gap = self.settings.longest_gap;
-        let taken = state.change(self, |gate, host_now| {
-            let turn = gate.take(host_now, &self.asker(1.0), lane, longest_gap);
-            (turn, host_now, gate.present(host_now))
+    fn take(&self, class: PriorityClass, endpoint: Endpoint) -> Take {
+        let mut state = lock(&self.state);
+        let taken = state.change(self, |gate, now| {
+            let turn = gate.take(now, &self.requester(1.0), class, endpoint);
+            (turn, now, gate.present(now))
         });
         let (turn, host_now) = match taken {
-            Changed::Done((turn, host_now, members)) => {
-                state.contact.hold(members);
+            Some((turn, host_now, members)) => {
+                lock(&self.contact).hold(members);
                 (turn, host_now)
             }
-            Changed::Busy => {
-                return Take::Wait {
-                    earliest: now,
-                    again: now + MOMENT,
-                };
+            None if self.on_unreachable == OnUnreachable::Wait => {
+                return Take::Unreachable(lock(&self.contact).reason());
             }
-            Changed::Lost if self.on_lost == OnLost::Wait => {
-                return Take::Lost(state.contact.reason());
-            }
-            Changed::Lost => {
-                let host_now = clock::now();
-                let alone = state.alone(self, host_now);
-                let asker = self.asker(alone.part);
-                (
-                    alone.gate.take(host_now, &asker, lane, longest_gap),
-                    host_now,
-                )
+            None => {
+                let now = host_clock::now();
+                let alone = state.alone(self, now);
+                let requester = self.requester(alone.part);
+                (alone.gate.take(now, &requester, class, endpoint), now)
             }
         };
+        let now = clock::now();
         let local = |moment: Duration| now + moment.saturating_sub(host_now);
         match turn {
             Turn::Now(ticket) => Take::Now(ticket),
-            Turn::Wait { earliest, again } => Take::Wait {
+            Turn::Wait {
+                again,
+                outage: Some(failures),
+                ..
+            } => Take::Outage {
+                failures: Failures {
+                    since: now.saturating_sub(host_now.saturating_sub(failures.since)),
+                    ..failures
+                },
+                again: local(again),
+            },
+            Turn::Wait {
+                earliest, again, ..
+            } => Take::Wait {
                 earliest: local(earliest),
                 again: local(again),
             },
         }
     }
 
-    /// Whether it was told.
-    fn tell(&self, ticket: Ticket, what: What) -> bool {
-        let mut state = self.state();
-        state.pending.push(Event { ticket, what });
-        state.flush(self)
+    fn note_events(&self) {
+        let mut state = lock(&self.state);
+        if !lock(&self.events).is_empty() && state.change(self, |_, _| ()).is_none() {
+            let now = host_clock::now();
+            let events = std::mem::take(&mut *lock(&self.events));
+            let alone = state.alone(self, now);
+            for event in events {
+                event.apply(&mut alone.gate, now, self.id);
+            }
+        }
+    }
+}
+
+impl State {
+    /// Notes what has happened in the shared gate, and then changes it; none where the file cannot be used.
+    fn change<T>(
+        &mut self,
+        shared: &Shared,
+        mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
+    ) -> Option<T> {
+        let file = self.file.as_mut()?;
+        let resting = |alone: &Alone| host_clock::now() < alone.try_again;
+        if self.alone.as_ref().is_some_and(resting) {
+            return None;
+        }
+        let events = lock(&shared.events).clone();
+        let done = file.change(|gate, now| {
+            for event in &events {
+                event.apply(gate, now, shared.id);
+            }
+            operation(gate, now)
+        });
+        match done {
+            Ok(done) => {
+                lock(&shared.events).drain(..events.len());
+                self.alone = None;
+                Some(done)
+            }
+            Err(error) => {
+                lock(&shared.contact).lose(&error.to_string());
+                let (seen, now) = (file.take_seen(), host_clock::now());
+                let alone = self
+                    .alone
+                    .get_or_insert_with(|| Alone::new(shared, seen, now));
+                alone.try_again = now + RETRY;
+                None
+            }
+        }
     }
 
-    fn flush(&self) -> bool {
-        let mut state = self.state();
-        state.flush(self)
+    fn alone(&mut self, shared: &Shared, now: Duration) -> &mut Alone {
+        self.alone
+            .get_or_insert_with(|| Alone::new(shared, None, now))
+    }
+}
+
+impl Alone {
+    /// Goes on with what was known last, and leaves the others theirs.
+    fn new(shared: &Shared, seen: Option<Box<SharedGate>>, now: Duration) -> Self {
+        let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
+        Alone {
+            gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(shared.settings, now))),
+            part: 1.0 / members as f64,
+            try_again: now + RETRY,
+        }
+    }
+}
+
+impl Event {
+    fn apply(&self, gate: &mut SharedGate, now: Duration, member: u64) {
+        match self {
+            Event::Unsent(ticket) => gate.unsend(now, member, *ticket),
+            Event::Lost(ticket) => gate.lost(now, member, *ticket),
+            Event::Failed(ticket, sent) => gate.failed(now, member, *ticket, *sent),
+            Event::Answered(ticket, status, headers) => {
+                gate.response(now, member, *ticket, *status, headers);
+            }
+        }
     }
 }
 
 /// The state as it is now, and the time by its clock; none where nobody has used it.
 pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, Duration)>> {
     let file = StateFile::new(path(config)?, GateSettings::default());
-    Ok(file.look()?.map(|gate| (gate, clock::now())))
+    Ok(file.look()?.map(|gate| (gate, host_clock::now())))
 }
 
 /// The path of the state for the client of these settings.
 fn path(config: &Config) -> std::io::Result<PathBuf> {
-    let name = company::name(config, Some(&clock::run_of_host()));
+    let name = company::name(config, Some(&host_clock::run_of_host()));
     directory::path(&format!("{PREFIX}{name}"))
 }

@@ -1,37 +1,44 @@
-//! The budget that hosts share, on a Redis or Valkey server: leased send slots.
+//! The budget that hosts share, on a Redis or Valkey server, where a script gives out moments to send at.
 //!
-//! What decides is a [`Member`], which reads no clock and waits for nothing; here is what it needs for that. A task asks the
-//! server whenever the member says so, over a connection that is made when it is first needed, and again after a failure.
-//! Taking a slot never waits for the server.
+//! What decides is a [`Member`], which reads no clock and waits for nothing. A task asks the server when the member says so,
+//! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
 mod connection;
+mod member;
 mod script;
-mod shown;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 #[path = "../../tests/budget_redis/server.rs"]
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::lease::Member;
 use super::look::BudgetState;
 use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Left, Take, company};
+use super::{Budget, BudgetStats, Contact, Left, Take, Taking, company};
 use crate::clock::{self, Time};
-use crate::gate::{GateSettings, Lane, RateHeaders, Ticket};
-use crate::settings::{Config, OnLost};
+use crate::gate::{Endpoint, GateSettings, PriorityClass, RateHeaders, Ticket};
+use crate::settings::{Config, OnUnreachable};
 use connection::{Connection, Place};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
+use member::Member;
+use script::{Ask, Description, Reply};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use url::Url;
 
 /// The budget of one client.
-pub(crate) struct RedisBudget(Arc<Shared>);
+pub(crate) struct RedisBudget {
+    shared: Arc<Shared>,
+    /// Dropped when the client has left.
+    present: Option<watch::Sender<()>>,
+    gone: watch::Receiver<()>,
+}
 
 struct Shared {
     place: Arc<Place>,
     settings: GateSettings,
-    on_lost: OnLost,
-    /// Told when somebody who waits should ask again.
+    on_unreachable: OnUnreachable,
+    /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
     state: Mutex<State>,
 }
@@ -41,23 +48,16 @@ struct State {
     who: Who,
     member: Member,
     contact: Contact,
-    /// Told when the member may have to ask sooner.
-    wake: Arc<Notify>,
-    /// Held as long as somebody asks for the member.
-    served: Arc<AsyncMutex<()>>,
-    /// The budget is not used any more.
-    closed: bool,
+    connection: Arc<AsyncMutex<Option<Connection>>>,
 }
 
 impl State {
-    fn new(home: &str, settings: GateSettings, on_lost: OnLost) -> Self {
+    fn new(place: &Place, settings: GateSettings) -> Self {
         State {
             who: Who::here(),
-            member: Member::new(company::new_id(), settings, on_lost),
-            contact: Contact::with(home),
-            wake: Arc::new(Notify::new()),
-            served: Arc::default(),
-            closed: false,
+            member: Member::new(company::new_id(), settings),
+            contact: Contact::with(place.shown()),
+            connection: Arc::default(),
         }
     }
 }
@@ -70,35 +70,20 @@ impl RedisBudget {
         settings: GateSettings,
         changed: &Arc<Notify>,
     ) -> Self {
-        let on_lost = config.on_lost;
-        let place = Place::new(url, config);
-        let state = State::new(place.shown(), settings, on_lost);
-        RedisBudget(Arc::new(Shared {
-            place: Arc::new(place),
-            settings,
-            on_lost,
-            changed: Arc::clone(changed),
-            state: Mutex::new(state),
-        }))
-    }
-
-    /// Sees to it that somebody asks the server for the member.
-    fn serve(&self, state: &mut State) {
-        let Ok(serving) = Arc::clone(&state.served).try_lock_owned() else {
-            state.wake.notify_one();
-            return;
-        };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        let service = Service {
-            shared: Arc::downgrade(&self.0),
-            place: Arc::clone(&self.0.place),
-            wake: Arc::clone(&state.wake),
-            who: state.who.clone(),
-            _serving: serving,
-        };
-        runtime.spawn(service.run());
+        let place = Arc::new(Place::new(url, config));
+        let state = State::new(&place, settings);
+        let (present, gone) = watch::channel(());
+        RedisBudget {
+            shared: Arc::new(Shared {
+                place,
+                settings,
+                on_unreachable: config.on_unreachable,
+                changed: Arc::clone(changed),
+                state: Mutex::new(state),
+            }),
+            present: Some(present),
+            gone,
+        }
     }
 }
 
@@ -108,57 +93,142 @@ impl Shared {
         // The member's methods leave it whole even when a caller panics between them.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.who.process != std::process::id() {
-            let new = State::new(self.place.shown(), self.settings, self.on_lost);
-            // What wakes tasks that are not there is forgotten, not dropped.
+            let new = State::new(&self.place, self.settings);
+            // What belongs to the runtime of the parent is forgotten, not dropped.
             std::mem::forget(std::mem::replace(&mut *state, new));
         }
         state
     }
+
+    /// Asks the server if it is time to.
+    fn ask_if_due(self: &Arc<Self>, state: &mut State) {
+        let now = clock::now();
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if state.member.ask_at(now).is_none_or(|at| at > now) {
+            return;
+        }
+        let about = Description::of(&state.who);
+        let ask = state.member.ask(now, about);
+        let (shared, connection) = (Arc::clone(self), Arc::clone(&state.connection));
+        let process = state.who.process;
+        runtime.spawn(async move {
+            let replied = shared.place.ask(&mut *connection.lock().await, &ask).await;
+            if process == std::process::id() {
+                shared.take_in(replied);
+                shared.changed.notify_one();
+            }
+        });
+    }
+
+    fn take_in(self: &Arc<Self>, replied: Result<Reply, String>) {
+        let mut state = self.state();
+        match replied {
+            Ok(reply) => {
+                state.member.received(clock::now(), &reply);
+                state.contact.hold(reply.members as usize);
+            }
+            Err(reason) => {
+                state.member.unanswered(clock::now());
+                state.contact.lose(&reason);
+            }
+        }
+        // A pause that was reported meanwhile does not wait for the next request.
+        self.ask_if_due(&mut state);
+    }
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, lane: Lane) -> Take {
-        let mut state = self.0.state();
-        let take = state.member.take(now, lane);
-        self.serve(&mut state);
-        match take {
-            Take::AfterChange if self.0.on_lost == OnLost::Wait && state.member.is_lost() => {
-                Take::Lost(state.contact.reason())
-            }
-            take => take,
-        }
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+        let mut state = self.shared.state();
+        let shares = self.shared.on_unreachable == OnUnreachable::Share;
+        let take = state.member.take(now, class, endpoint, shares);
+        self.shared.ask_if_due(&mut state);
+        let waits = matches!(take, Take::Wait { earliest, .. } if earliest <= now);
+        let nothing = waits || take == Take::AfterChange;
+        let take = if !shares && nothing && state.member.is_unreachable() {
+            Take::Unreachable(state.contact.reason())
+        } else {
+            take
+        };
+        Box::pin(std::future::ready(take))
     }
 
-    fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.0.state().member.unsend(ticket);
+    fn unsend(&self, now: Time, ticket: Ticket) {
+        self.shared.state().member.complete(now, ticket);
+    }
+
+    fn failed(&self, now: Time, ticket: Ticket, _sent: bool) {
+        let mut state = self.shared.state();
+        state.member.failed(now, ticket);
+        self.shared.ask_if_due(&mut state);
     }
 
     fn lost(&self, now: Time, ticket: Ticket) {
-        self.0.state().member.lost(now, ticket);
+        self.shared.state().member.complete(now, ticket);
     }
 
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         state.member.answered(now, ticket, status, headers);
-        self.serve(&mut state);
+        self.shared.ask_if_due(&mut state);
     }
 
     fn stats(&self) -> BudgetStats {
-        self.0.state().contact.stats()
+        self.shared.state().contact.stats()
     }
 
     fn left(&self) -> Left {
-        let served = Arc::clone(&self.0.state().served);
-        Box::pin(async move { drop(served.lock().await) })
+        let mut gone = self.gone.clone();
+        Box::pin(async move { while gone.changed().await.is_ok() {} })
     }
 }
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        // The task leaves, and ends.
-        let mut state = self.0.state();
-        state.closed = true;
-        state.wake.notify_one();
+        let mut state = self.shared.state();
+        let runtime = tokio::runtime::Handle::try_current();
+        let (Ok(runtime), true) = (runtime, state.contact.is_held()) else {
+            return;
+        };
+        let about = Description::of(&state.who);
+        let ask = state.member.leaving(clock::now(), about);
+        let connection = Arc::clone(&state.connection);
+        let present = self.present.take();
+        runtime.spawn(async move {
+            // If it does not get there, the server forgets the member by itself.
+            if let Some(connection) = &mut *connection.lock().await {
+                let _ = connection.ask(&ask).await;
+            }
+            drop(present);
+        });
+    }
+}
+
+impl Place {
+    /// Asks once, over a connection that is made if there is none. Where the one that there is has ended meanwhile, as after
+    /// a restart of the server, another one is made at once.
+    async fn ask(
+        self: &Arc<Self>,
+        connection: &mut Option<Connection>,
+        ask: &Ask,
+    ) -> Result<Reply, String> {
+        if let Some(mut present) = connection.take() {
+            match present.ask(ask).await {
+                Ok(reply) => {
+                    *connection = Some(present);
+                    return Ok(reply);
+                }
+                // It may hold a reply that comes late, or lead to a server that is no longer the right one.
+                Err(reason) if !present.has_ended() => return Err(reason),
+                Err(_) => {}
+            }
+        }
+        let mut made = self.connect().await?;
+        let reply = made.ask(ask).await?;
+        *connection = Some(made);
+        Ok(reply)
     }
 }
 
@@ -174,102 +244,4 @@ pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
     // A thread of its own, since the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());
     looked.unwrap_or_else(|_| Err("the thread that looks has failed".into()))
-}
-
-/// Asks the server for the member of a budget, as long as there is one.
-struct Service {
-    shared: Weak<Shared>,
-    place: Arc<Place>,
-    wake: Arc<Notify>,
-    who: Who,
-    _serving: OwnedMutexGuard<()>,
-}
-
-impl Service {
-    async fn run(self) {
-        let mut connection = None;
-        let mut member = None;
-        loop {
-            let due = match self.shared.upgrade() {
-                Some(shared) => {
-                    let mut state = shared.state();
-                    if state.who.process != self.who.process {
-                        return;
-                    }
-                    member = Some(state.member.id());
-                    if state.closed {
-                        break;
-                    }
-                    state.member.ask_at(clock::now())
-                }
-                None => break,
-            };
-            match due {
-                Some(at) if at <= clock::now() => self.ask(&mut connection).await,
-                Some(at) => {
-                    tokio::select! {
-                        () = tokio::time::sleep_until(clock::instant(at)) => {}
-                        () = self.wake.notified() => {}
-                    }
-                }
-                None => self.wake.notified().await,
-            }
-        }
-        if let (Some(connection), Some(member)) = (&mut connection, member) {
-            connection.leave(member, &self.who).await;
-        }
-    }
-
-    /// Asks once, over a connection that is made if there is none.
-    async fn ask(&self, connection: &mut Option<Connection>) {
-        let made = match connection.take() {
-            Some(present) => Ok(present),
-            None => self.place.connect().await,
-        };
-        let asked = match made {
-            Ok(mut made) => {
-                let Some(shared) = self.shared.upgrade() else {
-                    *connection = Some(made);
-                    return;
-                };
-                let ask = shared.state().member.ask(clock::now());
-                drop(shared);
-                match made.ask(&ask, &self.who).await {
-                    Ok(reply) => {
-                        // One that is not used would be closed by the server some day.
-                        *connection = Some(made).filter(|_| !ask.leaving);
-                        Ok(reply)
-                    }
-                    // It may hold a reply that comes late, or lead to a server that is no longer the right one.
-                    Err(reason) => Err(reason),
-                }
-            }
-            Err(reason) => Err(reason),
-        };
-        let Some(shared) = self.shared.upgrade() else {
-            return;
-        };
-        let mut state = shared.state();
-        let now = clock::now();
-        let told = match &asked {
-            Ok(reply) => {
-                let told = state.member.received(now, reply);
-                if reply.members > 0 {
-                    state.contact.hold(reply.members as usize);
-                }
-                told
-            }
-            Err(reason) => {
-                let told = state.member.failed(now);
-                if state.member.is_lost() {
-                    state.contact.lose(reason);
-                }
-                told
-            }
-        };
-        drop(state);
-        if told {
-            shared.changed.notify_one();
-        }
-    }
 }

@@ -127,6 +127,19 @@ impl ErrorKind {
         }
     }
 
+    /// Whether messages of this kind may quote what the service sent.
+    pub(super) const fn quotes_responses(self) -> bool {
+        matches!(
+            self,
+            Self::Redirect
+                | Self::Decode
+                | Self::Schema
+                | Self::TokenResponse
+                | Self::Api
+                | Self::Paging
+        )
+    }
+
     const fn facts(self) -> (&'static str, &'static str) {
         match self {
             Self::Config => ("Config", "a setting is missing or wrong"),

@@ -7,30 +7,33 @@ use talentdata_types::Secret;
 /// How much foreign text an error keeps in one place, in bytes.
 pub(super) const KEPT: usize = 512;
 
+/// What stands for a text in which a secret would not be found.
+pub(super) const LEFT_OUT: &str = "the text is left out, because a secret or token shorter than 8 characters could not be hidden in it";
+
 /// What stands where a secret stood.
 const REDACTED: &str = "[redacted]";
 
-/// Shorter pieces of a secret are too much like ordinary text.
-const SHORTEST_PIECE: usize = SHORTEST_SECRET;
-
-/// A shorter secret cannot be hidden, in bytes: it would be found in ordinary words, and what is left of these would
-/// give it away.
-pub(crate) const SHORTEST_SECRET: usize = 8;
+/// Shorter pieces of a secret are too much like ordinary text, in bytes. A secret that is itself shorter cannot be hidden
+/// there: it would be found in ordinary words, and what is left of these would give it away.
+const SHORTEST_PIECE: usize = 8;
 
 /// Knows the forms in which a secret may come back in a response.
 #[derive(Clone, Default)]
 pub(crate) struct Scrubber {
     /// The longest first, which is the one meant where one form begins with another.
     needles: Vec<String>,
+    /// Whether one of the secrets is too short to be hidden.
+    is_blind: bool,
 }
 
 impl Scrubber {
     /// Hides these secrets as they are, as JSON, URL-encoded and in base64.
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        let mut needles = Vec::new();
+        let (mut needles, mut is_blind) = (Vec::new(), false);
         for secret in secrets {
             let plain = secret.expose();
-            if plain.is_empty() {
+            if plain.len() < SHORTEST_PIECE {
+                is_blind |= !plain.is_empty();
                 continue;
             }
             let json = serde_json::Value::from(plain).to_string();
@@ -43,13 +46,26 @@ impl Scrubber {
         }
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         needles.dedup();
-        Scrubber { needles }
+        Scrubber { needles, is_blind }
+    }
+
+    /// Whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.is_blind
     }
 
     /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
+    pub(crate) fn show(&self, text: &str, most: usize) -> String {
+        match self.is_blind {
+            true => LEFT_OUT.to_owned(),
+            false => self.hide(text, most),
+        }
+    }
+
+    /// The same for a text in our own words, which may quote foreign ones.
     ///
     /// It is cut last, for half a secret is not known as one. Text behind the cut is not looked at.
-    pub(crate) fn show(&self, text: &str, most: usize) -> String {
+    pub(super) fn hide(&self, text: &str, most: usize) -> String {
         let mut shown = String::new();
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
@@ -75,7 +91,8 @@ impl Scrubber {
 
     /// The beginning of a body, fit for an error; none when the body is empty.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
-        (!body.is_empty()).then(|| self.show(&String::from_utf8_lossy(body), KEPT))
+        (!body.is_empty() && !self.is_blind)
+            .then(|| self.show(&String::from_utf8_lossy(body), KEPT))
     }
 
     /// The length of the secret that the text begins with. Large and small letters are the same here: a host's name
@@ -193,6 +210,18 @@ mod tests {
         let shown = scrubber.show(&format!("{secret} {}", &secret[..700]), KEPT);
         assert_eq!(shown, format!("{REDACTED} {REDACTED}"));
         assert_eq!(scrubber.show("a cat", KEPT), "a cat");
+    }
+
+    #[test]
+    fn a_short_secret_is_hidden_with_the_whole_text() {
+        for secret in ["a", "CANARY1"] {
+            let scrubber = Scrubber::new([&Secret::new(secret), &Secret::new("CANARY-long")]);
+            assert!(scrubber.is_blind());
+            assert_eq!(scrubber.snippet(b"CANARY1 and a"), None);
+            assert_eq!(scrubber.show("CANARY1 and a", KEPT), LEFT_OUT);
+            let own = "the service failed; [redacted]";
+            assert_eq!(scrubber.hide("the service failed; CANARY-long", KEPT), own);
+        }
     }
 
     #[test]

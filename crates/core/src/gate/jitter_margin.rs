@@ -13,9 +13,9 @@ use super::Time;
 const DECAY: f64 = 0.9;
 /// The margin shrinks no further than to this part of a window, below which there is little to gain.
 const LEAST: f64 = 0.06;
-/// What a shortage makes of the margin.
+/// What a overshoot makes of the margin.
 const GROWTH: f64 = 2.0;
-/// After a shortage the margin does not shrink for this long, doubled each time.
+/// After a overshoot the margin does not shrink for this long, doubled each time.
 const FIRST_HOLD: Duration = Duration::from_secs(15);
 /// Doublings of that, at most.
 const MOST_DOUBLINGS: u32 = 5;
@@ -39,13 +39,17 @@ impl Default for JitterMargin {
 }
 
 impl JitterMargin {
+    pub(super) fn is_valid(&self) -> bool {
+        self.most >= 0.0
+    }
+
     /// The margin while round trips vary by `spread`.
     pub(super) fn of(&self, spread: f64) -> f64 {
         self.most.min(spread)
     }
 
     /// All slots were open, and requests were left over.
-    pub(super) fn calm(&mut self, now: Time, spread: f64, window: Duration) {
+    pub(super) fn decay(&mut self, now: Time, spread: f64, window: Duration) {
         if now >= self.held_until {
             let least = LEAST * window.as_secs_f64();
             self.most = (self.of(spread) * DECAY).max(least);
@@ -53,7 +57,7 @@ impl JitterMargin {
     }
 
     /// The budget was exceeded, though only by ourselves: the margin may have become too small.
-    pub(super) fn blame(&mut self, now: Time, spread: f64) {
+    pub(super) fn increase(&mut self, now: Time, spread: f64) {
         if self.most < spread {
             self.most *= GROWTH;
             self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));

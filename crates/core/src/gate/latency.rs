@@ -60,6 +60,24 @@ impl Latency {
         self.p99 = self.sorted[(self.sorted.len() - 1) * 99 / 100];
     }
 
+    /// Whether values that were read can be.
+    pub(super) fn is_valid(&self) -> bool {
+        let mut sorted: Vec<f64> = self.recent.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let derived = [
+            self.floor,
+            self.mean,
+            self.p99,
+            self.least[0],
+            self.least[1],
+        ];
+        let is_time = |seconds: &f64| (0.0..=1e6).contains(seconds);
+        sorted == self.sorted
+            && sorted.len() <= SAMPLES
+            && self.p99 >= self.floor
+            && sorted.iter().chain(&derived).all(is_time)
+    }
+
     /// A round trip is never believed to be shorter than this.
     pub(super) fn floor(&self) -> f64 {
         self.floor

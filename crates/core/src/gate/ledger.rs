@@ -77,6 +77,13 @@ impl Ledger {
         self.entries.iter().position(is_it)
     }
 
+    /// Whether values that were read can be: in the order of time, and counted.
+    pub(super) fn is_valid(&self) -> bool {
+        let in_flight = |entry: &&Entry| entry.outcome == Outcome::InFlight;
+        self.entries.iter().filter(in_flight).count() == self.in_flight
+            && self.entries.iter().map(|entry| entry.sent).is_sorted()
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
     }

@@ -8,6 +8,7 @@ use super::latency::Latency;
 use super::ledger::Ledger;
 use super::phase_lock::PhaseLock;
 use super::refill::Refill;
+use super::settings::GateSettings;
 use super::stats::Mode;
 use super::universal::Universal;
 use super::windows::{Sign, Windows};
@@ -49,6 +50,19 @@ impl Model {
             wrong_locks: 0,
             barred_until: Time::ZERO,
         }
+    }
+
+    /// Whether values that were read can be, under these settings.
+    pub(super) fn is_valid(&self, settings: &GateSettings) -> bool {
+        (1..=settings.limit).contains(&self.limit)
+            && self.budget == settings.budget(self.limit)
+            && self.window == settings.window
+            && self.universal.is_valid()
+            && self.windows.is_valid()
+            && self
+                .lock
+                .as_ref()
+                .is_none_or(|lock| lock.is_valid(self.window))
     }
 
     pub(super) fn limit(&self) -> u32 {
@@ -108,9 +122,9 @@ impl Model {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
+    pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
         if self.lock.is_none() {
-            self.universal.shortage(now, sent, own, latency);
+            self.universal.overshoot(now, sent, own, latency);
         }
     }
 

@@ -57,6 +57,12 @@ impl OtherClients {
         }
     }
 
+    /// Whether values that were read can be.
+    pub(super) fn is_valid(&self) -> bool {
+        let counts = [self.spent, self.remaining];
+        counts.iter().all(|count| (0.0..=1e9).contains(count))
+    }
+
     /// When the request of the newest count was sent.
     pub(super) fn newest_sent(&self) -> Time {
         self.newest_sent

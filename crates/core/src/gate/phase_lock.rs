@@ -96,6 +96,23 @@ impl PhaseLock {
         }
     }
 
+    /// Whether values that were read can be.
+    pub(super) fn is_valid(&self, window: Duration) -> bool {
+        let counts = [
+            self.limit,
+            self.budget,
+            self.others,
+            self.members,
+            self.least,
+        ];
+        counts.iter().all(|count| (0.0..=1e9).contains(count))
+            && self.limit >= 1.0
+            && self.window == window
+            && self.trial <= TRIAL
+            && self.step <= window / 8
+            && self.edge.is_valid()
+    }
+
     /// Whether clocks may have drifted so far that the edges have to be found anew.
     pub(super) fn is_stale(&self, now: Time) -> bool {
         now >= self.since + LASTS

@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use fastrand::Rng;
 
-use super::Time;
 use super::headers::RateHeaders;
+use super::{Endpoint, Ticket, Time};
 
 /// Base of the back-off when a refusal names no time: the window of the documented limit.
 const BLIND_BASE: f64 = 1.0;
 /// Base of the back-off where a time is named, for the server knows better.
 const TOLD_BASE: f64 = 0.25;
-/// Base of the back-off after a 503.
+/// Base of the back-off after a 503, and the longest one: if that goes on, `outage` decides.
 const UNAVAILABLE_BASE: f64 = 0.1;
+const LONGEST_UNAVAILABLE: f64 = 1.6;
 /// No back-off of our own is longer, in seconds.
 const LONGEST_BACKOFF: f64 = 16.0;
 /// The service is at ease again when this long after the pause for a refusal it has refused nothing more: a call that it
@@ -54,6 +55,51 @@ impl Refusal {
     }
 }
 
+/// The rule for all requests, and for those under a limit that only the token endpoint has.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Rules {
+    pub(super) common: Rule,
+    pub(super) token: Rule,
+}
+
+impl Rules {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            common: Rule::new(seed),
+            token: Rule::new(seed),
+        }
+    }
+
+    /// Nothing may be sent to this endpoint before this time.
+    pub(crate) fn until(&self, endpoint: Endpoint) -> Time {
+        match endpoint {
+            Endpoint::Token => self.common.until.max(self.token.until),
+            Endpoint::Api => self.common.until,
+        }
+    }
+
+    /// Applies the rule to a response; `limit` and `window` are those of all requests. Whether it is about that limit, and
+    /// whether we must wait.
+    pub(crate) fn response(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        status: u16,
+        headers: &RateHeaders,
+        (limit, window): (u32, Duration),
+    ) -> (bool, bool) {
+        let differs = |named| (named, headers.window.unwrap_or(window)) != (limit, window);
+        let is_own = ticket.endpoint == Endpoint::Token && headers.limit.is_some_and(differs);
+        let rule = match is_own {
+            true => &mut self.token,
+            false => &mut self.common,
+        };
+        let refusal = Refusal::of(status, headers);
+        let must_wait = rule.response(now, ticket.sent, refusal, headers, window);
+        (!is_own, must_wait)
+    }
+}
+
 /// When the documented rule lets the next request go.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Rule {
@@ -79,11 +125,6 @@ impl Rule {
             exhausted: Duration::ZERO,
             refused: Duration::ZERO,
         }
-    }
-
-    /// Nothing may be sent before this time.
-    pub(super) fn until(&self) -> Time {
-        self.until
     }
 
     /// Lets nothing be sent before this time.
@@ -125,12 +166,12 @@ impl Rule {
         let wait = match cause {
             Cause::Exhausted => wait,
             Cause::Refused => {
-                let base = match refusal {
-                    Some(Refusal::Unavailable) => UNAVAILABLE_BASE,
-                    _ if told.is_some() => TOLD_BASE,
-                    _ => BLIND_BASE,
+                let (base, longest) = match refusal {
+                    Some(Refusal::Unavailable) => (UNAVAILABLE_BASE, LONGEST_UNAVAILABLE),
+                    _ if told.is_some() => (TOLD_BASE, LONGEST_BACKOFF),
+                    _ => (BLIND_BASE, LONGEST_BACKOFF),
                 };
-                let wait = wait.max(self.back_off(now, sent, base));
+                let wait = wait.max(self.back_off(now, sent, base, longest));
                 self.refused_until = self.refused_until.max(now.saturating_add(wait));
                 wait
             }
@@ -140,7 +181,7 @@ impl Rule {
     }
 
     /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(&mut self, now: Time, sent: Time, base: f64) -> Duration {
+    fn back_off(&mut self, now: Time, sent: Time, base: f64, longest: f64) -> Duration {
         if self.refusals_in_a_row == 0 || sent > self.last_refusal {
             self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
             self.last_refusal = now;
@@ -149,7 +190,7 @@ impl Rule {
         let mut rng = Rng::with_seed(self.seed);
         let jitter = 0.5 + 0.5 * rng.f64();
         self.seed = rng.get_seed();
-        Duration::from_secs_f64(doubled.min(LONGEST_BACKOFF) * jitter)
+        Duration::from_secs_f64(doubled.min(longest) * jitter)
     }
 
     fn pause(&mut self, now: Time, wait: Duration, cause: Cause) {

@@ -6,9 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::model::Model;
 
-/// The longest gap by which what is left of a long window is spread, unless the settings say less.
-pub const LONGEST_GAP: Duration = Duration::from_secs(10);
-
 /// What the gate has to know before the first response.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GateSettings {
@@ -20,8 +17,6 @@ pub struct GateSettings {
     pub share: f64,
     /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
     pub paced: bool,
-    /// The longest gap between requests that spreads what is left of a long window.
-    pub longest_gap: Duration,
     /// Seed of the jitter in the back-off.
     pub seed: u64,
 }
@@ -33,7 +28,6 @@ impl Default for GateSettings {
             window: Duration::from_secs(1),
             share: 1.0,
             paced: true,
-            longest_gap: LONGEST_GAP,
             seed: 0,
         }
     }

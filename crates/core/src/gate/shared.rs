@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::turns::{Asker, Lane, Turns};
-use super::{Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
+use super::turns::{PriorityClass, Requester, Turns};
+use super::{Endpoint, Failures, Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
 
-/// A request of a member that has not been heard of for this long gets no response any more, as far as can be told.
+/// A request of a member that was last seen this long ago gets no response any more, as far as can be told.
 const SILENT: Duration = Duration::from_secs(2);
 /// Where the gate waits for a response, which another member may receive, it is asked again after this long.
 const POLL: Duration = Duration::from_millis(10);
@@ -22,20 +23,25 @@ const EARLY: f64 = 0.8;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
+/// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
+const FURTHEST: u64 = 100_000;
+/// No count is higher.
+const MAX_COUNT: u64 = 1_000_000_000;
+
 /// A gate and its members. Like the gate it is a pure function of what it is told; the time is that of a clock which all
 /// members share.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SharedGate {
     gate: Gate,
     turns: Turns,
-    flights: Vec<Flight>,
+    in_flight: Vec<InFlight>,
     /// When it was used last.
     used: Time,
 }
 
-/// A request that is under way, and whose it is.
+/// A request that is in flight, and whose it is.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Flight {
+struct InFlight {
     ticket: Ticket,
     member: u64,
 }
@@ -51,6 +57,8 @@ pub enum Turn {
         earliest: Duration,
         /// When to ask again.
         again: Duration,
+        /// The failures because of which requests are held back, where that is the reason.
+        outage: Option<Failures>,
     },
 }
 
@@ -66,9 +74,9 @@ pub struct MemberStats {
     pub host: Option<String>,
     /// Requests that it sent within the last minute.
     pub sent_last_minute: u32,
-    /// The lane in which it waits; none where it does not.
+    /// The priority class in which it waits; none where it does not.
     pub waiting: Option<&'static str>,
-    /// Seconds since it was heard of last.
+    /// Seconds since it was last seen.
     pub seconds_since_seen: f64,
 }
 
@@ -76,16 +84,20 @@ impl SharedGate {
     /// A gate that has seen nothing yet.
     #[must_use]
     pub fn new(settings: GateSettings, now: Duration) -> Self {
-        let settings = GateSettings {
+        Self {
+            gate: Gate::new(Self::settings(settings)),
+            turns: Turns::default(),
+            in_flight: Vec::new(),
+            used: now,
+        }
+    }
+
+    /// The gate has all of the limit, of which each member has its share.
+    fn settings(settings: GateSettings) -> GateSettings {
+        GateSettings {
             share: 1.0,
             paced: true,
             ..settings
-        };
-        Self {
-            gate: Gate::new(settings),
-            turns: Turns::default(),
-            flights: Vec::new(),
-            used: now,
         }
     }
 
@@ -93,74 +105,86 @@ impl SharedGate {
     #[must_use]
     pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
         let mut new = Self::new(settings, now);
-        new.gate
-            .rule
-            .wait_until(now.saturating_add(settings.window));
+        let until = now.saturating_add(settings.window);
+        new.gate.rules.common.wait_until(until);
         new
     }
 
-    /// A member asks to send; `longest_gap` as in its settings. `now` may be a little older than what others have told.
+    /// A member asks to send. `now` may be a little older than what others have reported.
     pub fn take(
         &mut self,
         now: Duration,
-        asker: &Asker<'_>,
-        lane: Lane,
-        longest_gap: Duration,
+        requester: &Requester<'_>,
+        class: PriorityClass,
+        endpoint: Endpoint,
     ) -> Turn {
-        let now = self.begin(now);
-        self.gate.spread_at_most(longest_gap);
-        self.turns.ask(now, asker, lane);
-        let (share, kept) = self.part(asker.share);
+        let now = self.advance(now);
+        self.turns.ask(now, requester, class);
+        self.drop_silent(now);
+        let (share, kept) = self.part(requester.share);
         let allowed = match share {
-            Some(budget) => self
-                .turns
-                .share_allows(asker.id, self.gate.settings.window, budget),
+            Some(budget) => {
+                let window = self.gate.settings.window;
+                self.turns.share_allows(requester.id, window, budget)
+            }
             None => Time::ZERO,
         };
         let gap = self.gate.gap();
-        let (earliest, wait) = match self.gate.ready(now) {
+        let (earliest, wait) = match self.gate.ready_for(now, endpoint) {
             Ready::Now if allowed > now => (now, allowed - now),
-            Ready::Now if self.turns.is_preceded(now, asker.id) => {
-                let ahead = self.turns.ahead(now, now, asker.id);
+            Ready::Now if self.turns.is_preceded(now, requester.id) => {
+                let ahead = self.turns.ahead(now, now, requester.id);
                 (now, gap.mul_f64(EARLY * f64::from(ahead)))
             }
             Ready::Now => {
-                let ticket = self.gate.send(now);
-                self.turns.served(now, asker.id, kept);
-                self.flights.push(Flight {
+                let ticket = self.gate.send_to(now, endpoint);
+                self.turns.served(now, requester.id, kept);
+                self.in_flight.push(InFlight {
                     ticket,
-                    member: asker.id,
+                    member: requester.id,
                 });
                 return Turn::Now(ticket);
             }
             Ready::At(at) => {
-                let ahead = self.turns.ahead(now, at, asker.id);
-                let turn = at + gap.mul_f64(EARLY * f64::from(ahead));
+                let ahead = self.turns.ahead(now, at, requester.id);
+                let turn = at.saturating_add(gap.mul_f64(EARLY * f64::from(ahead)));
                 (at, turn.max(allowed).saturating_sub(now))
             }
             Ready::AfterResponse => {
-                let ahead = self.turns.ahead(now, now, asker.id);
+                let ahead = self.turns.ahead(now, now, requester.id);
                 (now, POLL * (1 + ahead))
             }
         };
         let again = now + wait.min(LOOK);
-        self.turns.told(asker.id, allowed, again);
-        Turn::Wait { earliest, again }
+        self.turns.notified(requester.id, allowed, again);
+        Turn::Wait {
+            earliest,
+            again,
+            outage: self.failures().filter(Failures::is_outage),
+        }
     }
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        let now = self.begin(now);
-        self.turns.heard(now, member);
-        self.land(ticket);
+        self.complete(now, member, ticket);
         self.gate.unsend(ticket);
     }
 
-    /// No response will come, though the server may have counted the request.
+    /// The request failed; `sent` as for [`Gate::failed`].
+    pub fn failed(&mut self, now: Duration, member: u64, ticket: Ticket, sent: bool) {
+        let now = self.complete(now, member, ticket);
+        self.gate.failed(now, ticket, sent);
+    }
+
+    /// The failures since the last success of any member, where there are any.
+    #[must_use]
+    pub fn failures(&self) -> Option<Failures> {
+        self.gate.failures()
+    }
+
+    /// The caller waits for no response any more, though the server may have counted the request.
     pub fn lost(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        let now = self.begin(now);
-        self.turns.heard(now, member);
-        self.land(ticket);
+        let now = self.complete(now, member, ticket);
         self.gate.lost(now, ticket);
     }
 
@@ -173,23 +197,35 @@ impl SharedGate {
         status: u16,
         headers: &RateHeaders,
     ) {
-        let now = self.begin(now);
-        self.turns.heard(now, member);
-        self.land(ticket);
+        let now = self.complete(now, member, ticket);
         self.gate.response(now, ticket, status, headers);
     }
 
     /// A member has ended, and what it has sent is lost.
     pub fn leave(&mut self, now: Duration, member: u64) {
-        let now = self.begin(now);
+        let now = self.advance(now);
         self.turns.left(member);
-        self.lose(now, |flight| flight.member == member);
+        self.lose(now, |request| request.member == member);
     }
 
     /// Whether nothing of what it knows matters any more.
     #[must_use]
     pub fn is_over(&self, now: Duration) -> bool {
-        self.used.saturating_add(FORGOTTEN) < now && self.gate.is_over(now)
+        self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
+    }
+
+    /// Whether a state that was read can be one of a gate with these settings. One that was damaged or forged would go too
+    /// fast, wait for ever, or not work at all.
+    #[must_use]
+    pub fn is_valid(&self, settings: &GateSettings) -> bool {
+        let wanted = GateSettings {
+            seed: self.gate.settings.seed,
+            ..Self::settings(*settings)
+        };
+        let latest = self.used.as_secs().saturating_add(FURTHEST);
+        self.gate.settings == wanted
+            && self.gate.is_valid()
+            && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
     }
 
     /// When it was used last.
@@ -213,7 +249,7 @@ impl SharedGate {
     /// Until when nothing may be sent, because the service said so.
     #[must_use]
     pub fn paused_until(&self) -> Duration {
-        self.gate.rule.until()
+        self.gate.rules.until(Endpoint::Api)
     }
 
     /// The members that take part, those that sent most first.
@@ -224,7 +260,7 @@ impl SharedGate {
             name: member.name.clone(),
             host: None,
             sent_last_minute: member.last_minute.sent(now),
-            waiting: member.waits.map(|wait| wait.lane.name()),
+            waiting: member.waits.map(|wait| wait.class.name()),
             seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
         });
         let mut members: Vec<_> = members.collect();
@@ -232,37 +268,46 @@ impl SharedGate {
         members
     }
 
-    /// Begins an operation: time does not go back, and those who are silent have lost what they sent.
-    fn begin(&mut self, now: Time) -> Time {
+    /// Begins an operation: time does not go back.
+    fn advance(&mut self, now: Time) -> Time {
         self.used = self.used.max(now);
-        let now = self.used;
+        self.used
+    }
+
+    /// Members that are silent have lost what they sent. Not the one that is being served, which has just been noted.
+    fn drop_silent(&mut self, now: Time) {
+        let turns = &self.turns;
+        let is_silent = |request: &InFlight| {
+            let seen = turns.seen(request.member);
+            seen.is_none_or(|seen| seen + SILENT < now)
+        };
         let silent: Vec<u64> = self
-            .flights
+            .in_flight
             .iter()
-            .map(|flight| flight.member)
-            .filter(|member| {
-                self.turns
-                    .seen(*member)
-                    .is_none_or(|seen| seen + SILENT < now)
-            })
+            .filter(|request| is_silent(request))
+            .map(|request| request.member)
             .collect();
         if !silent.is_empty() {
-            self.lose(now, |flight| silent.contains(&flight.member));
+            self.lose(now, |request| silent.contains(&request.member));
         }
+    }
+
+    fn lose(&mut self, now: Time, is_lost: impl Fn(&InFlight) -> bool) {
+        let (lost, in_flight) = self.in_flight.iter().copied().partition(is_lost);
+        self.in_flight = in_flight;
+        let lost: Vec<InFlight> = lost;
+        for request in lost {
+            self.gate.lost(now, request.ticket);
+        }
+    }
+
+    /// A request of a member is not in flight any more.
+    fn complete(&mut self, now: Time, member: u64, ticket: Ticket) -> Time {
+        let now = self.advance(now);
+        self.turns.saw(now, member);
+        self.drop_silent(now);
+        self.in_flight.retain(|request| request.ticket != ticket);
         now
-    }
-
-    fn lose(&mut self, now: Time, is_lost: impl Fn(&Flight) -> bool) {
-        let (lost, flights) = self.flights.iter().copied().partition(is_lost);
-        self.flights = flights;
-        let lost: Vec<Flight> = lost;
-        for flight in lost {
-            self.gate.lost(now, flight.ticket);
-        }
-    }
-
-    fn land(&mut self, ticket: Ticket) {
-        self.flights.retain(|flight| flight.ticket != ticket);
     }
 
     /// How many requests a window are the part of a member, where that is not the whole limit; and how many of its sends
@@ -278,7 +323,7 @@ impl SharedGate {
     }
 }
 
-impl Lane {
+impl PriorityClass {
     /// What people read.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -287,5 +332,24 @@ impl Lane {
             Self::Scan => "scan",
             Self::Background => "background scan",
         }
+    }
+}
+
+/// Whether no time in a state is too far away, and no count so high that it may overflow.
+fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            fields.all(|(name, field)| is_plausible(field, name, latest))
+        }
+        Value::Number(number) => match (number.as_u64(), name) {
+            (_, "id" | "member" | "seed" | "remaining") => true,
+            (Some(seconds), "secs") => seconds <= latest,
+            (Some(count), _) => count <= MAX_COUNT,
+            // Fractions are checked where they are used.
+            (None, _) => true,
+        },
+        _ => true,
     }
 }

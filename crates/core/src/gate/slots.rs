@@ -53,9 +53,9 @@ pub(super) struct Slots {
     most: f64,
     slots: f64,
     margin: JitterMargin,
-    last_shortage: Time,
+    last_overshoot: Time,
     failed_at: f64,
-    /// The slots there were at the last shortage.
+    /// The slots there were at the last overshoot.
     before: f64,
     /// How often in a row more was tried without success.
     tries: u32,
@@ -84,7 +84,7 @@ impl Slots {
             most,
             slots: (most - CAUTION).max(1.0),
             margin: JitterMargin::default(),
-            last_shortage: Time::ZERO,
+            last_overshoot: Time::ZERO,
             failed_at: f64::INFINITY,
             before: most,
             tries: 0,
@@ -93,6 +93,16 @@ impl Slots {
             current: Span::default(),
             least: [0.0; AGREEING],
         }
+    }
+
+    /// Whether values that were read can be: at least one slot, and no more than the limit.
+    pub(super) fn is_valid(&self) -> bool {
+        let counts = [self.limit, self.most, self.slots, self.before];
+        let least = self.least.iter().chain([&self.current.least]);
+        counts.iter().all(|count| (1.0..=1e9).contains(count))
+            && least.chain([&self.failed_at]).all(|count| *count >= 0.0)
+            && self.slots <= self.most
+            && self.margin.is_valid()
     }
 
     pub(super) fn slots(&self) -> f64 {
@@ -115,19 +125,19 @@ impl Slots {
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, spread: f64) {
-        if sent <= self.last_shortage {
+    pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: f64, spread: f64) {
+        if sent <= self.last_overshoot {
             return; // seen before, by a request that was under way together with this one
         }
         if now >= self.tried_again_at() {
             self.tries += 1;
         }
-        self.last_shortage = now;
+        self.last_overshoot = now;
         self.before = self.slots;
         let own = own - LEFT_ALONE;
         let alone = OWN_PART * self.limit;
         if own >= alone {
-            self.margin.blame(now, spread);
+            self.margin.increase(now, spread);
             self.failed_at = self.slots.ceil();
             self.held_until = now + FIRST_HOLD * (1 << self.failures.min(MOST_DOUBLINGS));
             self.failures += 1;
@@ -164,7 +174,7 @@ impl Slots {
     /// A request was served that says nothing of what is left. Once a window's length some slots come back: up to what
     /// was too much the last time, and only after a while beyond it.
     pub(super) fn served(&mut self, now: Time, window: Duration) {
-        if now < self.current.begun + window || now < self.last_shortage + window {
+        if now < self.current.begun + window || now < self.last_overshoot + window {
             return;
         }
         self.current.begun = now;
@@ -184,7 +194,7 @@ impl Slots {
 
     /// When more slots are tried than were too much the last time, where no counts are shown.
     fn tried_again_at(&self) -> Time {
-        self.last_shortage + UNSHOWN_HOLD * (1 << self.tries.min(MOST_TRIES))
+        self.last_overshoot + UNSHOWN_HOLD * (1 << self.tries.min(MOST_TRIES))
     }
 
     fn grow(&mut self, now: Time, spread: f64, window: Duration) {
@@ -201,7 +211,7 @@ impl Slots {
             return;
         }
         if self.slots >= self.most {
-            self.margin.calm(now, spread, window);
+            self.margin.decay(now, spread, window);
         }
         self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
         self.keep_in_bounds();

@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(5);
 const SOON: Duration = Duration::from_millis(2);
 /// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
 const CATCH_UP: f64 = 0.97;
-/// Whoever has waited this long for its turn goes with the single calls, so that these cannot starve scans for ever.
+/// A member that has waited this long for its turn goes with the single calls, so that these cannot starve scans for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A member that has not asked for this long takes no part.
 const PRESENT: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ const MOST: usize = 500;
 
 /// Who goes before whom: in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Lane {
+pub enum PriorityClass {
     /// A call that somebody waits for.
     Single,
     /// A page of a scan.
@@ -40,7 +40,7 @@ pub enum Lane {
 
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
-pub struct Asker<'a> {
+pub struct Requester<'a> {
     /// Tells it from all other members.
     pub id: u64,
     /// Its process.
@@ -57,7 +57,7 @@ pub(super) struct Member {
     pub(super) id: u64,
     pub(super) process: u32,
     pub(super) name: String,
-    /// When it was heard of last.
+    /// When it was last seen.
     pub(super) seen: Time,
     pub(super) waits: Option<Wait>,
     last_sent: Time,
@@ -70,7 +70,7 @@ pub(super) struct Member {
 /// A member that waits for its turn.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Wait {
-    pub(super) lane: Lane,
+    pub(super) class: PriorityClass,
     since: Time,
     /// Before this, its share of the limit keeps it.
     allowed: Time,
@@ -85,14 +85,14 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Notes that a member asks for its turn in this lane.
-    pub(super) fn ask(&mut self, now: Time, asker: &Asker<'_>, lane: Lane) {
+    /// Notes that a member asks for its turn in this class.
+    pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
         self.forget(now);
-        let member = self.member_or_new(now, asker);
+        let member = self.member_or_new(now, requester);
         member.seen = now;
         let since = member.waits.map_or(now, |wait| wait.since);
         member.waits = Some(Wait {
-            lane,
+            class,
             since,
             allowed: now,
             expected: now,
@@ -133,7 +133,7 @@ impl Turns {
     }
 
     /// A member was told to ask again at this time, and not to send before it is allowed to.
-    pub(super) fn told(&mut self, id: u64, allowed: Time, again: Time) {
+    pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
         if let Some(wait) = self.member_mut(id).and_then(|member| member.waits.as_mut()) {
             (wait.allowed, wait.expected) = (allowed, again);
         }
@@ -153,7 +153,7 @@ impl Turns {
     }
 
     /// A member has done something else.
-    pub(super) fn heard(&mut self, now: Time, id: u64) {
+    pub(super) fn saw(&mut self, now: Time, id: u64) {
         if let Some(member) = self.member_mut(id) {
             member.seen = now;
         }
@@ -164,7 +164,7 @@ impl Turns {
         self.members.retain(|member| member.id != id);
     }
 
-    /// When a member was heard of last.
+    /// When a member was last seen.
     pub(super) fn seen(&self, id: u64) -> Option<Time> {
         self.member(id).map(|member| member.seen)
     }
@@ -184,13 +184,16 @@ impl Turns {
         }
     }
 
-    fn member_or_new(&mut self, now: Time, asker: &Asker<'_>) -> &mut Member {
-        let known = self.members.iter().position(|member| member.id == asker.id);
+    fn member_or_new(&mut self, now: Time, requester: &Requester<'_>) -> &mut Member {
+        let known = self
+            .members
+            .iter()
+            .position(|member| member.id == requester.id);
         let index = known.unwrap_or_else(|| {
             self.members.push(Member {
-                id: asker.id,
-                process: asker.process,
-                name: asker.name.to_owned(),
+                id: requester.id,
+                process: requester.process,
+                name: requester.name.to_owned(),
                 seen: now,
                 waits: None,
                 last_sent: Time::ZERO,
@@ -213,12 +216,12 @@ impl Turns {
 
 impl Member {
     /// How it ranks among those who wait: the least goes first.
-    fn place(&self, now: Time) -> Option<(Lane, Time, u64)> {
+    fn place(&self, now: Time) -> Option<(PriorityClass, Time, u64)> {
         let wait = self.waits?;
-        let lane = match wait.since + PATIENCE <= now {
-            true => Lane::Single,
-            false => wait.lane,
+        let class = match wait.since + PATIENCE <= now {
+            true => PriorityClass::Single,
+            false => wait.class,
         };
-        Some((lane, self.last_sent, self.id))
+        Some((class, self.last_sent, self.id))
     }
 }

@@ -44,6 +44,10 @@ impl Universal {
         self.slots.slots()
     }
 
+    pub(super) fn is_valid(&self) -> bool {
+        self.slots.is_valid() && self.other_clients.is_valid()
+    }
+
     /// Takes in a count; `windows` where they are known to be fixed.
     pub(super) fn seen(
         &mut self,
@@ -71,8 +75,8 @@ impl Universal {
         self.slots.take_all();
     }
 
-    pub(super) fn shortage(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
-        self.slots.shortage(now, sent, own, latency.spread());
+    pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: f64, latency: &Latency) {
+        self.slots.overshoot(now, sent, own, latency.spread());
     }
 
     /// When the next request may go.

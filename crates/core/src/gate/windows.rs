@@ -28,6 +28,10 @@ pub(super) struct Edge {
 }
 
 impl Edge {
+    pub(super) fn is_valid(self) -> bool {
+        self.earliest <= self.latest
+    }
+
     /// What both edges allow, if they are a few whole windows apart.
     fn agreeing_with(self, older: Self, window: Duration) -> Option<Self> {
         (1..=COMPARED).find_map(|windows| {
@@ -60,6 +64,15 @@ pub(super) enum Sign {
 }
 
 impl Windows {
+    /// Whether values that were read can be.
+    pub(super) fn is_valid(&self) -> bool {
+        let edges = [self.last, self.common].into_iter().flatten();
+        edges.into_iter().all(Edge::is_valid)
+            && self
+                .newest
+                .is_none_or(|(_, left)| (0.0..=1e9).contains(&left))
+    }
+
     /// When the window of a request that was sent at `sent` began, where that was seen; for fixed windows.
     pub(super) fn begun(&self, sent: Time, window: Duration) -> Option<Edge> {
         self.last.filter(|edge| sent < edge.latest + window)

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::settings::{
-    BaseUrl, BudgetHome, Builder, Found, Proxy, OnLost, Priority, TokenCache,
+    BaseUrl, BudgetHome, Builder, Found, Proxy, OnUnreachable, Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -13,7 +13,7 @@ pub struct Config {
     pub(crate) base_url: BaseUrl,
     /// The client ID.
     pub(crate) client_id: Option<String>,
-    /// The client secret, at least 8 characters.
+    /// The client secret.
     pub(crate) client_secret: Option<Secret>,
     /// The time limit for a whole call, including retries and waiting for the request budget.
     pub(crate) timeout: Duration,
@@ -27,6 +27,8 @@ pub struct Config {
     pub(crate) max_attempts: u32,
     /// The longest wait that the service may request.
     pub(crate) max_wait: Duration,
+    /// How long a scan goes on while the service is down, measured from the last request that succeeded.
+    pub(crate) max_outage: Duration,
     /// The share of the company's 40 requests per second that the client may use.
     pub(crate) share: f64,
     /// Whether to keep to 40 requests per second.
@@ -35,7 +37,7 @@ pub struct Config {
     /// Valkey server.
     pub(crate) budget: BudgetHome,
     /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait.
-    pub(crate) on_lost: OnLost,
+    pub(crate) on_unreachable: OnUnreachable,
     /// The priority of scans, among all that share the budget.
     pub(crate) priority: Priority,
     /// Who shares an access token: process, where each client has its own, or host, where the processes of
@@ -57,10 +59,11 @@ impl Config {
             idle_timeout: found.duration("idle_timeout")?,
             max_attempts: found.integer("max_attempts")?,
             max_wait: found.duration("max_wait")?,
+            max_outage: found.duration("max_outage")?,
             share: found.number("share")?,
             paced: found.boolean("paced")?,
             budget: found.budget("budget")?,
-            on_lost: found.choice("on_lost")?,
+            on_unreachable: found.choice("on_unreachable")?,
             priority: found.choice("priority")?,
             token_cache: found.choice("token_cache")?,
             proxy: found.proxy("proxy")?,
@@ -77,8 +80,8 @@ impl Builder {
     pub fn client_id(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("client_id", value.into())
     }
-    /// Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
-    /// of it stay in the memory of the process.
+    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
+    /// of the process.
     pub fn client_secret(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("client_secret", value.into())
     }
@@ -88,7 +91,8 @@ impl Builder {
         self.set("profile", value.into())
     }
     /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
-    /// default. The time that a page of a scan waits for the pages before it does not count.
+    /// default. The time that a page of a scan waits for other pages, or for a service that is down, does
+    /// not count.
     pub fn timeout(&mut self, value: Duration) -> &mut Self {
         self.set("timeout", value)
     }
@@ -114,6 +118,12 @@ impl Builder {
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value)
     }
+    /// Sets how long a scan goes on while the service is down, measured from the last request that
+    /// succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
+    /// after max_attempts.
+    pub fn max_outage(&mut self, value: Duration) -> &mut Self {
+        self.set("max_outage", value)
+    }
     /// Sets the share of the company's 40 requests per second that the client may use; 1 by default.
     pub fn share(&mut self, value: f64) -> &mut Self {
         self.set("share", value)
@@ -131,8 +141,8 @@ impl Builder {
     }
     /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
     /// share by default.
-    pub fn on_lost(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("on_lost", value.into())
+    pub fn on_unreachable(&mut self, value: impl Into<String>) -> &mut Self {
+        self.set("on_unreachable", value.into())
     }
     /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
     /// before scans; a scan in the foreground goes with them, and one in the background after all others.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -41,10 +41,17 @@ fn directory(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> 
 
 /// Makes the directory where it is missing, and refuses one that others may write to.
 pub(crate) fn prepare(directory: &Path) -> Result<()> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)?;
+    match check(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        checked => return checked,
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(directory)?;
+    check(directory)
+}
+
+/// Refuses a directory that others may write to.
+pub(crate) fn check(directory: &Path) -> Result<()> {
     let facts = std::fs::symlink_metadata(directory)?;
     let user = rustix::process::geteuid().as_raw();
     let shown = directory.display();

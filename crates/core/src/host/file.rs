@@ -4,7 +4,7 @@
 use super::directory;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Result};
+use std::io::Result;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,14 +31,8 @@ impl SharedFile {
     /// Opens the file, which is made where there is none. None where the path leads to what cannot be the file: a link, a
     /// file with other names, or one of somebody else.
     pub(crate) fn open(&self) -> Result<Option<(File, Identity)>> {
-        let opened = match self.open_existing() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                directory::prepare(self.directory())?;
-                options().create(true).open(&self.path)
-            }
-            opened => opened,
-        };
-        let file = match opened {
+        directory::prepare(self.directory())?;
+        let file = match options().create(true).open(&self.path) {
             Err(error) if is_link(&error) => return Ok(None),
             opened => opened?,
         };
@@ -48,6 +42,7 @@ impl SharedFile {
 
     /// Opens the file if it is there. None where the path leads to what cannot be the file.
     pub(crate) fn open_ours(&self) -> Result<Option<File>> {
+        directory::check(self.directory())?;
         let file = match self.open_existing() {
             Err(error) if is_link(&error) => return Ok(None),
             opened => opened?,

@@ -6,7 +6,7 @@ mod shared;
 mod token;
 
 pub(crate) use response::read_token;
-pub(crate) use token::Token;
+pub(crate) use token::{Refusals, Token};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};

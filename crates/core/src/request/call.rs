@@ -1,20 +1,21 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
-use super::admission::{Admitted, Refusals};
-use super::auth::Token;
+use super::auth::{Refusals, Token};
 use super::memory::Claim;
 use super::metrics::ScanMetrics;
-use super::queue::Priority;
-use super::retry::Retry;
+use super::queue::{HeadOfQueue, Permit, Priority};
+use super::retry::Endurance;
 use super::transport::{Bounds, Response, SMALL_BODY};
 use crate::arguments::Arguments;
 use crate::client::Client;
-use crate::clock;
+use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
-use http::HeaderMap;
-use std::sync::{Arc, PoisonError};
-use std::time::Duration;
-use talentdata_types::{CREATE_TOKEN, Operation};
+use crate::gate::{Endpoint, PriorityClass};
+use crate::settings;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use std::sync::Arc;
+use talentdata_types::{CREATE_TOKEN, Method, Operation};
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -62,6 +63,23 @@ impl Call {
     }
 }
 
+/// A call that may be sent now.
+struct Admitted<'a> {
+    token: Option<Arc<Token>>,
+    permit: Permit,
+    /// When it became the first in the queue.
+    begun: Time,
+    /// The first place in the queue, where this call tries the token: nobody else is sent before the response.
+    trial: Option<HeadOfQueue<'a>>,
+}
+
+/// Why a call could not be sent.
+enum NotAdmitted {
+    /// It needs a token, and there is none.
+    Token(Error),
+    Budget(Error),
+}
+
 impl Client {
     /// Sends a call until it succeeds, cannot succeed, or its deadline passes; `read` turns the
     /// response into the result.
@@ -80,22 +98,21 @@ impl Client {
         claim: Option<&mut Claim>,
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
-        let operation = self.0.config.timeout;
-        let mut progress = Progress::default();
-        let attempts = self.attempts(&call, claim, read, &mut progress);
+        let config = &self.0.config;
+        let mut endurance = Endurance::new(config, call.priority, clock::now());
+        let attempts = self.attempts(&call, claim, read, &mut endurance);
         let outcome = match call.priority {
-            Priority::Single | Priority::Retry => tokio::time::timeout(operation, attempts).await,
-            // It waits for the pages before it, which is no fault of the service: see `attempts`.
+            Priority::Single | Priority::Retry => {
+                tokio::time::timeout(config.timeout, attempts).await
+            }
+            // It waits for the pages before it, which is no fault of the service.
             Priority::Scan => Ok(attempts.await),
         };
-        let outcome = outcome.unwrap_or_else(|_| Err(progress.out_of_time(operation)));
-        let error = match outcome {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
-        };
-        Err(error
-            .with_operation(call.operation.id)
-            .with_attempts(progress.attempts))
+        let outcome = outcome.unwrap_or_else(|_| Err(endurance.out_of_time()));
+        outcome.map_err(|error| {
+            let error = error.with_operation(call.operation.id);
+            error.with_attempts(endurance.attempts())
+        })
     }
 
     async fn attempts<T>(
@@ -103,37 +120,38 @@ impl Client {
         call: &Call,
         mut claim: Option<&mut Claim>,
         read: impl Fn(&Response) -> Result<T>,
-        progress: &mut Progress,
+        endurance: &mut Endurance,
     ) -> Result<T> {
-        let asked = clock::now();
-        let operation = self.0.config.timeout;
-        let mut deadline = asked.saturating_add(operation);
         let mut refusals = Refusals::default();
         let mut priority = call.priority;
         loop {
-            let came = clock::now();
             if let Some(claim) = &mut claim {
                 claim.expect().await;
+                endurance.waited_for_others(claim.take_waited());
             }
+            let refused = refusals.latest.as_ref();
             let Admitted {
                 token,
                 permit,
                 begun,
                 trial,
-            } = self
-                .admit(call, priority, asked, refusals.latest.as_ref())
-                .await?;
-            if call.priority == Priority::Scan {
-                deadline = deadline.saturating_add(clock::now().saturating_sub(came));
-            }
-            progress.attempts += 1;
+            } = match self.admit(call, priority, endurance, refused).await {
+                Ok(admitted) => admitted,
+                Err(NotAdmitted::Budget(error)) => return Err(error),
+                Err(NotAdmitted::Token(error)) => {
+                    let failures = self.0.queue.failures();
+                    endurance.failed(clock::now(), error, failures, false)?;
+                    continue;
+                }
+            };
+            endurance.sends();
             if let Some(metrics) = &call.metrics {
-                metrics.sent(permit.waited(), progress.attempts);
+                metrics.sent(permit.waited(), endurance.attempts());
             }
-            let request = self.request(call, token.as_deref())?;
+            let request = self.request(call, token.as_deref());
             let bounds = Bounds {
                 body: call.most,
-                time: deadline.saturating_sub(clock::now()),
+                deadline: endurance.deadline(),
                 claim: claim.as_deref_mut(),
             };
             let answered = |status| {
@@ -142,13 +160,15 @@ impl Client {
                 }
                 drop(trial);
             };
-            let send = self.0.transport.send(request, permit, bounds, answered);
-            let response = send.await;
-            if let (Priority::Scan, Some(claim)) = (call.priority, &mut claim) {
-                deadline = deadline.saturating_add(claim.take_waited());
+            let sent = clock::now();
+            let response = self.0.transport.send(request, permit, bounds, answered);
+            let response = response.await;
+            endurance.took(clock::now().saturating_sub(sent));
+            if let Some(claim) = &mut claim {
+                endurance.waited_for_others(claim.take_waited());
             }
-            if response.is_err() && clock::now() >= deadline {
-                return Err(progress.out_of_time(operation));
+            if response.is_err() && clock::now() >= endurance.deadline() {
+                return Err(endurance.out_of_time());
             }
             let scrubber = || self.scrubber(token.as_deref());
             let outcome = match response {
@@ -159,7 +179,7 @@ impl Client {
                         bytes = response.body.len(),
                         "received a response"
                     );
-                    let judged = self.judge(&response, call.operation, &read);
+                    let judged = judge(&response, call.operation, &read);
                     judged.map_err(|error| {
                         let error = response.describe(error, &scrubber());
                         match call.operation.id == CREATE_TOKEN.id {
@@ -173,17 +193,14 @@ impl Client {
                 Err(error) => Err(error.fit(&scrubber())),
             };
             let mut error = match outcome {
-                Ok(value) => {
-                    self.retry().succeeded(progress.attempts);
-                    return Ok(value);
-                }
+                Ok(value) => return Ok(value),
                 Err(error) => error,
             };
             if let (Some(metrics), Some(429)) = (&call.metrics, error.status()) {
                 metrics.refused();
             }
             if let (Some(401), Some(token)) = (error.status(), &token) {
-                if refusals.is_worth_another(token, begun) {
+                if refusals.is_worth_another(token, begun) && endurance.refused() {
                     tracing::debug!(
                         operation = call.operation.id,
                         "the token was refused; retrying with a newer one"
@@ -194,63 +211,134 @@ impl Client {
                 let token_cache = self.0.config.token_cache;
                 error = error.with_message(self.0.auth.refused(token, token_cache));
             }
-            if error
-                .retry_after()
-                .is_some_and(|wait| wait > self.0.config.max_wait)
-            {
-                return Err(error);
-            }
             if !call.operation.idempotent && may_have_been_carried_out(&error) {
                 return Err(error);
             }
-            let left = deadline.saturating_sub(clock::now());
-            let faults = progress.attempts.saturating_sub(refusals.count);
-            let Some(wait) = self.retry().after(&error, faults, left) else {
-                return Err(error);
-            };
+            let (reason, status) = (error.kind(), error.status());
+            let failures = self.0.queue.failures();
+            let wait = endurance.failed(clock::now(), error, failures, true)?;
             tracing::debug!(
                 operation = call.operation.id,
-                reason = error.kind().name(),
-                status = error.status(),
+                reason = reason.name(),
+                status,
                 wait_s = wait.as_secs_f64(),
                 "retrying"
             );
-            if error.kind() == ErrorKind::RateLimited {
-                // The gate knows when; then this call goes first.
-                priority = Priority::Retry;
-            } else {
+            // The gate knows when to send what the rate limit refused; then that goes first. While the service is down, pages
+            // line up again, so that single calls get to probe it, too.
+            priority = match reason {
+                ErrorKind::RateLimited => Priority::Retry,
+                _ => call.priority,
+            };
+            if !wait.is_zero() {
                 if let Some(metrics) = &call.metrics {
                     metrics.backs_off(wait);
                 }
                 tokio::time::sleep(wait).await;
             }
-            progress.last = Some(error);
         }
     }
 
-    fn judge<T>(
+    /// Waits for the budget, with a token that is still valid when the request may go, or is as new as one can be;
+    /// `refused` is one that the service no longer takes.
+    async fn admit(
         &self,
-        response: &Response,
-        operation: &Operation,
-        read: impl Fn(&Response) -> Result<T>,
-    ) -> Result<T> {
-        // The token endpoint has its own reading of the statuses.
-        match response
-            .error_of_status()
-            .filter(|_| operation.id != CREATE_TOKEN.id)
-        {
-            Some(error) => Err(error),
-            None => read(response),
+        call: &Call,
+        priority: Priority,
+        endurance: &mut Endurance,
+        refused: Option<&Arc<Token>>,
+    ) -> std::result::Result<Admitted<'_>, NotAdmitted> {
+        let asked = clock::now();
+        // The call for a token goes in the place of the call that needs it.
+        let head = match call.operation.id == CREATE_TOKEN.id {
+            true => None,
+            false => Some(self.0.queue.head(priority).await),
+        };
+        let begun = clock::now();
+        if priority == Priority::Scan {
+            endurance.waited_for_others(begun.saturating_sub(asked));
         }
+        let class = match (call.priority, self.0.config.priority) {
+            (Priority::Single | Priority::Retry, _) | (_, settings::Priority::Foreground) => {
+                PriorityClass::Single
+            }
+            (Priority::Scan, settings::Priority::Normal) => PriorityClass::Scan,
+            (Priority::Scan, settings::Priority::Background) => PriorityClass::Background,
+        };
+        let endpoint = match call.operation.id == CREATE_TOKEN.id {
+            true => Endpoint::Token,
+            false => Endpoint::Api,
+        };
+        loop {
+            let token = self.token_for(call.operation, asked, refused).await;
+            let token = token.map_err(NotAdmitted::Token)?;
+            let permit = self.0.queue.pass(class, endpoint, endurance).await;
+            let permit = permit.map_err(NotAdmitted::Budget)?;
+            // The response that brought the token may ask for a wait that is longer than its life. Another token
+            // would be no better, and each one costs a request with the secret.
+            let usable =
+                |token: &Arc<Token>| token.is_valid(clock::now()) || token.is_issued_since(begun);
+            if token.as_ref().is_none_or(usable) {
+                let is_trial = token.as_ref().is_some_and(|token| token.is_to_be_tried());
+                return Ok(Admitted {
+                    token,
+                    permit,
+                    begun,
+                    trial: head.filter(|_| is_trial),
+                });
+            }
+        }
+    }
+
+    /// The request that a call is sent as.
+    fn request(&self, call: &Call, token: Option<&Token>) -> reqwest::Request {
+        let mut url = self.0.config.base_url.at(&call.path);
+        for (name, value) in &call.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        let method = match call.operation.method {
+            Method::Get => http::Method::GET,
+            Method::Head => http::Method::HEAD,
+            Method::Options => http::Method::OPTIONS,
+            Method::Put => http::Method::PUT,
+            Method::Delete => http::Method::DELETE,
+            Method::Post => http::Method::POST,
+            Method::Patch => http::Method::PATCH,
+            Method::Trace => http::Method::TRACE,
+        };
+        let mut request = reqwest::Request::new(method, url);
+        *request.body_mut() = call.body.clone().map(Into::into);
+        let json = HeaderValue::from_static("application/json");
+        let headers = request.headers_mut();
+        headers.extend(call.headers.clone());
+        if call.body.is_some() {
+            headers.insert(CONTENT_TYPE, json.clone());
+        }
+        headers.insert(ACCEPT, json);
+        if let Some(token) = token {
+            headers.insert(AUTHORIZATION, token.header.clone());
+        }
+        request
     }
 
     fn scrubber(&self, token: Option<&Token>) -> Scrubber {
         let secret = self.0.config.client_secret.as_ref();
         Scrubber::new(secret.into_iter().chain(token.map(|token| &token.secret)))
     }
+}
 
-    fn retry(&self) -> std::sync::MutexGuard<'_, Retry> {
-        self.0.retry.lock().unwrap_or_else(PoisonError::into_inner)
+fn judge<T>(
+    response: &Response,
+    operation: &Operation,
+    read: impl Fn(&Response) -> Result<T>,
+) -> Result<T> {
+    // The token endpoint has its own reading of the statuses.
+    match response
+        .error_of_status()
+        .filter(|_| operation.id != CREATE_TOKEN.id)
+    {
+        Some(error) => Err(error),
+        None => read(response),
     }
 }
 
@@ -259,26 +347,6 @@ fn may_have_been_carried_out(error: &Error) -> bool {
     // Without a connection nothing was sent, and what the rate limit refuses is not carried out.
     let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
     !untouched.contains(&error.kind())
-}
-
-/// What is known of a call when its deadline cuts it off.
-#[derive(Default)]
-struct Progress {
-    attempts: u32,
-    last: Option<Error>,
-}
-
-impl Progress {
-    /// The last failure, which is why there is no time left, or that there is none.
-    fn out_of_time(&mut self, operation: Duration) -> Error {
-        self.last.take().unwrap_or_else(|| {
-            let message = format!(
-                "not done within the operation's deadline of {} s",
-                operation.as_secs_f64()
-            );
-            Error::new(ErrorKind::Timeout, message)
-        })
-    }
 }
 
 /// A request body.

@@ -1,11 +1,12 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
+use super::retry::Endurance;
 use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Lane, RateHeaders, Ticket};
-use std::sync::Arc;
+use crate::gate::{Endpoint, Failures, Outage, PriorityClass, RateHeaders, Ticket, is_failure};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -25,15 +26,17 @@ pub(crate) struct AdmissionQueue {
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
-    /// Calls in the queue that are no pages of scans: whoever is at its head goes for them.
+    /// Calls in the queue that are no pages of scans: the page at its head goes like them.
     singles: AtomicUsize,
-    /// Told whenever the budget may have changed its mind.
+    /// What this client's own requests tell about the service; the gate knows about those of others, too.
+    outage: StdMutex<Outage>,
+    /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
     max_wait: Duration,
 }
 
 impl AdmissionQueue {
-    /// A queue for this budget, which may tell `changed`.
+    /// A queue for this budget, which may notify `changed`.
     pub(crate) fn new(
         budget: Box<dyn Budget>,
         changed: Arc<Notify>,
@@ -45,6 +48,7 @@ impl AdmissionQueue {
             queue: Mutex::new(()),
             scans: Mutex::new(()),
             singles: AtomicUsize::new(0),
+            outage: StdMutex::default(),
             changed,
             max_wait,
         })
@@ -52,13 +56,9 @@ impl AdmissionQueue {
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped.
     pub(crate) async fn head(&self, priority: Priority) -> HeadOfQueue<'_> {
-        let single = match priority {
-            Priority::Scan => None,
-            Priority::Single | Priority::Retry => Some(SingleCall::enter(self)),
-        };
-        let scans = match priority {
-            Priority::Scan => Some(self.scans.lock().await),
-            Priority::Single | Priority::Retry => None,
+        let (single, scans) = match priority {
+            Priority::Scan => (None, Some(self.scans.lock().await)),
+            Priority::Single | Priority::Retry => (Some(SingleCall::enter(self)), None),
         };
         let queue = match priority {
             Priority::Scan | Priority::Single => Some(self.queue.lock().await),
@@ -76,13 +76,19 @@ impl AdmissionQueue {
     /// it needs before.
     ///
     /// # Errors
-    /// `RateLimited` when the service has asked for a longer wait than the settings allow.
-    pub(crate) async fn pass(self: &Arc<Self>, lane: Lane) -> Result<Permit> {
+    /// `RateLimited` when the service has asked for a longer wait than the settings allow, or than there is time; the reason
+    /// of an outage that is not waited for any longer.
+    pub(crate) async fn pass(
+        self: &Arc<Self>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+        endurance: &mut Endurance,
+    ) -> Result<Permit> {
         let came = clock::now();
         let mut told = false;
         loop {
             let now = clock::now();
-            match self.budget.take(now, self.lane(lane)) {
+            let until = match self.budget.take(now, self.class(class), endpoint).await {
                 Take::Now(ticket) => {
                     return Ok(Permit {
                         queue: Arc::clone(self),
@@ -93,35 +99,49 @@ impl AdmissionQueue {
                 }
                 Take::Wait { earliest, again } => {
                     let wait = earliest.saturating_sub(now);
-                    self.refuse_long_wait(wait)?;
+                    if let Some(error) = endurance.wait_is_too_long(now, wait) {
+                        return Err(error);
+                    }
                     if wait >= PAUSE && !told {
                         told = true;
                         tracing::debug!(wait_s = wait.as_secs_f64(), "pausing for the rate limit");
                     }
-                    tokio::select! {
-                        () = tokio::time::sleep_until(clock::instant(again)) => {}
-                        () = self.changed.notified() => {}
+                    again
+                }
+                Take::Outage { failures, again } => {
+                    let ends = endurance.outage_ends(&failures);
+                    if now >= ends {
+                        return Err(endurance.outage_is_too_long(now, failures));
                     }
+                    if !told {
+                        told = true;
+                        let failures = failures.count;
+                        tracing::debug!(failures, "the service is down; waiting for a probe");
+                    }
+                    let until = again.min(ends);
+                    self.wait_until(until).await;
+                    endurance.waited_for_others(clock::now().saturating_sub(now));
+                    continue;
                 }
-                Take::Lost(reason) => {
+                Take::Unreachable(reason) => {
                     self.refuse_long_loss(now.saturating_sub(came), &reason)?;
-                    tokio::time::sleep(LOST).await;
+                    now + LOST
                 }
-                Take::AfterChange => self.changed.notified().await,
+                Take::AfterChange => Time::MAX,
+            };
+            if now >= endurance.deadline() {
+                return Err(endurance.out_of_time());
             }
+            self.wait_until(until.min(endurance.deadline())).await;
         }
     }
 
-    fn refuse_long_wait(&self, wait: Duration) -> Result<()> {
-        if wait <= self.max_wait {
-            return Ok(());
+    /// Waits until this time, or until the budget may have changed its mind.
+    async fn wait_until(&self, until: Time) {
+        tokio::select! {
+            () = tokio::time::sleep_until(clock::instant(until)) => {}
+            () = self.changed.notified() => {}
         }
-        let message = format!(
-            "the service asks to wait {} s, and max_wait is {} s; try again later",
-            wait.as_secs_f64().ceil(),
-            self.max_wait.as_secs_f64()
-        );
-        Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
     /// With whom the budget is shared.
@@ -129,9 +149,19 @@ impl AdmissionQueue {
         self.budget.stats()
     }
 
+    /// The failures of this client's requests since its last success, where there are any.
+    pub(crate) fn failures(&self) -> Option<Failures> {
+        self.outage().failures()
+    }
+
     /// Waits until the client has left the budget, once the queue has been dropped.
     pub(crate) fn left(&self) -> Left {
         self.budget.left()
+    }
+
+    fn outage(&self) -> StdMutexGuard<'_, Outage> {
+        // Each change leaves it whole.
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn refuse_long_loss(&self, waited: Duration, reason: &str) -> Result<()> {
@@ -139,17 +169,17 @@ impl AdmissionQueue {
             return Ok(());
         }
         let message = format!(
-            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_lost=share, calls go on with a part of it",
+            "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
             self.max_wait.as_secs_f64()
         );
         Err(Error::new(ErrorKind::RateLimited, message))
     }
 
-    /// The lane in which the head of the queue goes: a page that a single call waits behind goes like that call.
-    fn lane(&self, own: Lane) -> Lane {
+    /// The priority class of the head of the queue: a page that a single call waits behind goes like that call.
+    fn class(&self, own: PriorityClass) -> PriorityClass {
         match self.singles.load(Ordering::Relaxed) {
             0 => own,
-            _ => Lane::Single,
+            _ => PriorityClass::Single,
         }
     }
 }
@@ -160,7 +190,7 @@ struct SingleCall<'a>(&'a AdmissionQueue);
 impl<'a> SingleCall<'a> {
     fn enter(queue: &'a AdmissionQueue) -> Self {
         queue.singles.fetch_add(1, Ordering::Relaxed);
-        // Whoever waits at the head asks again, now in its lane.
+        // The head of the queue asks again, now in its class.
         queue.changed.notify_one();
         SingleCall(queue)
     }
@@ -192,7 +222,7 @@ pub(crate) struct HeadOfQueue<'a> {
     _single: Option<SingleCall<'a>>,
 }
 
-/// The right to send one request; dropping it tells the budget how that ended.
+/// The right to send one request; dropping it tells the budget that the caller has given up.
 pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
@@ -203,7 +233,7 @@ pub(crate) struct Permit {
 enum State {
     Unused,
     Sent,
-    Answered,
+    Settled,
 }
 
 impl Permit {
@@ -219,10 +249,26 @@ impl Permit {
 
     /// A response came; from here on the budget knows what it says.
     pub(crate) fn answered(&mut self, now: Time, status: u16, headers: &RateHeaders) {
-        self.state = State::Answered;
+        match is_failure(status, headers) {
+            true => self.queue.outage().failed(now, self.ticket),
+            false => self.queue.outage().succeeded(now, self.ticket),
+        }
         self.queue
             .budget
             .answered(now, self.ticket, status, headers);
+        self.settled();
+    }
+
+    /// The request has failed, or the body of its response broke off; `sent` is whether the service may have counted it.
+    pub(crate) fn failed(&mut self, sent: bool) {
+        let now = clock::now();
+        self.queue.outage().failed(now, self.ticket);
+        self.queue.budget.failed(now, self.ticket, sent);
+        self.settled();
+    }
+
+    fn settled(&mut self) {
+        self.state = State::Settled;
         self.queue.changed.notify_one();
     }
 }
@@ -232,7 +278,7 @@ impl Drop for Permit {
         match self.state {
             State::Unused => self.queue.budget.unsend(clock::now(), self.ticket),
             State::Sent => self.queue.budget.lost(clock::now(), self.ticket),
-            State::Answered => return,
+            State::Settled => return,
         }
         self.queue.changed.notify_one();
     }

@@ -93,7 +93,7 @@ impl Response {
                 "the response is encoded as {charset}; only UTF-8 is read"
             )));
         }
-        let text = simdutf8::compat::from_utf8(&self.body).map_err(|error| {
+        let text = std::str::from_utf8(&self.body).map_err(|error| {
             fail(format!(
                 "the response is not UTF-8 at byte {}",
                 error.valid_up_to()

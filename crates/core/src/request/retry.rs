@@ -1,159 +1,417 @@
-//! Whether to send a request again, and after which back-off: a pure decision over the failure, the attempts and the
-//! time left. After a 429 the gate alone decides when; here the attempts are counted.
+//! How long a call goes on: its attempts, its deadline, and its patience with a service that is down. Pure decisions over
+//! the time and what has failed; when the next request may go, the gate decides.
 
-use crate::error::{Error, ErrorKind, Retryability};
+use crate::clock::Time;
+use crate::error::{Error, ErrorKind, Result, Retryability};
+use crate::gate::Failures;
+use crate::request::queue::Priority;
+use crate::settings::Config;
 use std::time::Duration;
 
 /// First back-off after a fault; it doubles with each attempt.
 const FAULT_BASE: Duration = Duration::from_millis(50);
 /// No back-off is longer.
 const LONGEST: Duration = Duration::from_secs(16);
-/// Refusals of the rate limit are the gate's business and pass by themselves: they are worth more
-/// attempts than faults.
-const LIMITED_ATTEMPTS: u32 = 8;
+/// What a single call waits for probes of a service that is down, beyond those that its attempts would be: one more.
+const ONE_PROBE: f64 = 8.0;
 
-/// Retries draw on this quota and successes refill it, so that in an outage the client sends little
-/// more than it would without retries.
-const QUOTA: u32 = 500;
-/// What the retry of a fault costs; 35 faults in a row exhaust the quota.
-const FAULT_COST: u32 = 14;
-/// What the retry of a 429 costs.
-const LIMITED_COST: u32 = 5;
+/// Between why a request failed and for how long all have.
+const DOWN_FOR: &str = "; no request has succeeded for ";
 
-/// The retry policy of one client, shared by its calls.
+/// What a call has been through, and how long it goes on.
 #[derive(Debug)]
-pub(crate) struct Retry {
+pub(crate) struct Endurance {
+    is_scan: bool,
     max_attempts: u32,
-    quota: u32,
-    random: fastrand::Rng,
+    max_wait: Duration,
+    timeout: Duration,
+    /// How long it waits for a service that is down.
+    max_outage: Duration,
+    /// Since when that counts, if the outage did not begin later.
+    outage_from: Time,
+    deadline: Time,
+    /// Requests sent so far.
+    attempts: u32,
+    /// Those that count against the maximum.
+    faults: u32,
+    /// Those that were sent while the service was down, which a scan waits out.
+    in_outage: u32,
+    /// Those whose token was refused.
+    refusals: u32,
+    last: Option<Error>,
 }
 
-impl Retry {
-    pub(crate) fn new(max_attempts: u32, seed: u64) -> Self {
-        Retry {
-            max_attempts,
-            quota: QUOTA,
-            random: fastrand::Rng::with_seed(seed),
+impl Endurance {
+    /// A call that begins now.
+    pub(crate) fn new(config: &Config, priority: Priority, now: Time) -> Self {
+        let is_scan = priority == Priority::Scan;
+        Endurance {
+            is_scan,
+            max_attempts: config.max_attempts,
+            max_wait: config.max_wait,
+            timeout: config.timeout,
+            max_outage: match is_scan {
+                true => config.max_outage,
+                false => patience(config.max_attempts),
+            },
+            outage_from: now,
+            deadline: now.saturating_add(config.timeout),
+            attempts: 0,
+            faults: 0,
+            in_outage: 0,
+            refusals: 0,
+            last: None,
         }
     }
 
-    /// How long to back off before the next attempt; `None` when there shall be none.
+    /// Requests sent so far.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// When the call has to be done.
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// A page of a scan has waited for other pages, for memory, or for a service that is down: its time limit is for none
+    /// of these.
+    pub(crate) fn waited_for_others(&mut self, time: Duration) {
+        if self.is_scan {
+            self.deadline = self.deadline.saturating_add(time);
+        }
+    }
+
+    /// A request is being sent.
+    pub(crate) fn sends(&mut self) {
+        self.attempts += 1;
+    }
+
+    /// An attempt took so long, which a single call has not spent waiting for the service to come back.
+    pub(crate) fn took(&mut self, time: Duration) {
+        if !self.is_scan {
+            self.outage_from = self.outage_from.saturating_add(time);
+        }
+    }
+
+    /// Until when the call waits for a service that is down since then.
+    pub(crate) fn outage_ends(&self, failures: &Failures) -> Time {
+        let from = failures.since.max(self.outage_from);
+        from.saturating_add(self.max_outage)
+    }
+
+    /// Whether the call goes on with another token after the service has refused one. Refusals use no attempts, unless
+    /// something else has failed as well.
+    pub(crate) fn refused(&mut self) -> bool {
+        self.refusals += 1;
+        self.faults == 0 || self.counted() < self.max_attempts
+    }
+
+    /// Takes in a failed attempt, or that no token could be had. How long to back off before the next attempt, besides what
+    /// the gate demands; the error when there shall be none.
     ///
-    /// `attempts` were made, `left` is the time until the call's deadline.
-    pub(crate) fn after(
+    /// `failures` are those of all recent requests.
+    pub(crate) fn failed(
         &mut self,
-        error: &Error,
-        attempts: u32,
-        left: Duration,
-    ) -> Option<Duration> {
-        let limited = error.kind() == ErrorKind::RateLimited;
+        now: Time,
+        error: Error,
+        failures: Option<Failures>,
+        was_sent: bool,
+    ) -> Result<Duration> {
+        let outage = failures.filter(|failures| failures.is_outage() && is_outage(&error));
+        let told = error.retry_after().unwrap_or_default();
         let most = match error.retryability() {
-            Retryability::Never => return None,
+            Retryability::Never => 0,
             Retryability::Once => self.max_attempts.min(2),
-            // Whoever wants a single attempt gets a single attempt.
-            Retryability::Yes if limited && self.max_attempts > 1 => {
-                self.max_attempts.max(LIMITED_ATTEMPTS)
-            }
             Retryability::Yes => self.max_attempts,
         };
-        let (cost, backoff) = match limited {
-            true => (LIMITED_COST, Duration::ZERO),
-            false => (FAULT_COST, self.backoff(attempts)),
+        let waits_out = outage.filter(|_| self.is_scan && most > 0);
+        let backoff = match waits_out {
+            Some(failures) => {
+                self.in_outage += u32::from(was_sent);
+                let over = now >= self.outage_ends(&failures);
+                (!over).then_some(Duration::ZERO)
+            }
+            // The call for the token has made its own attempts.
+            None if !was_sent => None,
+            None => {
+                self.faults += 1;
+                let wait = match (error.kind(), outage) {
+                    // The gate knows when.
+                    (ErrorKind::RateLimited, _) | (_, Some(_)) => Duration::ZERO,
+                    _ => backoff(self.faults).max(told),
+                };
+                let left = self.deadline.saturating_sub(now);
+                (self.counted() < most && wait.max(told) < left).then_some(wait)
+            }
         };
-        // It need not begin what cannot be sent before the deadline.
-        let wait = backoff.max(error.retry_after().unwrap_or_default());
-        if attempts >= most || self.quota < cost || wait >= left {
-            return None;
+        match backoff.filter(|_| told <= self.max_wait) {
+            Some(wait) => {
+                self.last = Some(error);
+                Ok(wait)
+            }
+            None => Err(self.describe(now, error, outage)),
         }
-        self.quota -= cost;
-        // What the service has told after a 429, the gate has heard.
-        Some(if limited { Duration::ZERO } else { wait })
     }
 
-    /// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
-    fn backoff(&mut self, attempts: u32) -> Duration {
-        let doubled = FAULT_BASE.saturating_mul(1 << attempts.saturating_sub(1).min(20));
-        doubled.min(LONGEST).mul_f64(0.5 + 0.5 * self.random.f64())
+    /// The error of a call whose time is up.
+    pub(crate) fn out_of_time(&mut self) -> Error {
+        // Why it has taken so long, if that is known.
+        self.last.take().unwrap_or_else(|| {
+            let message = format!(
+                "not done within the operation's deadline of {} s",
+                self.timeout.as_secs_f64()
+            );
+            Error::new(ErrorKind::Timeout, message)
+        })
     }
 
-    /// Notes a success that took so many attempts.
-    pub(crate) fn succeeded(&mut self, attempts: u32) {
-        let refund = if attempts > 1 { FAULT_COST } else { 1 };
-        self.quota = (self.quota + refund).min(QUOTA);
+    /// The error of a call that the budget does not let go for so long.
+    pub(crate) fn wait_is_too_long(&self, now: Time, wait: Duration) -> Option<Error> {
+        let (name, limit) = match now.saturating_add(wait) > self.deadline {
+            true => ("timeout", self.timeout),
+            false if wait > self.max_wait => ("max_wait", self.max_wait),
+            false => return None,
+        };
+        let message = format!(
+            "the service asks to wait {} s, and {name} is {} s; try again later",
+            wait.as_secs_f64().ceil(),
+            limit.as_secs_f64()
+        );
+        Some(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
+
+    /// The error of a call that waits no longer for a service that is down.
+    pub(crate) fn outage_is_too_long(&mut self, now: Time, failures: Failures) -> Error {
+        let unsent = || Error::new(ErrorKind::Server, "the service is down");
+        let error = self.last.take().unwrap_or_else(unsent);
+        self.describe(now, error, Some(failures))
+    }
+
+    fn counted(&self) -> u32 {
+        self.attempts.saturating_sub(self.in_outage)
+    }
+
+    /// Adds for how long the service has been down.
+    fn describe(&self, now: Time, error: Error, outage: Option<Failures>) -> Error {
+        let Some(Failures { count, since }) = outage else {
+            return error;
+        };
+        let seconds = now.saturating_sub(since).as_secs_f64();
+        let limit = match self.is_scan {
+            true => format!(" (max_outage is {} s)", self.max_outage.as_secs_f64()),
+            false => String::new(),
+        };
+        // The call for a token may have said so already.
+        let cause = error.message().split(DOWN_FOR).next().unwrap_or_default();
+        let message =
+            format!("{cause}{DOWN_FOR}{seconds:.1} s, {count} have failed in a row{limit}");
+        error.with_message(message)
+    }
+}
+
+/// Whether an error may be that of a service that is down.
+fn is_outage(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Connect | ErrorKind::Transport | ErrorKind::Timeout => true,
+        ErrorKind::Server => matches!(error.status(), None | Some(500 | 502 | 503 | 504)),
+        _ => false,
+    }
+}
+
+/// How long a single call waits for probes: as long as its attempts take in an outage that it meets first, and once more.
+fn patience(max_attempts: u32) -> Duration {
+    let waits = (0..max_attempts.saturating_sub(1)).map(|step| 0.5 * 2_f64.powi(step as i32));
+    Duration::from_secs_f64(ONE_PROBE + waits.map(|wait| wait.min(ONE_PROBE)).sum::<f64>())
+}
+
+/// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
+fn backoff(faults: u32) -> Duration {
+    let doubled = FAULT_BASE.saturating_mul(1 << faults.saturating_sub(1).min(20));
+    doubled.min(LONGEST).mul_f64(0.5 + 0.5 * fastrand::f64())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Builder;
 
-    const LONG: Duration = Duration::from_secs(300);
+    const SECOND: Duration = Duration::from_secs(1);
 
-    fn fault() -> Error {
-        Error::new(ErrorKind::Server, "")
+    fn call(priority: Priority, change: impl Fn(&mut Builder) -> &mut Builder) -> Endurance {
+        let mut builder = Builder::default();
+        builder.base_url("https://talent.example");
+        change(&mut builder);
+        Endurance::new(&builder.config().unwrap(), priority, Time::ZERO)
+    }
+
+    fn single() -> Endurance {
+        call(Priority::Single, |builder| builder)
+    }
+
+    fn status(status: u16) -> Error {
+        Error::new(ErrorKind::Server, "the service failed").with_status(status)
+    }
+
+    fn limited(seconds: u32) -> Error {
+        Error::new(ErrorKind::RateLimited, "").with_retry_after(Some(seconds * SECOND))
+    }
+
+    fn failures(count: u32, since: Time) -> Option<Failures> {
+        Some(Failures { count, since })
+    }
+
+    /// Fails once more, without others.
+    fn fails(call: &mut Endurance, error: Error) -> Option<Duration> {
+        call.sends();
+        call.failed(Time::ZERO, error, None, true).ok()
     }
 
     #[test]
     fn waits_grow_and_end_with_the_attempts() {
-        let mut retry = Retry::new(4, 1);
-        let waits: Vec<_> = (1..=4)
-            .map(|attempts| retry.after(&fault(), attempts, LONG))
-            .collect();
-        for (index, wait) in waits[..3].iter().enumerate() {
+        let mut call = single();
+        for index in 0..3 {
             let ceiling = FAULT_BASE * (1 << index);
-            let wait = wait.unwrap();
+            let wait = fails(&mut call, status(500)).unwrap();
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
-        assert_eq!(waits[3], None);
+        assert_eq!(fails(&mut call, status(500)), None);
+    }
+
+    #[test]
+    fn the_rate_limit_refuses_no_more_often_than_there_are_attempts_and_the_gate_waits() {
+        for most in [1, 2, 4] {
+            let mut call = call(Priority::Scan, |builder| builder.max_attempts(most));
+            for _ in 1..most {
+                assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
+            }
+            assert_eq!(fails(&mut call, limited(1)), None);
+        }
+    }
+
+    #[test]
+    fn refused_tokens_use_no_attempts_until_something_else_fails() {
+        let mut call = call(Priority::Single, |builder| builder.max_attempts(3));
+        for _ in 0..10 {
+            call.sends();
+            assert!(call.refused());
+        }
+        let mut call = self::call(Priority::Single, |builder| builder.max_attempts(3));
+        // 429, 401, 429: what a service that alternates gets to see.
+        assert!(fails(&mut call, limited(1)).is_some());
+        call.sends();
+        assert!(call.refused());
+        assert!(fails(&mut call, limited(1)).is_none());
     }
 
     #[test]
     fn a_told_wait_is_kept_by_whom_it_concerns_and_the_deadline_wins() {
-        let mut retry = Retry::new(4, 1);
-        let limited =
-            Error::new(ErrorKind::RateLimited, "").with_retry_after(Some(Duration::from_secs(7)));
-        let unavailable = fault().with_retry_after(Some(Duration::from_secs(7)));
-        for (error, wait) in [(limited, 0), (unavailable, 7)] {
-            let wait = Some(Duration::from_secs(wait));
-            assert_eq!(retry.after(&error, 1, LONG), wait);
-            assert_eq!(retry.after(&error, 1, Duration::from_secs(7)), None);
+        for (error, wait) in [
+            (limited(7), 0),
+            (status(503).with_retry_after(Some(7 * SECOND)), 7),
+        ] {
+            assert_eq!(fails(&mut single(), error.clone()), Some(wait * SECOND));
+            let mut short = call(Priority::Single, |builder| builder.timeout(7 * SECOND));
+            assert_eq!(fails(&mut short, error), None);
         }
-    }
-
-    #[test]
-    fn refusals_of_the_rate_limit_are_counted_and_waited_for_elsewhere() {
-        let mut retry = Retry::new(4, 1);
-        let limited = Error::new(ErrorKind::RateLimited, "");
-        let granted = (1..).take_while(|attempts| {
-            let wait = retry.after(&limited, *attempts, LONG);
-            wait.inspect(|wait| assert!(wait.is_zero())).is_some()
-        });
-        assert_eq!(granted.count() + 1, LIMITED_ATTEMPTS as usize);
-    }
-
-    #[test]
-    fn an_outage_exhausts_the_quota_and_successes_refill_it() {
-        let mut retry = Retry::new(4, 1);
-        let granted = (0..1000)
-            .filter(|_| retry.after(&fault(), 1, LONG).is_some())
-            .count();
-        assert_eq!(granted, (QUOTA / FAULT_COST) as usize);
-        (0..FAULT_COST).for_each(|_| retry.succeeded(1));
-        assert!(retry.after(&fault(), 1, LONG).is_some());
-        assert!(retry.after(&fault(), 1, LONG).is_none());
+        let call = call(Priority::Scan, |builder| builder.timeout(8 * SECOND));
+        let error = call.wait_is_too_long(SECOND, 30 * SECOND).unwrap();
+        assert_eq!(error.kind(), ErrorKind::RateLimited);
+        assert!(error.message().contains("timeout is 8 s"), "{error}");
+        assert!(call.wait_is_too_long(SECOND, 2 * SECOND).is_none());
     }
 
     #[test]
     fn what_cannot_help_is_not_repeated() {
-        let mut retry = Retry::new(4, 1);
-        assert_eq!(retry.after(&Error::new(ErrorKind::Auth, ""), 1, LONG), None);
+        assert_eq!(fails(&mut single(), Error::new(ErrorKind::Auth, "")), None);
         let damaged = Error::new(ErrorKind::Decode, "").with_retryability(Retryability::Once);
-        assert!(retry.after(&damaged, 1, LONG).is_some());
-        assert!(retry.after(&damaged, 2, LONG).is_none());
-        let mut single = Retry::new(1, 1);
-        assert_eq!(
-            single.after(&Error::new(ErrorKind::RateLimited, ""), 1, LONG),
-            None
-        );
+        let mut call = single();
+        assert!(fails(&mut call, damaged.clone()).is_some());
+        assert!(fails(&mut call, damaged).is_none());
+    }
+
+    #[test]
+    fn a_scan_waits_as_long_as_an_outage_may_last_and_uses_no_attempts() {
+        let mut call = call(Priority::Scan, |builder| builder);
+        // The last success was at 5 s.
+        let since = 5 * SECOND;
+        for second in 5..65 {
+            call.sends();
+            let failures = failures(second, since);
+            let wait = call.failed(second * SECOND, status(503), failures, true);
+            assert_eq!(wait.unwrap(), Duration::ZERO, "{second}");
+        }
+        call.sends();
+        let error = call
+            .failed(65 * SECOND, status(503), failures(70, since), true)
+            .unwrap_err();
+        let wanted =
+            "no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
+        assert!(error.message().ends_with(wanted), "{error}");
+        // Others succeed: it is this request that fails.
+        let mut call = self::call(Priority::Scan, |builder| builder);
+        for _ in 0..3 {
+            assert!(fails(&mut call, status(500)).is_some());
+        }
+        assert!(fails(&mut call, status(500)).is_none());
+    }
+
+    #[test]
+    fn five_minutes_are_survived_where_ten_are_allowed() {
+        let mut call = call(Priority::Scan, |builder| {
+            builder.max_outage(600 * SECOND).max_attempts(1)
+        });
+        for second in 1..300 {
+            call.sends();
+            call.waited_for_others(SECOND);
+            let error = Error::new(ErrorKind::Connect, "");
+            let wait = call.failed(second * SECOND, error, failures(9, Time::ZERO), true);
+            assert!(wait.is_ok(), "{second}");
+        }
+        assert!(call.deadline() > 500 * SECOND);
+    }
+
+    #[test]
+    fn a_single_call_ends_with_its_attempts_or_after_seconds_of_waiting() {
+        let mut call = single();
+        for attempt in 1..4 {
+            call.sends();
+            let failed = call.failed(SECOND, status(500), failures(attempt, SECOND / 2), true);
+            assert!(failed.is_ok());
+        }
+        call.sends();
+        let error = call
+            .failed(4 * SECOND, status(500), failures(4, SECOND / 2), true)
+            .unwrap_err();
+        let wanted =
+            "the service failed; no request has succeeded for 3.5 s, 4 have failed in a row";
+        assert_eq!(error.message(), wanted);
+        // It comes late: what others have found out is its reason.
+        let mut call = single();
+        let failures = Failures {
+            count: 40,
+            since: Time::ZERO,
+        };
+        let ends = call.outage_ends(&failures);
+        assert!(ends > 10 * SECOND && ends < 15 * SECOND, "{ends:?}");
+        let error = call.outage_is_too_long(ends, failures);
+        assert_eq!(error.kind(), ErrorKind::Server);
+        // The time that its attempts take does not count.
+        call.took(20 * SECOND);
+        assert_eq!(call.outage_ends(&failures), ends + 20 * SECOND);
+    }
+
+    #[test]
+    fn a_scan_survives_that_no_token_can_be_had_while_the_service_is_down() {
+        let mut call = call(Priority::Scan, |builder| builder);
+        let failed = call.failed(SECOND, status(502), failures(4, Time::ZERO), false);
+        assert_eq!(failed.unwrap(), Duration::ZERO);
+        let error = call.describe(SECOND, status(502), failures(4, Time::ZERO));
+        let failed = call.failed(61 * SECOND, error, failures(9, Time::ZERO), false);
+        let wanted = "the service failed; no request has succeeded for 61.0 s, 9 have failed in a row (max_outage is 60 s)";
+        assert_eq!(failed.unwrap_err().message(), wanted);
+        assert!(call.failed(SECOND, status(502), None, false).is_err());
+        let failed = single().failed(SECOND, status(502), failures(4, Time::ZERO), false);
+        assert!(failed.is_err());
     }
 }

@@ -1,7 +1,6 @@
 //! One attempt: sends a request, tells the gate of the response, reads the body within its bounds.
 
-mod body;
-mod connect;
+mod client;
 mod failure;
 
 use crate::clock::{self, Time};
@@ -10,38 +9,23 @@ use crate::gate::RateHeaders;
 use crate::request::memory::Claim;
 use crate::request::queue::Permit;
 use crate::settings::Config;
-use body::{Body, Stop};
-use bytes::Bytes;
-use connect::Connector;
-pub(crate) use connect::system_tls;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
-use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use bytes::{Bytes, BytesMut};
+pub(crate) use client::system_tls;
+use http::{HeaderMap, StatusCode};
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use tokio::sync::Notify;
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
 pub(crate) const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
 pub(crate) const PAGE_BODY: usize = 64 * 1024 * 1024;
+/// Bodies have room for a multiple of this, so that the room of one that is gone fits the next.
+const ROOM: usize = 16 * 1024;
 
-/// More interim responses (status 1xx) than this are refused: nothing else would end them.
-const MOST_INTERIM: usize = 16;
-/// Connections that are not used are closed after this long.
-const IDLE_CONNECTION: Duration = Duration::from_secs(90);
-
-/// A request as it is sent.
-pub(crate) type Request = http::Request<Full<Bytes>>;
-
-/// The HTTP client of one configuration. No other is built anywhere.
+/// The HTTP client of one configuration.
 pub(crate) struct Transport {
-    http: Client<Connector, Full<Bytes>>,
+    http: reqwest::Client,
     attempt: Duration,
     idle: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
@@ -70,31 +54,22 @@ pub(crate) struct Response {
 pub(crate) struct Bounds<'a> {
     /// The largest body, decompressed, in bytes.
     pub(crate) body: usize,
-    /// The time left of the call.
-    pub(crate) time: Duration,
+    /// When the call has to be done.
+    pub(crate) deadline: Time,
     /// The memory of a page.
     pub(crate) claim: Option<&'a mut Claim>,
 }
 
 impl Transport {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        // It follows no redirect, which would carry the secret of the token request to another origin, and repeats
-        // nothing that may have been sent: retries are ours, so that each one passes the gate and is counted.
-        let connector = Connector::new(config)?;
-        let host = config.base_url.to_string();
-        let proxy = host.parse().ok().and_then(|uri| connector.proxy(&uri));
-        let http = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION)
-            .build(connector);
+        let (http, proxy) = client::build(config)?;
         Ok(Transport {
             http,
             attempt: config.attempt_timeout,
             idle: config.idle_timeout,
             host: match proxy {
-                Some(proxy) => format!("{host} through the proxy {proxy}"),
-                None => host,
+                Some(proxy) => format!("{} through the proxy {proxy}", config.base_url),
+                None => config.base_url.to_string(),
             },
             last: Mutex::default(),
         })
@@ -104,112 +79,106 @@ impl Transport {
     /// known, which a body may follow much later.
     pub(crate) async fn send(
         &self,
-        request: Request,
+        request: reqwest::Request,
         mut permit: Permit,
         bounds: Bounds<'_>,
         answered: impl FnOnce(StatusCode),
     ) -> Result<Response> {
-        let mut until = clock::now().saturating_add(self.attempt.min(bounds.time));
+        let begun = clock::now();
+        let until = begun.saturating_add(self.attempt).min(bounds.deadline);
         permit.sent();
-        let response = self.within(until, self.head(request)).await??;
-        let (mut head, mut incoming) = response.into_parts();
-        let status = head.status;
-        let limits = RateHeaders::read(&head.headers, SystemTime::now());
+        let mut response = match self.within(until, self.http.execute(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                permit.failed(!error.is_connect());
+                return Err(failure::of(&self.host, error));
+            }
+            Err(timeout) => {
+                // A call that has no time left has not waited long enough to know that the request failed.
+                if clock::now() < bounds.deadline {
+                    permit.failed(true);
+                }
+                return Err(timeout);
+            }
+        };
+        let status = response.status();
+        let limits = RateHeaders::read(response.headers(), SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
         answered(status);
-        let declared = declared_length(&head.headers);
-        let gzip = is_gzip(&head.headers);
-        if gzip {
-            head.headers.remove(CONTENT_ENCODING);
-            head.headers.remove(CONTENT_LENGTH);
-        }
-        let headers = Arc::new(head.headers);
+        let headers = Arc::new(std::mem::take(response.headers_mut()));
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((status, Arc::clone(&headers)));
-        let most = if status.is_success() {
-            bounds.body
-        } else {
-            SMALL_BODY
+        let deadline = bounds.deadline;
+        let body = self.body(response, until, bounds).await;
+        if body
+            .as_ref()
+            .is_err_and(|error| error.kind() != ErrorKind::TooLarge)
+            && status.is_success()
+            && clock::now() < deadline
+        {
+            permit.failed(true);
+        }
+        Ok(Response {
+            status,
+            headers,
+            limits,
+            body: body?,
+        })
+    }
+
+    /// Reads a body piece by piece, and takes memory for it as it grows.
+    async fn body(
+        &self,
+        mut response: reqwest::Response,
+        mut until: Time,
+        mut bounds: Bounds<'_>,
+    ) -> Result<Bytes> {
+        let status = response.status();
+        let most = match status.is_success() {
+            true => bounds.body,
+            false => SMALL_BODY,
         };
         let too_large = || {
             let message = format!("the response is larger than {most} bytes decompressed");
             Error::new(ErrorKind::TooLarge, message).with_status(status.as_u16())
         };
-        if status.is_success() && !gzip && declared > most as u64 {
+        let declared = response.content_length().unwrap_or(0);
+        if status.is_success() && declared > most as u64 {
             return Err(too_large());
         }
-        let likely = if gzip {
-            0
-        } else {
-            declared.min(most as u64) as usize
-        };
-        let waiting = clock::now();
-        let mut body = Body::new(likely, most, gzip, bounds.claim).await;
-        // Waiting for memory is no fault of the service.
-        until = until.saturating_add(clock::now().saturating_sub(waiting));
-        let outcome = loop {
-            let Some(piece) = self.within(until, self.piece(&mut incoming)).await?? else {
-                break body.finish().await;
+        let mut body = BytesMut::new();
+        let mut room = declared.min(most as u64) as usize;
+        let mut piece = Bytes::new();
+        loop {
+            if room > body.capacity() {
+                room = room.next_multiple_of(ROOM);
+                let waiting = clock::now();
+                if let Some(claim) = &mut bounds.claim {
+                    claim.grow(room).await;
+                }
+                // Waiting for memory is no fault of the service.
+                until = until.saturating_add(clock::now().saturating_sub(waiting));
+                body.reserve(room - body.len());
+            }
+            body.extend_from_slice(&piece);
+            let next = self.within(until, response.chunk()).await?;
+            let next = next.map_err(|error| failure::of(&self.host, error))?;
+            let Some(next) = next else {
+                return Ok(body.freeze());
             };
-            let waiting = clock::now();
-            if let Err(stop) = body.push(&piece).await {
-                break match stop {
-                    // Of an error, what has come is enough.
-                    Stop::TooLarge if !status.is_success() => Ok(body.so_far()),
-                    stop => Err(stop),
+            piece = next;
+            let length = body.len() + piece.len();
+            if length > most {
+                // Of an error, what has come is enough.
+                return match status.is_success() {
+                    true => Err(too_large()),
+                    false => Ok(body.freeze()),
                 };
             }
-            until = until.saturating_add(clock::now().saturating_sub(waiting));
-        };
-        let body = outcome.map_err(|stop| match stop {
-            Stop::TooLarge => too_large(),
-            Stop::Gzip(error) => failure::broken_gzip(&self.host, &error),
-        })?;
-        Ok(Response {
-            status,
-            headers,
-            limits,
-            body,
-        })
-    }
-
-    /// Sends a request, and waits for the head of its response.
-    async fn head(&self, mut request: Request) -> Result<http::Response<Incoming>> {
-        let headers = request.headers_mut();
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        let agent = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
-        let (interim, too_many) = (AtomicUsize::new(0), Arc::new(Notify::new()));
-        let tell = Arc::clone(&too_many);
-        hyper::ext::on_informational(&mut request, move |_| {
-            if interim.fetch_add(1, Ordering::Relaxed) == MOST_INTERIM {
-                tell.notify_one();
-            }
-        });
-        tokio::select! {
-            response = self.http.request(request) => {
-                response.map_err(|error| failure::no_response(&self.host, &error))
-            }
-            () = too_many.notified() => {
-                let message = format!(
-                    "{} sent more than {MOST_INTERIM} interim responses (status 1xx) instead of a response",
-                    self.host
-                );
-                Err(Error::new(ErrorKind::TooLarge, message))
+            if length > body.capacity() {
+                room = length.max((2 * body.capacity()).min(most));
             }
         }
-    }
-
-    /// The next piece of a body; none at its end.
-    async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>> {
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| failure::broken_body(&self.host, &error))?;
-            // What is no data is trailers, which say nothing that is used.
-            if let Ok(piece) = frame.into_data() {
-                return Ok(Some(piece));
-            }
-        }
-        Ok(None)
     }
 
     /// Ends a step when nothing comes for too long, or the attempt takes too long.
@@ -238,20 +207,7 @@ impl Transport {
     }
 }
 
-/// The length of the body by its header; 0 where it does not say.
-fn declared_length(headers: &HeaderMap) -> u64 {
-    let length = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok());
-    length.and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
-fn is_gzip(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
-    let is_it = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"gzip");
-    codings.next().is_some_and(is_it) && codings.next().is_none()
-}
-
+#[cfg(test)]
 impl Response {
     /// A response with status 200 and this body, which was received before.
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {
@@ -261,5 +217,118 @@ impl Response {
             limits: RateHeaders::default(),
             body: body.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Budget, BudgetStats, Take, Taking};
+    use crate::gate::{Endpoint, Gate, GateSettings, PriorityClass, Ticket};
+    use crate::request::queue::{AdmissionQueue, Priority};
+    use crate::request::retry::Endurance;
+    use crate::settings::Builder;
+    use std::net::TcpListener;
+    use tokio::sync::Notify;
+
+    /// Notes what became of the requests.
+    #[derive(Default)]
+    struct Recorder(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Recorder {
+        fn note(&self, what: &'static str) {
+            self.0.lock().unwrap().push(what);
+        }
+    }
+
+    impl Budget for Recorder {
+        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
+            let ticket = Gate::new(GateSettings::default()).send(now);
+            Box::pin(std::future::ready(Take::Now(ticket)))
+        }
+
+        fn unsend(&self, _now: Time, _ticket: Ticket) {
+            self.note("unsent");
+        }
+
+        fn failed(&self, _now: Time, _ticket: Ticket, sent: bool) {
+            self.note(if sent { "failed" } else { "not connected" });
+        }
+
+        fn lost(&self, _now: Time, _ticket: Ticket) {
+            self.note("lost");
+        }
+
+        fn answered(&self, _now: Time, _ticket: Ticket, _status: u16, _headers: &RateHeaders) {
+            self.note("answered");
+        }
+
+        fn stats(&self) -> BudgetStats {
+            panic!("nobody asks")
+        }
+    }
+
+    /// What the budget is told of a request to this address, for which there is so much time.
+    async fn told(base_url: &str, left: Duration) -> Vec<&'static str> {
+        let mut builder = Builder::default();
+        builder.base_url(base_url);
+        builder.idle_timeout(Duration::from_millis(300));
+        let config = builder.config().unwrap();
+        let recorder = Recorder::default();
+        let told = Arc::clone(&recorder.0);
+        let changed = Arc::new(Notify::new());
+        let queue = AdmissionQueue::new(Box::new(recorder), changed, Duration::ZERO);
+        let mut endurance = Endurance::new(&config, Priority::Single, clock::now());
+        let permit = queue
+            .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
+            .await
+            .unwrap();
+        let bounds = Bounds {
+            body: SMALL_BODY,
+            deadline: clock::now() + left,
+            claim: None,
+        };
+        let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
+        let transport = Transport::new(&config).unwrap();
+        let sent = transport.send(request, permit, bounds, |_| ()).await;
+        assert!(sent.is_err());
+        told.lock().unwrap().clone()
+    }
+
+    #[tokio::test]
+    async fn the_budget_is_told_whether_a_failed_request_was_sent() {
+        use std::io::{Read, Write};
+        const LONG: Duration = Duration::from_secs(60);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        assert_eq!(told(&base_url, LONG).await, ["not connected"]);
+        let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = plain.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let answers: [&[u8]; 5] = [
+                b"HTTP/1.1 400 no TLS here\r\n\r\n",
+                b"",
+                b"HTTP/1.1 200 x\r\ncontent-length: 9\r\n\r\n",
+                b"HTTP/1.1 ",
+                b"HTTP/1.1 ",
+            ];
+            let mut held = Vec::new();
+            for (index, answer) in answers.into_iter().enumerate() {
+                let (mut socket, _) = plain.accept().unwrap();
+                let _ = socket.read(&mut [0; 4096]);
+                let _ = socket.write_all(answer);
+                // The last ones go silent.
+                held.extend((index >= 3).then_some(socket));
+            }
+            std::thread::sleep(LONG);
+        });
+        let (plain, tls) = (format!("http://{address}"), format!("https://{address}"));
+        assert_eq!(told(&tls, LONG).await, ["not connected"]);
+        assert_eq!(told(&plain, LONG).await, ["failed"]);
+        assert_eq!(told(&plain, LONG).await, ["answered", "failed"]);
+        assert_eq!(told(&plain, LONG).await, ["failed"]);
+        // The caller has no more time than that.
+        assert_eq!(told(&plain, Duration::from_millis(50)).await, ["lost"]);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Receipt, Resume};
 use crate::arguments::Arguments;
-use crate::arrow::TableOptions;
 use talentdata_types::Resource;
 
 /// What a scan is asked to do.
@@ -17,13 +16,11 @@ pub struct ScanOptions {
     pub limit: Option<u64>,
     /// Values of the list's parameters, such as filters; they are sent with every page.
     pub arguments: Arguments,
-    /// How records become columns.
-    pub table: TableOptions,
 }
 
 impl ScanOptions {
     /// The receipt of a scan that has done nothing yet.
-    pub(crate) fn receipt(&self, resource: Resource) -> Receipt {
+    pub fn receipt(&self, resource: Resource) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
             parameters: self.arguments.recorded(resource.shape().operation),

@@ -129,7 +129,7 @@ pub struct Batch {
     pub late: Vec<RawRecord>,
     /// What had been done when they were joined, except for what is unknown; the scan itself may be
     /// further ahead.
-    pub(crate) receipt: Receipt,
+    pub receipt: Receipt,
     /// What was unknown up to here.
     pub(crate) unknown: Unknown,
     /// One for each of the records.
@@ -140,9 +140,21 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// What had been done when these records were joined; the scan itself may be further ahead.
+    pub fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
     /// The state of the scan behind these records.
     pub fn state(&self) -> &ScanState {
         &self.state
+    }
+
+    /// What had been done when its records were joined, with what was unknown up to there.
+    pub fn full_receipt(&self) -> Receipt {
+        let mut receipt = self.receipt.clone();
+        self.unknown.read(&mut receipt);
+        receipt
     }
 
     /// Adds the entries of the records, of 24 bytes each, to those of the batches before.
@@ -151,7 +163,7 @@ impl Batch {
     }
 
     /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
-    pub(crate) fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+    pub fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
         if count >= self.records.len() {
             return None;
         }

@@ -192,7 +192,7 @@ impl Receipt {
     ///
     /// Completeness is proven only if the pages of both join, and the second to those of the first,
     /// which it has checked.
-    pub(crate) fn after(mut self, first: &Receipt) -> Receipt {
+    pub fn after(mut self, first: &Receipt) -> Receipt {
         let budget = self.budget_used * self.seconds + first.budget_used * first.seconds;
         self.resumed += first.resumed + 1;
         self.records += first.records;

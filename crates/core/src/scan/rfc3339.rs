@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The moment in UTC, to the microsecond, such as `2026-11-22T03:55:00.000000Z`.
-pub(crate) fn utc(moment: SystemTime) -> String {
+pub fn utc(moment: SystemTime) -> String {
     // A clock before 1970 is not set at all.
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);

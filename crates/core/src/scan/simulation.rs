@@ -6,7 +6,6 @@ mod lists;
 mod long;
 mod resumed;
 mod services;
-mod syncs;
 
 use super::Doubt;
 use super::join::{Joiner, Slice};

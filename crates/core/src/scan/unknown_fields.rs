@@ -17,7 +17,7 @@ pub(super) struct UnknownFields {
     shape: &'static ListShape,
     /// Every field met, in the order in which records usually have them, and where each name is in it.
     seen: Vec<Seen>,
-    places: HashMap<Vec<u8>, usize>,
+    places: HashMap<String, usize>,
     others: u64,
     values: Arc<Values>,
 }
@@ -75,7 +75,7 @@ impl Unknown {
 }
 
 struct Seen {
-    raw_name: Vec<u8>,
+    raw_name: String,
     name: Arc<str>,
     field: Option<&'static Field>,
     count: u64,
@@ -83,76 +83,53 @@ struct Seen {
 
 impl UnknownFields {
     pub(super) fn new(shape: &'static ListShape) -> Self {
-        UnknownFields {
+        let mut unknown_fields = UnknownFields {
             shape,
             seen: Vec::new(),
             places: HashMap::new(),
             others: 0,
             values: Arc::default(),
-        }
-    }
-
-    /// Counts these records, which are of one page.
-    pub(super) fn count(&mut self, records: &[RawRecord]) {
-        let Some(page) = records.first().map(RawRecord::page) else {
-            return;
         };
-        let mut times = vec![0; page.layouts()];
+        for field in shape.fields {
+            unknown_fields.find(field.name);
+        }
+        unknown_fields
+    }
+
+    /// Counts these records.
+    pub(super) fn count(&mut self, records: &[RawRecord]) {
         for record in records {
-            if let Some(times) = times.get_mut(record.layout()) {
-                *times += 1;
-            }
-        }
-        for (layout, times) in times
-            .into_iter()
-            .enumerate()
-            .filter(|(_, times)| *times > 0)
-        {
-            self.count_layout(page.names(layout), times);
-        }
-        let mut fields = self.shape.fields.iter();
-        if fields.any(|field| !field.known_values.is_empty()) {
-            records.iter().for_each(|record| self.count_values(record));
-        }
-    }
-
-    fn count_layout<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>, times: u64) {
-        let mut guess = 0;
-        for raw_name in names {
-            // Layouts mostly have the same fields in the same order, so the next one is the best guess.
-            let index = match self.seen.get(guess) {
-                Some(seen) if seen.raw_name == raw_name => Some(guess),
-                _ => self.find(raw_name),
-            };
-            match index.and_then(|index| self.seen.get_mut(index)) {
-                Some(seen) => seen.count += times,
-                None => self.others += times,
-            }
-            guess = index.unwrap_or(guess) + 1;
+            let mut guess = 0;
+            json::each_member(record.as_str(), |raw_name, value| {
+                // Records mostly have the same fields in the same order, so the next one is the best guess.
+                let index = match self.seen.get(guess) {
+                    Some(seen) if seen.raw_name == raw_name => Some(guess),
+                    _ => self.find(raw_name),
+                };
+                guess = index.unwrap_or(guess) + 1;
+                let Some(seen) = index.and_then(|index| self.seen.get_mut(index)) else {
+                    self.others += 1;
+                    return;
+                };
+                seen.count += 1;
+                if let Some(field) = seen.field.filter(|field| !field.known_values.is_empty()) {
+                    self.count_value(field, value);
+                }
+            });
         }
     }
 
-    fn count_values(&mut self, record: &RawRecord) {
-        for (raw_name, value) in record.members() {
-            let field = json::text(raw_name)
-                .and_then(|name| self.shape.fields.iter().find(|field| field.name == name));
-            if let Some(field) = field.filter(|field| !field.known_values.is_empty()) {
-                self.count_value(field, value);
-            }
-        }
-    }
-
-    fn find(&mut self, raw_name: &[u8]) -> Option<usize> {
+    fn find(&mut self, raw_name: &str) -> Option<usize> {
         if let Some(index) = self.places.get(raw_name) {
             return Some(*index);
         }
-        if self.seen.len() == MOST_NAMES {
+        if self.seen.len() == MOST_NAMES + self.shape.fields.len() {
             return None;
         }
         let name = json::text(raw_name)?;
-        self.places.insert(raw_name.to_vec(), self.seen.len());
+        self.places.insert(raw_name.to_owned(), self.seen.len());
         self.seen.push(Seen {
-            raw_name: raw_name.to_vec(),
+            raw_name: raw_name.to_owned(),
             field: self.shape.fields.iter().find(|field| field.name == name),
             name: name.into(),
             count: 0,
@@ -160,11 +137,8 @@ impl UnknownFields {
         Some(self.seen.len() - 1)
     }
 
-    fn count_value(&mut self, field: &Field, value: &[u8]) {
-        let text = value
-            .strip_prefix(b"\"")
-            .and_then(|rest| rest.strip_suffix(b"\""));
-        let Some(text) = text.and_then(json::text) else {
+    fn count_value(&mut self, field: &Field, value: &str) {
+        let Some(text) = json::decoded(value) else {
             return;
         };
         if field.known_values.contains(&text.as_ref()) {

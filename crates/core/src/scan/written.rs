@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an export has written: [`verify`](crate::verify::verify) holds a file against it.
+/// What an export has written; a file can be verified against it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     /// The name of the file, without its directory; null for standard output and other streams.

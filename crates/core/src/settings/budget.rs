@@ -3,6 +3,7 @@
 use super::found::config;
 use crate::error::Result;
 use std::fmt;
+use std::net::IpAddr;
 use url::Url;
 
 /// The place of the budget, which decides who shares it.
@@ -39,7 +40,14 @@ impl BudgetHome {
                     .into(),
             )
         };
-        usable.map(BudgetHome::Redis).ok_or_else(wrong)
+        let url = usable.ok_or_else(wrong)?;
+        if url.scheme() == "redis" && url.password().is_some() && !is_loopback(&url) {
+            let host = url.host_str().unwrap_or_default();
+            return Err(config(format!(
+                "budget contains a password, which would be sent to {host} in clear text; use rediss:// (TLS)"
+            )));
+        }
+        Ok(BudgetHome::Redis(url))
     }
 }
 
@@ -63,5 +71,41 @@ impl fmt::Display for BudgetHome {
 impl fmt::Debug for BudgetHome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// Whether the host is this machine. Of a scheme that browsers do not know, it is plain text.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_sent_to_other_hosts_in_clear_text() {
+        for url in [
+            "redis://:CANARY@cache.example",
+            "redis://me:CANARY@192.0.2.1:6379/1",
+            "redis://:CANARY@[2001:db8::1]",
+            "redis://:CANARY@localhost.example",
+        ] {
+            let error = BudgetHome::parse(url).unwrap_err().to_string();
+            assert!(error.contains("use rediss://"), "{error}");
+            assert!(!error.contains("CANARY"), "{error}");
+        }
+        for url in [
+            "rediss://:CANARY@cache.example",
+            "redis://cache.example",
+            "redis://me@cache.example",
+            "redis://:CANARY@127.0.0.1:6379",
+            "redis://:CANARY@localhost",
+            "redis://:CANARY@[::1]:6379",
+        ] {
+            assert!(BudgetHome::parse(url).is_ok(), "{url}");
+        }
     }
 }

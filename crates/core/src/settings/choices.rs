@@ -1,17 +1,17 @@
 //! Settings that are one of a few names: the rows of the kind `Choice`.
 
-use crate::choice::choice;
+use crate::choice;
 
 /// What a client does while the shared budget cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnLost {
+pub enum OnUnreachable {
     /// It spends an equal share of the budget.
     Share,
     /// It waits, as long as the time limit of each call allows.
     Wait,
 }
 
-choice!(OnLost, "on_lost", { Share => "share", Wait => "wait" });
+choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 
 /// How scans rank among all that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

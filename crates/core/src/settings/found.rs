@@ -3,7 +3,7 @@
 use super::profile::usual_path;
 use super::table::{Bounds, Kind, SETTINGS, Setting};
 use super::{BaseUrl, BudgetHome, Proxy, Value};
-use crate::error::{Error, ErrorKind, Result, SHORTEST_SECRET};
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
@@ -148,16 +148,8 @@ fn check_number(setting: &Setting, bounds: Bounds, number: f64) -> Result<f64> {
 
 /// Refuses what could not be an identifier, a secret or a URL, and never shows it.
 fn check_text(setting: &Setting, value: &str) -> Result<()> {
-    let shortest = match setting.kind {
-        Kind::Secret => SHORTEST_SECRET,
-        _ => 1,
-    };
     let why = if value.is_empty() {
         "not be empty".into()
-    } else if value.len() < shortest {
-        format!(
-            "have at least {shortest} characters: a shorter one could not be kept out of messages"
-        )
     } else if value.trim() != value {
         "not begin or end with white space".into()
     } else if value.chars().any(char::is_control) {

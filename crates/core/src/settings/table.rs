@@ -100,7 +100,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "client_secret",
         kind: Secret,
         scope: Scope::Service,
-        what: "the client secret, at least 8 characters",
+        what: "the client secret",
         note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
     },
     Setting {
@@ -115,7 +115,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Duration(bounds(0.001, DAY, 300.0)),
         scope: Scope::Calls,
         what: "the time limit for a whole call, including retries and waiting for the request budget",
-        note: "The time that a page of a scan waits for the pages before it does not count.",
+        note: "The time that a page of a scan waits for other pages, or for a service that is down, does not count.",
     },
     Setting {
         name: "attempt_timeout",
@@ -153,6 +153,13 @@ pub const SETTINGS: &[Setting] = &[
         note: "If it requests a longer one, the call fails with the error kind RateLimited.",
     },
     Setting {
+        name: "max_outage",
+        kind: Duration(bounds(0.0, DAY, 60.0)),
+        scope: Scope::Calls,
+        what: "how long a scan goes on while the service is down, measured from the last request that succeeded",
+        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts.",
+    },
+    Setting {
         name: "share",
         kind: Number(bounds(0.025, 1.0, 1.0)),
         scope: Scope::Calls,
@@ -174,7 +181,7 @@ pub const SETTINGS: &[Setting] = &[
         note: "With host, all processes of this user on this host that use the same client share one budget.",
     },
     Setting {
-        name: "on_lost",
+        name: "on_unreachable",
         kind: Choice(&["share", "wait"]),
         scope: Scope::Calls,
         what: "what to do while the shared budget cannot be reached: spend an equal share of it, or wait",

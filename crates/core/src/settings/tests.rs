@@ -226,11 +226,6 @@ fn what_is_no_number_and_no_setting_is_said() {
             "client_id must not be longer than 16 KiB",
         ),
         (
-            "client_secret",
-            "CANARY1".into(),
-            "client_secret must have at least 8 characters: ",
-        ),
-        (
             "proxy",
             "ftp://CANARY@a.example".into(),
             "proxy must be none or an http or https URL, such as ",

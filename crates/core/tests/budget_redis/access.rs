@@ -15,7 +15,7 @@ const PASSWORD: &str = "CANARY-of-the-server";
 async fn the_documented_user_suffices() {
     let server = Server::valkey(&[]).await;
     let rule = format!(
-        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-2:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
+        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-3:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
     );
     let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split(' ')).collect();
     server.command(&words).await;
@@ -49,7 +49,7 @@ async fn a_wrong_password_is_reported_and_not_shown() {
     let reason = shares.budget().lost.unwrap();
     assert!(reason.contains("authentication failed"), "{reason}");
     settings
-        .on_lost("wait")
+        .on_unreachable("wait")
         .max_wait(Duration::from_millis(300));
     let waits = settings.build().unwrap();
     let error = waits.version().await.unwrap_err();

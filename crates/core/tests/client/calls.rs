@@ -104,7 +104,7 @@ async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
         let status = if times.len() > REFUSALS { 200 } else { 429 };
         reply(socket, status, "retry-after: 0\r\n", "{}");
     });
-    let client = settings(&url).build().unwrap();
+    let client = settings(&url).max_attempts(5).build().unwrap();
     let others = {
         let client = client.clone();
         tokio::spawn(async move {

@@ -96,7 +96,7 @@ async fn run(case: &Case) {
     let defaults = Options::default();
     let sandbox = Sandbox::start(Options {
         records: case.sandbox.records.clone(),
-        max_limit: case.sandbox.max_limit.unwrap_or(defaults.max_limit),
+        max_limit: case.sandbox.max_limit,
         gzip: case.sandbox.gzip,
         token_lifetime: case
             .sandbox

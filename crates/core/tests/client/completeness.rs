@@ -187,7 +187,7 @@ table! {
     pages_of_one_record_and_the_first_goes: Row {
         records: 2,
         service: Options {
-            max_limit: 1,
+            max_limit: Some(1),
             ..drifting(Order::Stable, Drift { times: 1, deletes: 1, ..Drift::default() })
         },
         ..row()

@@ -1,10 +1,10 @@
-//! Talks to the sandbox's own endpoints: tells it to misbehave, and asks what it saw.
+//! Talks to the sandbox's own endpoints: gives it fault rules, and asks what it saw.
 
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Tells the sandbox to misbehave.
+/// Gives the sandbox fault rules.
 pub(crate) fn post_rules(base_url: &str, rules: &[Value]) {
     exchange(
         base_url,

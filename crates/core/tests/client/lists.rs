@@ -14,7 +14,7 @@ async fn every_list_arrives_once_and_in_order() {
     let (sandbox, client) = start(Options {
         records: sizes.into(),
         policy: Policy::Unlimited,
-        max_limit: 37,
+        max_limit: Some(37),
         ..Options::default()
     });
     for resource in Resource::ALL {

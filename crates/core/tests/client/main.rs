@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod batches;
-mod blocking;
 mod calls;
 mod cases;
 mod completeness;
 mod fault;
 mod lists;
 mod network;
+mod outages;
 mod proxies;
 mod secrets;
-mod session;
 mod stub;
 mod tokens;
 

@@ -205,12 +205,16 @@ fn interim(socket: &mut TcpStream, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interim_responses_without_end_are_an_error() {
+async fn interim_responses_without_end_are_a_timeout() {
     let base_url = stub::serve(|_, socket| interim(socket, usize::MAX));
-    let client = stub::settings(&base_url).build().unwrap();
-    let error = client.permissions().await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::TooLarge, 1));
-    assert!(error.message().contains("interim"), "{error}");
+    let mut settings = stub::settings(&base_url);
+    settings
+        .attempt_timeout(Duration::from_millis(500))
+        .max_attempts(1);
+    let error = settings.build().unwrap().version().await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
+    let wanted = format!("no complete response from {base_url} within 0.5 s");
+    assert_eq!(error.message(), wanted);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

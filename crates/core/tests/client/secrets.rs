@@ -117,6 +117,34 @@ async fn an_error_shows_no_piece_of_a_token_that_the_service_sends_back() {
 }
 
 #[tokio::test]
+async fn short_secrets_and_tokens_work_and_no_error_shows_text_that_may_hold_them() {
+    let base_url = stub::serve(|request, socket| match request.path.split('?').next() {
+        Some("/v1/oauth/token") => stub::reply(socket, 200, "", stub::token("t", 3600.0)),
+        Some("/v1/oauth/token/permissions") => {
+            assert_eq!(request.token, "t");
+            stub::reply(socket, 200, "", r#"{"roles":[],"permissions":[]}"#);
+        }
+        Some("/v1/contacts") => stub::reply(socket, 200, "", r#"{"Xyz1 t":[{}],"b":[{}]}"#),
+        Some("/v1/pools") => {
+            let headers = "location: https://xyz1.example/\r\nx-request-id: Xyz1\r\n";
+            stub::reply(socket, 302, headers, "Xyz1");
+        }
+        _ => stub::reply(socket, 400, "x-request-id: Xyz1\r\n", "you sent Xyz1 and t"),
+    });
+    let client = stub::settings(&base_url)
+        .client_secret("Xyz1")
+        .build()
+        .unwrap();
+    client.permissions().await.unwrap();
+    for resource in [Resource::Contacts, Resource::Pools, Resource::Vacancies] {
+        let error = client.resource(resource).page(None, 0).await.unwrap_err();
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.to_lowercase().contains("xyz1"), "{shown}");
+        assert_eq!((error.body(), error.request_id()), (None, None));
+    }
+}
+
+#[tokio::test]
 async fn an_error_is_short_and_harmless_whatever_the_service_sends() {
     let evil = "\u{1b}[2Jevil\u{202e}";
     for reply in [

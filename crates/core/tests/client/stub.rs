@@ -32,7 +32,14 @@ impl Request {
 
 /// Starts the service, which lives as long as the test program; its base URL.
 pub(crate) fn serve(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    serve_on(TcpListener::bind(("127.0.0.1", 0)).unwrap(), answer)
+}
+
+/// The same on this socket.
+pub(crate) fn serve_on(
+    listener: TcpListener,
+    answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
+) -> String {
     let address = listener.local_addr().unwrap();
     let answer = Arc::new(answer);
     std::thread::spawn(move || {
@@ -44,7 +51,8 @@ pub(crate) fn serve(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 's
     format!("http://{address}")
 }
 
-fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
+/// Answers the requests of one connection.
+pub(crate) fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
     let mut reader = BufReader::new(socket.try_clone().unwrap());
     while let Some(request) = read(&mut reader) {
         answer(&request, &mut socket);

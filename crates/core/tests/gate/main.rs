@@ -1,11 +1,12 @@
 //! The rate gate against simulated servers, on virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod endpoints;
 mod goals;
 mod headers;
+mod long_window;
 mod network;
 mod properties;
-mod quota;
 mod referee;
 mod rule;
 mod scenario;

@@ -1,8 +1,8 @@
 //! What members who share a gate must achieve together, and what each of them must get: as goals.rs asks it of one client.
 //! With `--nocapture` every figure is printed next to its goal.
 
+mod classes;
 mod failures;
-mod lanes;
 mod properties;
 mod team;
 mod world;
@@ -204,7 +204,7 @@ fn a_lower_limit_is_shared_as_well() {
     }
 }
 
-/// 300 requests in 20 s: spent at the usual pace at first, and evenly when little is left.
+/// 300 requests in 20 s: spent at the usual pace, with a pause at the end of the window.
 #[test]
 fn a_limit_of_a_long_window_is_shared_as_well() {
     for policy in [Policy::FirstRequestWindow, Policy::SlidingLog] {

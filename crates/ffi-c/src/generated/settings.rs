@@ -73,9 +73,8 @@ pub extern "C" fn talentdata_config_set_client_id_n(
 ) -> Option<Box<Error>> {
     guard(|| set(config, "client_id", text(&client_id, length, "client_id")?))
 }
-/// Sets the client secret, at least 8 characters. No error and no log message contains it, but copies
-/// of it stay in the memory of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then
-/// the profile file.
+/// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
+/// of the process. If it is not called, TALENTDATA_CLIENT_SECRET applies, then the profile file.
 ///
 /// @param config the settings to change
 /// @param client_secret NUL-terminated UTF-8 text
@@ -149,8 +148,8 @@ pub extern "C" fn talentdata_config_set_profile_n(
     guard(|| set(config, "profile", text(&profile, length, "profile")?))
 }
 /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
-/// default. The time that a page of a scan waits for the pages before it does not count. If it is not
-/// called, TALENTDATA_TIMEOUT applies, then the profile file.
+/// default. The time that a page of a scan waits for other pages, or for a service that is down, does
+/// not count. If it is not called, TALENTDATA_TIMEOUT applies, then the profile file.
 ///
 /// @param config the settings to change
 /// @param milliseconds from 1 to 86400000
@@ -240,6 +239,22 @@ pub extern "C" fn talentdata_config_set_max_wait_ms(
 ) -> Option<Box<Error>> {
     guard(|| set(config, "max_wait", milliseconds as f64 / 1e3))
 }
+/// Sets how long a scan goes on while the service is down, measured from the last request that
+/// succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
+/// after max_attempts. If it is not called, TALENTDATA_MAX_OUTAGE applies, then the profile file.
+///
+/// @param config the settings to change
+/// @param milliseconds from 0 to 86400000
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL; talentdata_client_new checks the value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_max_outage_ms(
+    config: Option<&mut Config>,
+    milliseconds: i64,
+) -> Option<Box<Error>> {
+    guard(|| set(config, "max_outage", milliseconds as f64 / 1e3))
+}
 /// Sets the share of the company's 40 requests per second that the client may use; 1 by default. If it
 /// is not called, TALENTDATA_SHARE applies, then the profile file.
 ///
@@ -308,26 +323,30 @@ pub extern "C" fn talentdata_config_set_budget_n(
     guard(|| set(config, "budget", text(&budget, length, "budget")?))
 }
 /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
-/// share by default. If it is not called, TALENTDATA_ON_LOST applies, then the profile file.
+/// share by default. If it is not called, TALENTDATA_ON_UNREACHABLE applies, then the profile file.
 ///
 /// @param config the settings to change
-/// @param on_lost NUL-terminated UTF-8 text
+/// @param on_unreachable NUL-terminated UTF-8 text
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or more than 8 MiB; talentdata_client_new
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_set_on_lost(
+pub extern "C" fn talentdata_config_set_on_unreachable(
     config: Option<&mut Config>,
-    on_lost: *const c_char,
+    on_unreachable: *const c_char,
 ) -> Option<Box<Error>> {
-    guard(|| set(config, "on_lost", terminated(&on_lost, "on_lost")?))
+    guard(|| set(
+        config,
+        "on_unreachable",
+        terminated(&on_unreachable, "on_unreachable")?,
+    ))
 }
-/// Like talentdata_config_set_on_lost, for text of `length` bytes that need not end with a NUL.
+/// Like talentdata_config_set_on_unreachable, for text of `length` bytes that need not end with a NUL.
 ///
 /// @param config the settings to change
-/// @param on_lost UTF-8 text
+/// @param on_unreachable UTF-8 text
 /// @param length its length in bytes
 /// Ownership: the text is copied.
 /// Threads: one at a time per config.
@@ -335,12 +354,16 @@ pub extern "C" fn talentdata_config_set_on_lost(
 /// checks the value.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_set_on_lost_n(
+pub extern "C" fn talentdata_config_set_on_unreachable_n(
     config: Option<&mut Config>,
-    on_lost: *const c_char,
+    on_unreachable: *const c_char,
     length: usize,
 ) -> Option<Box<Error>> {
-    guard(|| set(config, "on_lost", text(&on_lost, length, "on_lost")?))
+    guard(|| set(
+        config,
+        "on_unreachable",
+        text(&on_unreachable, length, "on_unreachable")?,
+    ))
 }
 /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
 /// before scans; a scan in the foreground goes with them, and one in the background after all others.

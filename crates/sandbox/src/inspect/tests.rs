@@ -5,40 +5,38 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::spec::Operation;
+use crate::spec::Spec;
 
 /// `POST /things/{id}` with every kind of parameter, and a body.
-fn operation() -> Operation {
-    serde_json::from_value(json!({
-        "method": "POST", "path": "/things/{id}", "bearer": "never",
-        "parameters": [
-            {"name": "id", "in": "path", "required": true, "json": false, "schema": {"type": "integer", "minimum": 1}},
-            {"name": "limit", "in": "query", "required": false, "json": false, "schema": {"type": "integer", "maximum": 5}},
-            {"name": "since", "in": "query", "required": true, "json": false, "schema": {"type": "string", "format": "date-time"}},
-            {"name": "open", "in": "query", "required": false, "json": false, "schema": {"type": "boolean"}},
-            {"name": "either", "in": "query", "required": false, "json": false, "schema": {"oneOf": [{"type": "integer"}, {"enum": ["all"]}]}},
-            {"name": "tags", "in": "query", "required": false, "json": false, "schema": {"$ref": "#/Tags"}},
-            {"name": "ids", "in": "query", "required": false, "json": false, "explode": false, "schema": {"type": "array", "items": {"type": "integer"}}},
-            {"name": "pipes", "in": "query", "required": false, "json": false, "style": "pipeDelimited", "schema": {"type": "array", "items": {"type": "integer"}}},
-            {"name": "filter", "in": "query", "required": false, "json": false, "style": "deepObject", "schema": {"properties": {"age": {"type": "integer"}}}},
-            {"name": "query", "in": "query", "required": false, "json": true, "schema": {"properties": {"a": {"type": "integer"}}}},
-            {"name": "X-Tenant", "in": "header", "required": false, "json": false, "schema": {"enum": ["north"]}},
-            {"name": "x-ids", "in": "header", "required": false, "json": false, "schema": {"type": "array", "items": {"type": "integer"}}},
-            {"name": "Accept", "in": "header", "required": true, "json": false, "schema": {"enum": ["text/csv"]}},
-            {"name": "sid", "in": "cookie", "required": false, "json": false, "schema": {"type": "string", "maxLength": 3}},
-        ],
-        "request": {"required": true, "json": true, "schema": {"$ref": "#/Thing"}},
-        "success": {"status": 200, "schema": true},
+fn spec() -> Spec {
+    let array = json!({"type": "array", "items": {"type": "integer"}});
+    let point = json!({"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}});
+    let query = json!({"properties": {"a": {"type": "integer"}}});
+    Spec::read(json!({
+        "paths": {"/things/{id}": {"post": {
+            "parameters": [
+                {"name": "id", "in": "path", "required": true, "schema": {"type": "integer", "minimum": 1}},
+                {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 5}},
+                {"name": "since", "in": "query", "required": true, "schema": {"type": "string", "format": "date-time"}},
+                {"name": "open", "in": "query", "schema": {"type": "boolean"}},
+                {"name": "either", "in": "query", "schema": {"oneOf": [{"type": "integer"}, {"enum": ["all"]}]}},
+                {"name": "tags", "in": "query", "schema": {"$ref": "#/Tags"}},
+                {"name": "ids", "in": "query", "explode": false, "schema": array},
+                {"name": "pipes", "in": "query", "style": "pipeDelimited", "schema": array},
+                {"name": "filter", "in": "query", "style": "deepObject", "schema": {"properties": {"age": {"type": "integer"}}}},
+                {"name": "point", "in": "query", "explode": false, "schema": point},
+                {"name": "query", "in": "query", "content": {"application/json": {"schema": query}}},
+                {"name": "X-Tenant", "in": "header", "schema": {"enum": ["north"]}},
+                {"name": "x-ids", "in": "header", "schema": array},
+                {"name": "x-point", "in": "header", "explode": true, "schema": point},
+                {"name": "Accept", "in": "header", "required": true, "schema": {"enum": ["text/csv"]}},
+                {"name": "sid", "in": "cookie", "schema": {"type": "string", "maxLength": 3}},
+            ],
+            "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/Thing"}}}},
+        }}},
+        "Tags": {"type": "array", "items": {"enum": ["a", "b,c"]}},
+        "Thing": {"required": ["name"], "properties": {"name": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}}},
     }))
-    .unwrap()
-}
-
-fn schemas() -> Schemas {
-    serde_json::from_value(json!({
-        "#/Tags": {"type": "array", "items": {"enum": ["a", "b,c"]}},
-        "#/Thing": {"required": ["name"], "properties": {"name": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}}},
-    }))
-    .unwrap()
 }
 
 fn received(query: &str, headers: &[(&str, &str)], body: &str) -> Received {
@@ -64,8 +62,8 @@ fn error(refusal: &Answer) -> Value {
 }
 
 #[test]
-fn parameters_are_held_against_their_schemas() {
-    let operation = operation();
+fn parameters_are_compared_with_their_schemas() {
+    let spec = spec();
     for (id, query, header, wrong) in [
         ("1", "since=now", "", None),
         (
@@ -88,6 +86,20 @@ fn parameters_are_held_against_their_schemas() {
         ),
         ("1", "since=now&limit=9&limit=2", "", None),
         ("1", "since=now", "x-ids: 1, 2,3", None),
+        ("1", "since=now&point=x,1,y,2", "", None),
+        ("1", "since=now", "x-point: x=1,y=2", None),
+        (
+            "1",
+            "since=now&point=y,2",
+            "",
+            Some(("query", "point", "/x", "a value; it is required")),
+        ),
+        (
+            "1",
+            "since=now",
+            "x-point: x=old",
+            Some(("header", "x-point", "/x", "integer")),
+        ),
         ("x", "since=now", "", Some(("path", "id", "", "integer"))),
         (
             "0",
@@ -164,11 +176,11 @@ fn parameters_are_held_against_their_schemas() {
         ),
     ] {
         let found = Found {
-            operation: &operation,
+            operation: &spec.operations[0],
             parameters: vec![("id", id.to_owned())],
         };
         let headers: Vec<(&str, &str)> = header.split_once(": ").into_iter().collect();
-        let checked = parameters(&schemas(), &found, &received(query, &headers, ""), &[]);
+        let checked = parameters(&spec.schemas, &found, &received(query, &headers, ""), false);
         let told = checked.err().map(|refusal| {
             assert_eq!(refusal.status, 400);
             error(&refusal)
@@ -188,17 +200,18 @@ fn parameters_are_held_against_their_schemas() {
 
 #[test]
 fn parameters_that_others_check_are_skipped() {
-    let operation = operation();
+    let spec = spec();
     let found = Found {
-        operation: &operation,
+        operation: &spec.operations[0],
         parameters: vec![("id", "1".to_owned())],
     };
     let request = received("since=now&limit=6", &[], "");
-    assert!(parameters(&schemas(), &found, &request, &["limit"]).is_ok());
+    assert!(parameters(&spec.schemas, &found, &request, true).is_ok());
 }
 
 #[test]
-fn bodies_are_held_against_their_schemas() {
+fn bodies_are_compared_with_their_schemas() {
+    let spec = spec();
     let json = "application/json";
     for (kind, text, status, pointer) in [
         (json, r#"{"name":"x","sizes":[1],"other":true}"#, 200, ""),
@@ -216,7 +229,7 @@ fn bodies_are_held_against_their_schemas() {
         ("text/plain", r#"{"name":"x"}"#, 415, ""),
     ] {
         let request = received("", &[("content-type", kind)], text);
-        match body(&schemas(), operation().request.as_ref(), &request) {
+        match body(&spec.schemas, spec.operations[0].request.as_ref(), &request) {
             Ok(read) => {
                 let sent: Value = serde_json::from_str(text).unwrap();
                 assert_eq!((status, read), (200, Some(sent)), "{text}");
@@ -236,10 +249,9 @@ fn bodies_are_held_against_their_schemas() {
 
 #[test]
 fn a_body_may_be_left_out_or_be_no_json() {
-    let documented = |required, json| Request {
+    let documented = |required, json: bool| Body {
         required,
-        json,
-        schema: json!({"type": "object"}),
+        schema: json.then(|| json!({"type": "object"})),
     };
     for (documented, text, wanted) in [
         (None, "anything", Ok(None)),
@@ -249,8 +261,46 @@ fn a_body_may_be_left_out_or_be_no_json() {
         (Some(documented(true, false)), "a,b", Ok(None)),
         (Some(documented(true, false)), "", Err(400)),
     ] {
-        let checked = body(&schemas(), documented.as_ref(), &received("", &[], text));
+        let checked = body(
+            &Schemas::default(),
+            documented.as_ref(),
+            &received("", &[], text),
+        );
         let checked = checked.map_err(|refusal| refusal.status);
         assert_eq!(checked, wanted, "{documented:?} {text}");
+    }
+}
+
+/// Its properties are parameters of their own, so that no parameter has its name.
+#[test]
+fn an_object_in_the_query_is_found_in_its_properties() {
+    let operation = |schema: Value| {
+        let filter = json!({"name": "filter", "in": "query", "required": true, "schema": schema});
+        let page = json!({"name": "page", "in": "query", "schema": {}});
+        Spec::read(json!({"paths": {"/things": {"get": {"parameters": [filter, page]}}}}))
+    };
+    let point = json!({"type": "object", "properties": {"x": {"type": "integer"}, "y": {}}});
+    let counts = json!({"type": "object", "additionalProperties": {"type": "integer"}});
+    for (schema, query, wrong) in [
+        (&point, "x=1&y=2", None),
+        (&point, "y=2&page=7", None),
+        (&point, "x=one", Some(("/x", "integer"))),
+        (&point, "page=7", Some(("", "a value; it is required"))),
+        (&counts, "a=1&b=2&page=seven", None),
+        (&counts, "a=one", Some(("/a", "integer"))),
+        (&counts, "page=7", Some(("", "a value; it is required"))),
+    ] {
+        let spec = operation(schema.clone());
+        let found = Found {
+            operation: &spec.operations[0],
+            parameters: Vec::new(),
+        };
+        let checked = parameters(&spec.schemas, &found, &received(query, &[], ""), false);
+        let refused = checked.err().map(|refusal| error(&refusal));
+        assert_eq!(refused.is_some(), wrong.is_some(), "{query} {refused:?}");
+        if let (Some(refused), Some((pointer, expected))) = (refused, wrong) {
+            assert_eq!(refused["pointer"], pointer, "{query} {refused}");
+            assert_eq!(refused["expected"], expected, "{query} {refused}");
+        }
     }
 }

@@ -4,24 +4,27 @@ use serde_json::json;
 
 use super::*;
 use crate::schema::Way;
-use crate::spec::Operation;
+use crate::spec::{Operation, Spec};
 
-fn schemas() -> Schemas {
-    serde_json::from_value(json!({
-        "#/Pool": {"required": ["id", "name"], "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}}},
-        "#/Pagination": {"required": ["total", "limit", "offset", "hasMore"], "properties": {
+fn document() -> Value {
+    json!({
+        "Pool": {"required": ["id", "name"], "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}}},
+        "Pagination": {"required": ["total", "limit", "offset", "hasMore"], "properties": {
             "total": {"type": "integer"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}, "hasMore": {"type": "boolean"}, "pages": {"type": "integer"},
         }},
-    }))
-    .unwrap()
+    })
+}
+
+fn schemas() -> Schemas {
+    Schemas(document())
 }
 
 fn operation(status: u16, content_type: Option<&str>, schema: Value) -> Operation {
-    serde_json::from_value(json!({
-        "method": "POST", "path": "/v1/pools/{id}", "bearer": "never", "parameters": [],
-        "success": {"status": status, "content_type": content_type, "schema": schema},
-    }))
-    .unwrap()
+    let content = content_type.map(|kind| json!({kind: {"schema": schema}}));
+    let responses = json!({status.to_string(): {"content": content.unwrap_or_else(|| json!({}))}});
+    let mut document = document();
+    document["paths"] = json!({"/v1/pools/{id}": {"post": {"responses": responses}}});
+    Spec::read(document).operations.remove(0)
 }
 
 fn found<'a>(operation: &'a Operation, id: &str) -> Found<'a> {

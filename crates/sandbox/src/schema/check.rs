@@ -1,13 +1,8 @@
-//! Whether a value is what its schema says, and where it is not.
+//! Whether a value is as its schema describes it, and where it is not.
 
 use serde_json::{Map, Value};
 
-use super::number;
-use super::shape::{elements, types};
-use super::{Schemas, Way, step};
-
-/// References in a row that stand for the same value; more are a circle.
-const MOST_REFERENCES: usize = 50;
+use super::{MAX_REFERENCES, Schemas, Way, elements, number, types};
 
 /// The first place that is not as documented.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +12,12 @@ pub(crate) struct Mismatch {
     pub(crate) expected: String,
 }
 
+type Checked = Result<(), Mismatch>;
+
 impl Schemas {
-    /// Holds a value against a schema.
-    pub(crate) fn check(&self, schema: &Value, value: &Value, way: Way) -> Result<(), Mismatch> {
-        let check = Check { schemas: self, way };
-        check.whole(schema, value, "")
+    /// Compares a value with its schema.
+    pub(crate) fn check(&self, schema: &Value, value: &Value, way: Way) -> Checked {
+        Check { schemas: self, way }.whole(schema, value, "")
     }
 
     pub(crate) fn accepts(&self, schema: &Value, value: &Value, way: Way) -> bool {
@@ -34,10 +30,8 @@ struct Check<'a> {
     way: Way,
 }
 
-type Checked = Result<(), Mismatch>;
-
 impl Check<'_> {
-    /// Everything that is said of the value at this place.
+    /// Everything that is required of the value at this place.
     fn whole(&self, schema: &Value, value: &Value, at: &str) -> Checked {
         self.part(schema, value, at, 0)?;
         match value {
@@ -46,12 +40,11 @@ impl Check<'_> {
         }
     }
 
-    /// What one part says; `depth` counts the references before it.
-    fn part(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Checked {
-        expect(*schema != Value::Bool(false), at, || "nothing".to_owned())?;
-        let part = schema;
+    /// What one part requires; `depth` counts the references before it.
+    fn part(&self, part: &Value, value: &Value, at: &str, depth: usize) -> Checked {
+        expect(*part != Value::Bool(false), at, || "nothing".to_owned())?;
         let null = value.is_null() && part.get("nullable") == Some(&true.into());
-        if null || depth > MOST_REFERENCES {
+        if null || depth > MAX_REFERENCES {
             return Ok(());
         }
         if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
@@ -60,7 +53,9 @@ impl Check<'_> {
         for one in elements(part, "allOf") {
             self.part(one, value, at, depth + 1)?;
         }
-        self.choice(part, value, at, depth)?;
+        for key in ["oneOf", "anyOf"] {
+            self.choice(elements(part, key).collect(), value, at, depth)?;
+        }
         if let Some(types) = types(part) {
             let fits = types.iter().any(|kind| is(kind, value));
             expect(fits, at, || types.join(" or "))?;
@@ -68,12 +63,12 @@ impl Check<'_> {
         if let Some(constant) = part.get("const") {
             expect(same(constant, value), at, || constant.to_string())?;
         }
-        if elements(part, "enum").next().is_some() {
-            let known = elements(part, "enum");
-            let texts = || known.map(Value::to_string).collect::<Vec<_>>();
-            let fits = elements(part, "enum").any(|one| same(one, value));
-            expect(fits, at, || format!("one of {}", texts().join(", ")))?;
-        }
+        let known: Vec<&Value> = elements(part, "enum").collect();
+        let fits = known.is_empty() || known.iter().any(|one| same(one, value));
+        expect(fits, at, || {
+            let known: Vec<String> = known.iter().map(|one| one.to_string()).collect();
+            format!("one of {}", known.join(", "))
+        })?;
         match value {
             Value::Number(number) => number::check(part, number)
                 .map_or(Ok(()), |expected| expect(false, at, || expected)),
@@ -81,88 +76,54 @@ impl Check<'_> {
                 let count = text.chars().count();
                 size(part, count, at, ["minLength", "maxLength"], "characters")
             }
-            Value::Array(items) => self.array(part, items, at),
+            Value::Array(items) => {
+                size(part, items.len(), at, ["minItems", "maxItems"], "elements")?;
+                let schema = part.get("items").unwrap_or(&Value::Bool(true));
+                let mut items = items.iter().enumerate();
+                items.try_for_each(|(n, item)| self.whole(schema, item, &step(at, &n.to_string())))
+            }
             Value::Object(members) => self.object(part, members, at),
             _ => Ok(()),
         }
     }
 
-    /// One alternative has to fit; where there is only one that could, its own mismatch says more.
-    fn choice(&self, part: &Value, value: &Value, at: &str, depth: usize) -> Checked {
-        for key in ["oneOf", "anyOf"] {
-            let mismatches: Vec<Checked> = elements(part, key)
-                .map(|one| self.part(one, value, at, depth + 1))
-                .collect();
-            if mismatches.is_empty() || mismatches.iter().any(Result::is_ok) {
-                continue;
-            }
-            let of_value = |one: &&Value| types_fit(self.schemas, one, value);
-            let candidates = elements(part, key).filter(of_value).count();
-            let position = elements(part, key).position(|one| of_value(&one));
-            let only = position.filter(|_| candidates == 1 || mismatches.len() == 1);
-            let count = mismatches.len();
-            match only.and_then(|only| mismatches.into_iter().nth(only)) {
-                Some(mismatch) => mismatch?,
-                None => expect(false, at, || format!("one of {count} documented forms"))?,
+    /// One alternative has to fit; where there is only one that could, its own mismatch is more precise.
+    fn choice(&self, all: Vec<&Value>, value: &Value, at: &str, depth: usize) -> Checked {
+        let mut mismatches = Vec::new();
+        for one in &all {
+            match self.part(one, value, at, depth + 1) {
+                Ok(()) => return Ok(()),
+                Err(mismatch) => mismatches.push((*one, mismatch)),
             }
         }
-        Ok(())
-    }
-
-    fn array(&self, part: &Value, items: &[Value], at: &str) -> Checked {
-        size(part, items.len(), at, ["minItems", "maxItems"], "elements")?;
-        if part.get("uniqueItems") == Some(&true.into()) {
-            let again = (0..items.len())
-                .find(|end| items[..*end].iter().any(|one| same(one, &items[*end])));
-            if let Some(again) = again {
-                let at = step(at, &again.to_string());
-                expect(false, &at, || {
-                    "an element that differs from the others".to_owned()
-                })?;
-            }
+        if all.len() > 1 {
+            mismatches.retain(|(one, _)| {
+                let types = self.schemas.shape(one).types();
+                types.iter().any(|kind| is(kind, value))
+            });
         }
-        let first: Vec<&Value> = elements(part, "prefixItems").collect();
-        for (index, item) in items.iter().enumerate() {
-            let schema = first.get(index).copied().or(part.get("items"));
-            if let Some(schema) = schema {
-                self.whole(schema, item, &step(at, &index.to_string()))?;
-            }
+        match (all.len(), mismatches.as_slice()) {
+            (0, _) => Ok(()),
+            (_, [(_, mismatch)]) => Err(mismatch.clone()),
+            (count, _) => expect(false, at, || format!("one of {count} documented forms")),
         }
-        Ok(())
     }
 
     fn object(&self, part: &Value, members: &Map<String, Value>, at: &str) -> Checked {
-        size(
-            part,
-            members.len(),
-            at,
-            ["minProperties", "maxProperties"],
-            "properties",
-        )?;
-        let properties = part.get("properties");
+        let property = |name: &str| part.get("properties").and_then(|all| all.get(name));
         for name in elements(part, "required").filter_map(Value::as_str) {
-            let property = properties.and_then(|all| all.get(name));
-            let lacks = property.is_some_and(|schema| self.way.lacks(self.schemas, schema));
-            let fits = lacks || members.contains_key(name);
+            let lacks = |schema| self.way.lacks(self.schemas, schema);
+            let fits = members.contains_key(name) || property(name).is_some_and(lacks);
             expect(fits, &step(at, name), || {
                 "a value; it is required".to_owned()
             })?;
         }
+        let additional = part
+            .get("additionalProperties")
+            .filter(|one| one.is_object());
         for (name, value) in members {
-            let at = step(at, name);
-            let documented = properties.and_then(|all| all.get(name));
-            let additional = part
-                .get("additionalProperties")
-                .filter(|one| one.is_object());
-            if let Some(schema) = documented.or(additional) {
-                self.whole(schema, value, &at)?;
-            }
-            if let Some(names) = part.get("propertyNames") {
-                let mismatch = self.whole(names, &Value::from(name.as_str()), "");
-                let expected = mismatch.err().map(|one| one.expected);
-                if let Some(expected) = expected {
-                    expect(false, &at, || format!("a name that is {expected}"))?;
-                }
+            if let Some(schema) = property(name).or(additional) {
+                self.whole(schema, value, &step(at, name))?;
             }
         }
         Ok(())
@@ -171,16 +132,14 @@ impl Check<'_> {
     /// Properties of all parts and alternatives are documented together, as people mean it.
     fn closed(&self, schema: &Value, members: &Map<String, Value>, at: &str) -> Checked {
         let mut shape = self.schemas.shape(schema);
-        let open = |shape: &super::Shape<'_>| {
-            !shape.is_closed()
-                || shape.additional().is_some()
-                || shape.values("patternProperties").next().is_some()
-        };
-        if open(&shape) {
+        if !shape.is_closed()
+            || shape.additional().is_some()
+            || shape.values("patternProperties").next().is_some()
+        {
             return Ok(());
         }
         // Alternatives may lead back to themselves.
-        for _ in 0..MOST_REFERENCES {
+        for _ in 0..MAX_REFERENCES {
             let Some((part, key)) = shape.choices.pop() else {
                 break;
             };
@@ -190,23 +149,15 @@ impl Check<'_> {
         }
         let names = shape.names();
         let unknown = members.keys().find(|name| !names.contains(&name.as_str()));
-        let known = || {
-            format!(
-                "nothing; the documented properties are {}",
-                names.join(", ")
-            )
-        };
-        unknown.map_or(Ok(()), |name| expect(false, &step(at, name), known))
+        unknown.map_or(Ok(()), |name| {
+            expect(false, &step(at, name), || {
+                format!(
+                    "nothing; the documented properties are {}",
+                    names.join(", ")
+                )
+            })
+        })
     }
-}
-
-/// Whether the types of an alternative allow the value at all.
-fn types_fit(schemas: &Schemas, schema: &Value, value: &Value) -> bool {
-    schemas
-        .shape(schema)
-        .types()
-        .iter()
-        .any(|kind| is(kind, value))
 }
 
 fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
@@ -222,22 +173,18 @@ fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
 /// A count within its bounds.
 fn size(part: &Value, count: usize, at: &str, bounds: [&str; 2], of: &str) -> Checked {
     let [least, most] = bounds.map(|key| part.get(key).and_then(Value::as_u64));
-    let count = count as u64;
-    expect(least.is_none_or(|least| count >= least), at, || {
-        format!("at least {} {of}", least.unwrap_or_default())
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(u64::MAX));
+    expect(count as u64 >= least, at, || {
+        format!("at least {least} {of}")
     })?;
-    expect(most.is_none_or(|most| count <= most), at, || {
-        format!("at most {} {of}", most.unwrap_or_default())
-    })
+    expect(count as u64 <= most, at, || format!("at most {most} {of}"))
 }
 
 fn is(kind: &str, value: &Value) -> bool {
     match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
-        Value::Number(number) => {
-            kind == "number" || (kind == "integer" && number::is_whole(number))
-        }
+        Value::Number(one) => kind == "number" || (kind == "integer" && number::is_whole(one)),
         Value::String(_) => kind == "string",
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",
@@ -245,11 +192,16 @@ fn is(kind: &str, value: &Value) -> bool {
 }
 
 /// Equal as JSON Schema has it: 1 and 1.0 are.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
+fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
             one == other || one.as_f64() == other.as_f64()
         }
         _ => one == other,
     }
+}
+
+/// A member of a JSON pointer.
+fn step(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

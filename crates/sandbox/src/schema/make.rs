@@ -1,29 +1,32 @@
-//! Makes a value that a schema allows, the same one for the same seed.
+//! Makes a value that a schema allows, the same one for the same seed; changes another value as little as it asks for.
 
-use std::cmp::Reverse;
+use serde_json::{Map, Value};
 
-use serde_json::{Map, Value, json};
-
-use super::shape::elements;
-use super::{Schemas, Shape, Way, number, text};
-use crate::data::Rng;
+use super::{Schemas, Shape, Way, elements, number};
+use crate::id::uuid;
+use crate::rng::Rng;
 
 /// Values within values up to here, what need not be there is made; deeper only what has to be there.
 const USUAL_DEPTH: usize = 4;
 /// The same for the number of values.
 const USUAL_VALUES: usize = 300;
 /// Where a schema asks for more, nothing is made.
-pub(super) const MOST_VALUES: usize = 5000;
+const MAX_VALUES: usize = 5000;
+const MAX_DEPTH: usize = 60;
 /// How often a schema may lead back to itself.
-const MOST_REPEATS: usize = 2;
-const MOST_DEPTH: usize = 60;
+const MAX_REPEATS: usize = 2;
+/// A longer text is of no use to anybody.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// Beginnings of texts without a format, some of them outside ASCII.
+const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantillon", "δείγμα"];
 
 /// Makes values.
 pub(crate) struct Maker<'a> {
-    pub(super) schemas: &'a Schemas,
-    pub(super) rng: Rng,
+    schemas: &'a Schemas,
+    rng: Rng,
     /// Whether what may be absent or null sometimes is.
-    pub(super) varied: bool,
+    varied: bool,
     /// The references that led here.
     stack: Vec<String>,
     depth: usize,
@@ -56,7 +59,7 @@ impl<'a> Maker<'a> {
         self.value(schema).unwrap_or_default()
     }
 
-    pub(super) fn value(&mut self, schema: &Value) -> Option<Value> {
+    fn value(&mut self, schema: &Value) -> Option<Value> {
         let mut shape = self.schemas.shape(schema);
         let choices = std::mem::take(&mut shape.choices);
         let value = self.choose(&shape, &choices);
@@ -77,38 +80,28 @@ impl<'a> Maker<'a> {
         if self.varied && alternatives.last().is_some_and(only_null) && self.rng.one_in(8) {
             alternatives.rotate_right(1);
         }
-        for one in alternatives {
-            let named = discriminated(part, one);
-            // The name first, and without it where the alternative has another idea of itself.
-            for named in named.iter().map(Some).chain([None]) {
-                let mut chosen = shape.clone();
-                chosen.add(self.schemas, one);
-                if let Some(named) = named {
-                    chosen.add(self.schemas, named);
-                }
-                let mut choices = others.to_vec();
-                choices.append(&mut chosen.choices);
-                if let Some(value) = self.choose(&chosen, &choices) {
-                    return Some(value);
-                }
-            }
-        }
-        None
+        alternatives.into_iter().find_map(|one| {
+            let mut chosen = shape.clone();
+            chosen.add(schemas, one);
+            let mut choices = others.to_vec();
+            choices.append(&mut chosen.choices);
+            self.choose(&chosen, &choices)
+        })
     }
 
     fn shaped(&mut self, shape: &Shape<'_>) -> Option<Value> {
-        let repeats = |reference: &&str| self.stack.iter().filter(|one| one == reference).count();
+        let repeats = |one: &&str| self.stack.iter().filter(|other| other == one).count();
         let repeated = shape
             .references
             .iter()
-            .any(|one| repeats(one) >= MOST_REPEATS);
+            .any(|one| repeats(one) >= MAX_REPEATS);
         self.made += 1;
-        if shape.impossible || repeated || self.made > MOST_VALUES || self.depth > MOST_DEPTH {
+        if shape.impossible || repeated || self.made > MAX_VALUES || self.depth > MAX_DEPTH {
             return None;
         }
         let before = self.stack.len();
-        self.stack
-            .extend(shape.references.iter().map(|one| (*one).to_owned()));
+        let references = shape.references.iter().map(|one| (*one).to_owned());
+        self.stack.extend(references);
         self.depth += 1;
         let value = self.of_a_type(shape);
         self.depth -= 1;
@@ -118,20 +111,17 @@ impl<'a> Maker<'a> {
 
     fn of_a_type(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let mut types = shape.types();
-        if self.varied && types.contains(&"null") && self.rng.one_in(8) {
-            types.sort_by_key(|kind| Reverse(*kind == "null"));
-        } else {
-            types.sort_by_key(|kind| *kind == "null");
-        }
-        let fixed = shape.values("const").next().is_some() || shape.values("enum").next().is_some();
+        let null_first = self.varied && types.contains(&"null") && self.rng.one_in(8);
+        types.sort_by_key(|kind| (*kind == "null") != null_first);
+        let fixed = ["const", "enum"].map(|key| shape.values(key).next().is_some());
         let given = self.given(shape);
-        if given.is_some() || fixed {
+        if given.is_some() || fixed.contains(&true) {
             return given;
         }
         types.into_iter().find_map(|kind| match kind {
-            "string" => Some(text::text(shape, &mut self.rng)),
-            "integer" => Some(number::integer(shape, &mut self.rng)),
-            "number" => Some(number::number(shape, &mut self.rng)),
+            "string" => Some(self.text(shape)),
+            "integer" => number::integer(shape, &mut self.rng),
+            "number" => number::number(shape, &mut self.rng),
             "boolean" => Some((!self.varied || self.rng.one_in(2)).into()),
             "object" => self.object(shape),
             "array" => self.array(shape),
@@ -139,61 +129,171 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// A value that the document itself gives, if all parts allow it.
+    /// A value that the document itself gives, if all parts allow it; null only where there is nothing else.
     fn given(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let schemas = self.schemas;
         let fits = |value: &&Value| {
             let mut parts = shape.parts.iter();
             parts.all(|part| schemas.accepts(part, value, Way::Response))
         };
-        if let Some(constant) = shape.values("const").find(fits) {
-            return Some(constant.clone());
+        let enums = shape.values("enum").filter_map(Value::as_array).flatten();
+        let mut known: Vec<_> = shape.values("const").chain(enums).filter(fits).collect();
+        if known.iter().any(|one| !one.is_null()) {
+            known.retain(|one| !one.is_null());
         }
-        let enums = shape.values("enum").filter_map(Value::as_array);
-        let known: Vec<&Value> = enums.flatten().filter(fits).collect();
         if !known.is_empty() {
-            let chosen = self.rng.pick(&known);
-            // Null only where there is nothing else.
-            let shown = known
-                .iter()
-                .find(|one| !one.is_null())
-                .filter(|_| chosen.is_null());
-            return Some((*shown.unwrap_or(&chosen)).clone());
+            return Some(self.rng.pick(&known).clone());
         }
+        let several = shape.values("examples").filter_map(|all| all.get(0));
         let single = ["example", "default"]
             .into_iter()
             .flat_map(|key| shape.values(key));
-        let several = shape
-            .values("examples")
-            .filter_map(|all| all.as_array()?.first());
-        several
-            .chain(single)
-            .filter(|one| !one.is_null())
-            .find(fits)
-            .cloned()
+        let mut given = several.chain(single).filter(|one| !one.is_null());
+        given.find(fits).cloned()
     }
 
     /// Whether only what has to be there is made.
-    pub(super) fn is_brief(&self) -> bool {
+    fn is_brief(&self) -> bool {
         self.depth > USUAL_DEPTH || self.made > USUAL_VALUES
+    }
+
+    fn object(&mut self, shape: &Shape<'_>) -> Option<Value> {
+        let mut out = Map::new();
+        let required: Vec<&str> = shape.required().collect();
+        for name in shape.names() {
+            let schema = shape.property(name).unwrap_or_default();
+            let absent = self.is_brief() || (self.varied && self.rng.one_in(8));
+            let needed = required.contains(&name);
+            if Way::Response.lacks(self.schemas, &schema) || (absent && !needed) {
+                continue;
+            }
+            match self.value(&schema) {
+                Some(value) => drop(out.insert(name.to_owned(), value)),
+                None if needed => return None,
+                None => {}
+            }
+        }
+        let additional = shape.additional();
+        let others = additional.clone().unwrap_or(true.into());
+        let undocumented = required
+            .iter()
+            .filter(|name| shape.property(name).is_none());
+        for name in undocumented {
+            out.insert((*name).to_owned(), self.value(&others)?);
+        }
+        // A map shows two entries, so that their schema is seen.
+        if out.is_empty() && additional.is_some() && !self.is_brief() {
+            let values = ["key1", "key2"].map(|name| Some((name.to_owned(), self.value(&others)?)));
+            out.extend(values.into_iter().flatten());
+        }
+        Some(out.into())
+    }
+
+    fn array(&mut self, shape: &Shape<'_>) -> Option<Value> {
+        let bound = |key| shape.values(key).filter_map(Value::as_u64);
+        let least = bound("minItems").max().unwrap_or_default();
+        let most = bound("maxItems").min().unwrap_or(u64::MAX);
+        let usual = match (self.is_brief(), self.varied) {
+            (true, _) => 0,
+            (_, true) => self.rng.below(4),
+            _ => 2,
+        };
+        let items = shape.items();
+        let wanted = usual.max(least).min(most).min(MAX_VALUES as u64);
+        let out: Vec<Value> = (0..wanted).map_while(|_| self.value(&items)).collect();
+        (out.len() as u64 >= least.min(most)).then(|| out.into())
+    }
+
+    /// A text that the schema allows, apart from its `pattern`.
+    fn text(&mut self, shape: &Shape<'_>) -> Value {
+        let format = shape.values("format").find_map(Value::as_str);
+        let mut text = of_format(format.unwrap_or_default(), &mut self.rng);
+        let bound = |key| shape.values(key).filter_map(Value::as_u64);
+        let least = bound("minLength").max().unwrap_or_default();
+        let most = bound("maxLength").min().unwrap_or(u64::MAX);
+        let count = text.chars().count() as u64;
+        if count > most {
+            // The end differs most.
+            text = text.chars().skip((count - most) as usize).collect();
+        }
+        let padding = count..least.min(most).min(MAX_TEXT);
+        text.extend(padding.map(|_| 'x'));
+        text.into()
+    }
+
+    /// The value as the schema has it: missing members are made, others are replaced where they are wrong.
+    pub(crate) fn fit(&mut self, schema: &Value, value: Value) -> Value {
+        let schemas = self.schemas;
+        if schemas.accepts(schema, &value, Way::Response) {
+            return value;
+        }
+        let shape = schemas.shape(schema);
+        let fitted = match value {
+            Value::Object(mut members) => {
+                if shape.is_closed() && shape.choices.is_empty() {
+                    members.retain(|name, _| shape.property(name).is_some());
+                }
+                for (name, member) in &mut members {
+                    let schema = shape.property(name).or(shape.additional());
+                    *member = self.fit(&schema.unwrap_or(true.into()), member.take());
+                }
+                for name in shape.required() {
+                    let schema = shape.property(name).unwrap_or(true.into());
+                    if !members.contains_key(name) && !Way::Response.lacks(schemas, &schema) {
+                        members.insert(name.to_owned(), self.make(&schema));
+                    }
+                }
+                Value::Object(members)
+            }
+            Value::Array(items) => {
+                let schema = shape.items();
+                items
+                    .into_iter()
+                    .map(|item| self.fit(&schema, item))
+                    .collect()
+            }
+            other => other,
+        };
+        match schemas.accepts(schema, &fitted, Way::Response) {
+            true => fitted,
+            false => self.make(schema),
+        }
+    }
+
+    /// Gives an object a member, if the schema documents it and allows the value.
+    pub(crate) fn put(&mut self, schema: &Value, object: &mut Value, name: &str, value: Value) {
+        let documented = self.schemas.shape(schema).property(name);
+        let fits = |schema| self.schemas.accepts(&schema, &value, Way::Response);
+        let fits = documented.is_some_and(fits);
+        if let Some(members) = object.as_object_mut().filter(|_| fits) {
+            members.insert(name.to_owned(), value);
+        }
     }
 }
 
-/// What a discriminator says of an alternative: the property that names it.
-fn discriminated(part: &Value, alternative: &Value) -> Option<Value> {
-    let discriminator = part.get("discriminator")?;
-    let property = discriminator.get("propertyName")?.as_str()?;
-    let reference = alternative.get("$ref")?.as_str()?;
-    let schema = reference.rsplit('/').next()?;
-    let mapping = discriminator.get("mapping").and_then(Value::as_object);
-    let mut mapping = mapping.into_iter().flatten();
-    let mapped = mapping
-        .find(|(_, target)| [reference, schema].contains(&target.as_str().unwrap_or_default()));
-    let name = mapped.map_or(schema, |(name, _)| name);
-    let mut properties = Map::new();
-    properties.insert(
-        property.to_owned(),
-        json!({"type": "string", "const": name}),
-    );
-    Some(json!({"properties": properties, "required": [property]}))
+fn of_format(format: &str, rng: &mut Rng) -> String {
+    let number = rng.below(100_000);
+    let mut padded = |first: u64, count| format!("{:02}", first + rng.below(count));
+    match format {
+        "date-time" | "date" | "time" => {
+            let date = [padded(2019, 7), padded(1, 12), padded(1, 28)].join("-");
+            let time = [padded(0, 24), padded(0, 60), padded(0, 60)].join(":") + "Z";
+            match format {
+                "date" => date,
+                "time" => time,
+                _ => format!("{date}T{time}"),
+            }
+        }
+        "duration" => format!("P{}D", 1 + number % 90),
+        "uuid" => uuid(rng.next()),
+        "email" | "idn-email" => format!("person{number}@example.com"),
+        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => {
+            format!("https://example.com/{number}")
+        }
+        "hostname" | "idn-hostname" => format!("host{number}.example.com"),
+        "ipv4" => format!("192.0.2.{}", number % 256),
+        "ipv6" => format!("2001:db8::{:x}", number % 0xffff),
+        "byte" => "c2FtcGxl".to_owned(),
+        _ => format!("{} {number}", rng.pick(&WORDS)),
+    }
 }

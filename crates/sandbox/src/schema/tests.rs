@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::spec::spec;
+use crate::spec::Spec;
 
 struct Table {
     schemas: Schemas,
@@ -13,9 +13,9 @@ struct Table {
 fn table() -> Table {
     let mut table: Value = serde_json::from_str(include_str!("tests/schemas.json")).unwrap();
     let cases = table["cases"].as_array().unwrap().clone();
-    assert!(cases.len() >= 60);
+    assert!(cases.len() >= 50);
     Table {
-        schemas: serde_json::from_value(table["schemas"].take()).unwrap(),
+        schemas: Schemas(table["schemas"].take()),
         cases,
     }
 }
@@ -73,8 +73,9 @@ fn what_is_made_passes() {
 
 #[test]
 fn what_is_made_from_our_own_document_passes() {
-    let spec = spec();
-    for schema in spec.schemas.0.values() {
+    let spec = Spec::embedded();
+    let schemas = &spec.schemas.0["components"]["schemas"];
+    for schema in schemas.as_object().unwrap().values() {
         assert_makes(&spec.schemas, schema);
     }
     for operation in &spec.operations {
@@ -110,6 +111,23 @@ fn what_the_document_gives_is_used_if_it_fits() {
             json!({"required": ["a"], "example": {"a": 5}}),
             json!({"a": 5}),
         ),
+        (
+            json!({"type": "number", "minimum": 10, "maximum": 12, "multipleOf": 5}),
+            json!(10.0),
+        ),
+        (
+            json!({"type": "integer", "minimum": 10, "maximum": 12, "multipleOf": 5}),
+            json!(10),
+        ),
+        // Nothing fits, so nothing is made.
+        (
+            json!({"type": "number", "exclusiveMinimum": 10, "maximum": 12, "multipleOf": 5}),
+            json!(null),
+        ),
+        (
+            json!({"type": "integer", "minimum": 11, "maximum": 12, "multipleOf": 5}),
+            json!(null),
+        ),
         (json!(false), json!(null)),
         (
             json!({"type": "string", "allOf": [{"type": "integer"}]}),
@@ -129,21 +147,6 @@ fn optional_members_and_circles_are_shown_once_and_then_cut() {
     assert_eq!(node["children"][0]["children"], json!([]), "{node}");
     let tree = made(&json!({"$ref": "#/Tree"}));
     assert!(tree["left"]["right"].is_i64(), "{tree}");
-}
-
-#[test]
-fn a_discriminator_names_the_alternative() {
-    let cat = json!({
-        "oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}],
-        "discriminator": {"propertyName": "kind", "mapping": {"tiger": "#/Cat"}},
-    });
-    assert_eq!(made(&cat)["kind"], "tiger");
-    let dog = json!({"oneOf": [{"$ref": "#/Dog"}], "discriminator": {"propertyName": "kind"}});
-    assert_eq!(
-        made(&dog)["kind"],
-        "dog",
-        "its own name goes before that of the schema"
-    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What a list does over several requests.
 
 use super::*;
-use crate::drift::Change;
 
 fn state(order: Order, drift: Option<Drift>) -> State {
     let options = Options {

@@ -10,7 +10,7 @@ use crate::support::{get, post, send, token, unlimited};
 fn drifting(every_requests: u32) -> Sandbox {
     unlimited(Options {
         faults: true,
-        max_limit: 10_000,
+        max_limit: Some(10_000),
         records: BTreeMap::from([("contacts".to_owned(), 1000)]),
         drift: Some(Drift {
             every_requests,
@@ -155,7 +155,7 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
     for order in Order::ALL {
         let sandbox = unlimited(Options {
             faults: true,
-            max_limit: 10_000,
+            max_limit: Some(10_000),
             records: BTreeMap::from([("contacts".to_owned(), 300)]),
             order,
             drift: Some(Drift {

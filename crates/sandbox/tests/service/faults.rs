@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use talentdata_sandbox::{Options, Sandbox};
 
 use crate::support::{faulty, get, hear_version, parse, post, script, send, token, version};
 
@@ -22,13 +23,53 @@ fn a_script_that_is_not_understood_is_refused_with_the_reason() {
             "Invalid",
         ),
         (json!({"rules": [{}]}), "reply"),
+        (
+            json!({"rules": [{"reply": {}}, {"match": {"path": "/v1/contacs"}, "reply": {}}]}),
+            "rules[1].match.path: the service has no path \\\"/v1/contacs\\\"",
+        ),
+        (
+            json!({"rules": [{"match": {"path": "/v1/contacts?limit=5"}, "reply": {}}]}),
+            "without a query",
+        ),
         (json!({}), "rules"),
     ] {
         let reply = post(&sandbox, "/__faults", &script);
         assert_eq!(reply.status, 400, "{script}");
         let message = reply.json()["error"]["message"].to_string();
         assert!(message.contains(reason), "{message}");
+        let error = sandbox.set_faults(&script.to_string()).unwrap_err();
+        assert_eq!(json!(error.to_string()).to_string(), message);
     }
+    assert_eq!(version(&sandbox).status, 200, "no rule is in force");
+    let without = Sandbox::start(Options::default()).unwrap();
+    let error = without.set_faults(r#"{"rules": []}"#).unwrap_err();
+    assert!(error.to_string().contains("started with faults"), "{error}");
+}
+
+/// The body of a success would be read as that of the failure.
+#[test]
+fn another_status_has_a_body_of_its_own_or_none() {
+    for (reply, body, kind) in [
+        (json!({"status": 503}), "", None),
+        (
+            json!({"status": 503, "body": {"code": 7}}),
+            r#"{"code":7}"#,
+            Some("application/json"),
+        ),
+        (
+            json!({"status": 503, "body": "down", "headers": {"content-type": "text/plain"}}),
+            "down",
+            Some("text/plain"),
+        ),
+    ] {
+        let sandbox = faulty(&json!([{"reply": reply}]));
+        let answer = version(&sandbox);
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.body, body.as_bytes(), "{reply}");
+        assert_eq!(answer.header("content-type"), kind, "{reply}");
+    }
+    let sandbox = faulty(&json!([{"reply": {"status": 200}}]));
+    assert_eq!(version(&sandbox).json()["apiStatus"], "operational");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn permissions_have_the_documented_form() {
 #[test]
 fn everything_but_tokens_and_versions_needs_a_token() {
     let sandbox = unlimited(Options::default());
-    let paths = lists().iter().map(|list| list.path);
+    let paths = lists().iter().map(|list| list.path.as_str());
     for path in paths.chain(["/v1/oauth/token/permissions"]) {
         assert_eq!(send(&sandbox, "GET", path, &[], "").status, 401, "{path}");
         assert_eq!(get(&sandbox, path, "wrong").status, 401, "{path}");

@@ -9,8 +9,8 @@ use std::path::Path;
 type Edit = (&'static str, &'static str, &'static str);
 
 const KINDS: &str = "crates/core/src/error/kind.rs";
-const FORMATS: &str = "crates/core/src/export/format.rs";
-const INCLUDES: &str = "crates/core/src/format.rs";
+const FORMATS: &str = "crates/columns/src/export/format.rs";
+const INCLUDES: &str = "crates/columns/src/format.rs";
 
 /// Its row, and where it is raised.
 const ERROR_KIND: &[Edit] = &[
@@ -27,7 +27,7 @@ const ERROR_KIND: &[Edit] = &[
         "            Self::Trial => (\"Trial\", \"a trial\"),\n",
     ),
     (
-        "crates/core/src/export.rs",
+        "crates/columns/src/export.rs",
         "    pub fn check(&self) -> Result<()> {\n",
         "        if self.scan.page_size == Some(26) {\n            return Err(Error::new(ErrorKind::Trial, \"26\"));\n        }\n",
     ),
@@ -110,7 +110,7 @@ pub(super) fn add_rows(copy: &Path) {
             edited_behind(copy, file, before, row);
         }
     }
-    std::fs::write(copy.join("crates/core/src/format/trial.rs"), WRITER).unwrap();
+    std::fs::write(copy.join("crates/columns/src/format/trial.rs"), WRITER).unwrap();
 }
 
 fn edited_behind(copy: &Path, file: &str, before: &str, row: &str) {

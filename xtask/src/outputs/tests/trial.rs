@@ -176,7 +176,10 @@ pub(super) fn python(copy: &Path, code: &str) {
 
 /// Files of a directory as they are, without what Python and builds leave behind.
 pub(super) fn copied(from: &Path, to: &Path) {
-    if from.is_dir() {
+    if from.is_symlink() {
+        // It leads to the same place in the copy.
+        std::os::unix::fs::symlink(std::fs::read_link(from).unwrap(), to).unwrap();
+    } else if from.is_dir() {
         for entry in std::fs::read_dir(from).unwrap() {
             let name: PathBuf = entry.unwrap().file_name().into();
             copied(&from.join(&name), &to.join(&name));

@@ -13,7 +13,7 @@ impl Company {
         let matched = json!({"path": TOKEN, "nth": 1});
         let reply = json!({"delay_ms": time.as_millis() as u64});
         let script = json!({"rules": [{"match": matched, "reply": reply}]});
-        self.sandbox.misbehave(&script.to_string()).unwrap();
+        self.sandbox.set_faults(&script.to_string()).unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The file that holds the shared gate: opened by its path and locked anew for each operation, for some microseconds.
 //!
-//! Nothing is kept open, so that a fork shares no lock, and a file that was removed or replaced is noticed. Whoever is
-//! stopped while holding the lock holds up nobody for long: the others move on to a copy of the file, and what the
+//! Nothing is kept open, so that a fork shares no lock, and a file that was removed or replaced is noticed. A process that
+//! is stopped while it holds the lock holds up nobody for long: the others move on to a copy of the file, and what the
 //! stopped one then writes goes nowhere.
 
 use super::image::{self, Image};
@@ -10,14 +10,15 @@ use crate::host::{Identity, SharedFile, clock, directory};
 use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often the lock is tried at once, with a pause in between: together longer than an operation takes.
+/// The lock is tried so often with a short pause in between, together longer than an operation takes; then with longer ones.
 const TRIES: u32 = 10;
-const PAUSE: Duration = Duration::from_micros(20);
-/// Whoever holds the lock for longer than this, however often it is tried, has been stopped.
+const SHORT_PAUSE: Duration = Duration::from_micros(20);
+const LONG_PAUSE: Duration = Duration::from_millis(1);
+/// A process that holds the lock for longer than this, however often it is tried, has been stopped.
 const STOPPED: Duration = Duration::from_millis(250);
-const OFTEN: u32 = 20;
+const OFTEN: u32 = 30;
 /// How often an operation begins again because the file was replaced meanwhile.
 const MOVES: u32 = 8;
 /// What this process knows of the state is of use for so long, should the file be lost.
@@ -30,7 +31,6 @@ pub(super) struct StateFile {
     file: SharedFile,
     settings: GateSettings,
     seen: Option<Seen>,
-    blocked: Option<Blocked>,
 }
 
 /// A state, and where it lies.
@@ -40,22 +40,6 @@ struct Seen {
     state: Box<SharedGate>,
 }
 
-/// A file that somebody else has locked.
-#[derive(Clone, Copy)]
-struct Blocked {
-    file: Identity,
-    since: Duration,
-    /// How often in a row the lock was not to be had.
-    times: u32,
-}
-
-/// What became of an operation.
-pub(super) enum Access<T> {
-    Done(T),
-    /// Somebody else has the lock; try again in a moment.
-    Busy,
-}
-
 impl StateFile {
     /// The file at this path, which is made when it is needed.
     pub(super) fn new(path: PathBuf, settings: GateSettings) -> Self {
@@ -63,7 +47,6 @@ impl StateFile {
             file: SharedFile::new(path),
             settings,
             seen: None,
-            blocked: None,
         }
     }
 
@@ -72,33 +55,21 @@ impl StateFile {
     pub(super) fn change<T>(
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
-    ) -> Result<Access<T>> {
+    ) -> Result<T> {
         for _ in 0..MOVES {
             let Some((file, identity)) = self.file.open()? else {
                 self.file.replace_foreign()?;
                 continue;
             };
-            if !self.lock(&file, identity)? {
-                let now = clock::now();
-                let known = self.blocked.filter(|blocked| blocked.file == identity);
-                let blocked = Blocked {
-                    file: identity,
-                    since: known.map_or(now, |blocked| blocked.since),
-                    times: known.map_or(1, |blocked| blocked.times + 1),
-                };
-                self.blocked = Some(blocked);
-                if now < blocked.since + STOPPED || blocked.times < OFTEN {
-                    return Ok(Access::Busy);
-                }
+            if !lock(&file)? {
                 self.move_on(&file, identity)?;
                 continue;
             }
-            self.blocked = None;
             let done = self.change_locked(&file, identity, &mut operation);
             // Closing is not enough while a process that is being forked off has a copy of the file.
             let _ = file.unlock();
             if let Some(done) = done? {
-                return Ok(Access::Done(done));
+                return Ok(done);
             }
         }
         Err(Error::other("the file is replaced again and again"))
@@ -111,7 +82,7 @@ impl StateFile {
             opened => opened?,
         };
         // Without the lock, the newest copy may be only half written; then the one before is whole.
-        match image::read(&file)? {
+        match image::read(&file, &self.settings)? {
             Image::State(_, state) => Ok(Some(state)),
             Image::Empty | Image::Damaged => Ok(None),
         }
@@ -139,12 +110,23 @@ impl StateFile {
             return Ok(None);
         };
         let done = operation(&mut state, now);
-        let number = match number {
-            Some(number) => {
-                image::write(file, number + 1, &state)?;
-                number + 1
+        let written = match number {
+            Some(number) => image::write(file, number + 1, &state).map(|()| number + 1),
+            None => image::begin(file, now, &state),
+        };
+        let number = match written {
+            Ok(number) => number,
+            Err(error) => {
+                // To the others nothing has been done: whoever goes on alone does so from where they do.
+                if let Ok(Image::State(number, state)) = image::read(file, &self.settings) {
+                    self.seen = Some(Seen {
+                        file: identity,
+                        number,
+                        state,
+                    });
+                }
+                return Err(error);
             }
-            None => image::begin(file, now, &state)?,
         };
         if !self.file.leads_to(identity) {
             return Ok(None);
@@ -168,7 +150,7 @@ impl StateFile {
         let known = |seen: &mut Seen| seen.file == identity && Some(seen.number) == newest;
         let (number, state) = match self.seen.take_if(known) {
             Some(seen) => (Some(seen.number), seen.state),
-            None => match image::read(file)? {
+            None => match image::read(file, &self.settings)? {
                 Image::State(number, state) => (Some(number), state),
                 Image::Damaged => return Ok(None),
                 Image::Empty => {
@@ -194,25 +176,9 @@ impl StateFile {
         seen.filter(|state| state.used() <= now && state.used() + FRESH >= now)
     }
 
-    /// Whether the file is locked now.
-    fn lock(&self, file: &File, identity: Identity) -> Result<bool> {
-        // Who was in the way before is not waited for again.
-        let waited = self.blocked.is_some_and(|blocked| blocked.file == identity);
-        for attempt in 1.. {
-            match file.try_lock() {
-                Ok(()) => return Ok(true),
-                Err(TryLockError::WouldBlock) if waited || attempt >= TRIES => return Ok(false),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
-        Ok(false)
-    }
-
     /// Leaves a file that somebody holds the lock of without end, and takes its state along.
     fn move_on(&mut self, file: &File, identity: Identity) -> Result<()> {
-        self.blocked = None;
-        let state = match image::read(file)? {
+        let state = match image::read(file, &self.settings)? {
             Image::State(_, state) => Some(state),
             Image::Empty | Image::Damaged => self.seen(clock::now()),
         };
@@ -236,4 +202,21 @@ impl StateFile {
             .replace_if(|| Ok(self.file.leads_to(stale)), begin)?;
         Ok(replaced.is_some())
     }
+}
+
+/// Takes the lock; false where somebody holds it without end.
+fn lock(file: &File) -> Result<bool> {
+    let began = Instant::now();
+    for attempt in 1.. {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if attempt <= TRIES => std::thread::sleep(SHORT_PAUSE),
+            Err(TryLockError::WouldBlock) if attempt <= OFTEN || began.elapsed() < STOPPED => {
+                std::thread::sleep(LONG_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => break,
+        }
+    }
+    Ok(false)
 }

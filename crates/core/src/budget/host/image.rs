@@ -1,7 +1,7 @@
 //! How the state lies in its file: two copies, each with a number and a checksum, written in turn. Whoever is killed while
 //! writing leaves the copy before.
 
-use crate::gate::SharedGate;
+use crate::gate::{GateSettings, SharedGate};
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What such a file begins with; another state has another mark, and another name of the file.
-pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg1";
+pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg3";
 /// Where the copies begin, and how much room each has.
 const FIRST: u64 = 4096;
 const ROOM: usize = 256 * 1024;
@@ -62,8 +62,8 @@ pub(super) fn newest(file: &File) -> Result<Option<u64>> {
     Ok(heads.into_iter().flatten().map(|head| head.number).max())
 }
 
-/// The newest copy that is whole.
-pub(super) fn read(file: &File) -> Result<Image> {
+/// The newest copy that is whole, and that a gate with these settings can have written.
+pub(super) fn read(file: &File, settings: &GateSettings) -> Result<Image> {
     let mut mark = [0; MARK.len()];
     match read_at(file, &mut mark, 0)? {
         0 => return Ok(Image::Empty),
@@ -79,8 +79,10 @@ pub(super) fn read(file: &File) -> Result<Image> {
         let mut bytes = vec![0; head.length];
         let whole = read_at(file, &mut bytes, at(place) + HEAD as u64)? == head.length
             && xxh3_64(&bytes) == head.checksum;
-        let state = whole.then(|| postcard::from_bytes(&bytes));
-        if let Some(Ok(state)) = state {
+        let state = whole.then(|| postcard::from_bytes::<SharedGate>(&bytes));
+        if let Some(Ok(state)) = state
+            && state.is_valid(settings)
+        {
             return Ok(Image::State(head.number, Box::new(state)));
         }
     }

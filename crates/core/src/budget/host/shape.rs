@@ -22,7 +22,7 @@ fn the_state_has_the_shape_of_its_version() {
     let mark = String::from_utf8(super::image::MARK.to_vec()).unwrap();
     assert!(mark.ends_with(&format!("budg{version}")), "{mark:?}");
     let shape = shape();
-    assert!(shape.contains("Lane::2 Background\n") && shape.contains("Flight {"));
+    assert!(shape.contains("PriorityClass::2 Background\n") && shape.contains("InFlight {"));
     let path = format!("src/budget/host/state-{version}.txt");
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(&path);
     let kept = std::fs::read_to_string(kept).unwrap_or_default();

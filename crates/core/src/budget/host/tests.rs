@@ -2,21 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::file::{Access, StateFile};
+use super::file::StateFile;
 use super::image::{self, Image};
-use crate::gate::{Asker, GateSettings, LONGEST_GAP, Lane, SharedGate, Turn};
+use crate::gate::{
+    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Turn,
+};
 use crate::host::clock;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::Duration;
+use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
 /// A directory for a state, and the path in it.
 fn place() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let path = directory.path().join("budget-1-test");
+    let path = directory.path().join("budget-3-test");
     (directory, path)
 }
 
@@ -24,25 +27,26 @@ fn member(path: &Path) -> StateFile {
     StateFile::new(path.to_owned(), GateSettings::default())
 }
 
-/// Asks until the lock is free; how many members there are then, and whether the request may be sent.
+/// Asks; how many members there are then, and whether the request may be sent.
 fn ask(file: &mut StateFile, id: u64) -> (usize, Turn) {
-    for _ in 0..2000 {
-        let done = file.change(|gate, now| {
-            let asker = Asker {
-                id,
-                process: 1,
-                name: "test",
-                share: 1.0,
-            };
-            let turn = gate.take(now, &asker, Lane::Scan, LONGEST_GAP);
-            (gate.present(now), turn)
-        });
-        match done.unwrap() {
-            Access::Done(done) => return done,
-            Access::Busy => std::thread::sleep(Duration::from_millis(1)),
-        }
-    }
-    panic!("the lock is never free");
+    try_to_ask(file, id).unwrap()
+}
+
+fn try_to_ask(file: &mut StateFile, id: u64) -> std::io::Result<(usize, Turn)> {
+    file.change(|gate, now| {
+        let requester = Requester {
+            id,
+            process: 1,
+            name: "test",
+            share: 1.0,
+        };
+        let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+        (gate.present(now), turn)
+    })
+}
+
+fn read(file: &File) -> Image {
+    image::read(file, &GateSettings::default()).unwrap()
 }
 
 fn open(path: &Path) -> File {
@@ -149,7 +153,7 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
     stopped.lock().unwrap();
     assert_eq!(ask(&mut one, 1).0, 2, "it takes the state along");
     // The stopped one goes on, and writes what nobody reads.
-    let Image::State(number, state) = image::read(&stopped).unwrap() else {
+    let Image::State(number, state) = read(&stopped) else {
         panic!("the file has a state");
     };
     image::write(&stopped, number + 1, &state).unwrap();
@@ -216,17 +220,14 @@ fn half_a_copy_is_no_copy() {
     half.resize(after.len(), 0);
     for (done, at) in changed.iter().enumerate() {
         std::fs::write(&path, &half).unwrap();
-        let Image::State(_, state) = image::read(&open(&path)).unwrap() else {
+        let Image::State(_, state) = read(&open(&path)) else {
             panic!("nothing is left after {done} bytes of a copy");
         };
         assert_eq!(state.present(state.used()), 1, "after {done} bytes");
         half[*at] = after[*at];
     }
-    let Image::State(_, state) = image::read(&{
-        std::fs::write(&path, &half).unwrap();
-        open(&path)
-    })
-    .unwrap() else {
+    std::fs::write(&path, &half).unwrap();
+    let Image::State(_, state) = read(&open(&path)) else {
         panic!("the whole copy is not read");
     };
     assert_eq!(state.present(state.used()), 2);
@@ -240,13 +241,151 @@ fn a_state_from_the_future_is_forgotten() {
     ask(&mut one, 1);
     let future = crate::host::clock::now() + Duration::from_secs(1000);
     let mut state = SharedGate::new(GateSettings::default(), future);
-    let asker = Asker {
+    let requester = Requester {
         id: 9,
         process: 1,
         name: "before",
         share: 1.0,
     };
-    state.take(future, &asker, Lane::Scan, LONGEST_GAP);
+    state.take(future, &requester, PriorityClass::Scan, Endpoint::Api);
     image::write(&open(&path), 99, &state).unwrap();
     assert_eq!(ask(&mut member(&path), 1).0, 1);
+}
+
+/// Tells a process of this test program that its files cannot grow, and where the state is.
+const FULL: &str = "TALENTDATA_TEST_FULL_DISK";
+
+/// As on a full disk. To the others nothing has happened, so neither the turn nor what is known of them may be used up.
+#[test]
+fn a_state_that_cannot_be_written_is_not_changed() {
+    if let Some(path) = std::env::var_os(FULL) {
+        let mut file = member(Path::new(&path));
+        assert!(try_to_ask(&mut file, 3).is_err());
+        let seen = file.take_seen().unwrap();
+        assert_eq!(seen.present(seen.used()), 2);
+        return;
+    }
+    let (_directory, path) = place();
+    ask(&mut member(&path), 1);
+    ask(&mut member(&path), 2);
+    let before = member(&path).look().unwrap().unwrap();
+    let name = "budget::host::tests::a_state_that_cannot_be_written_is_not_changed";
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+    let mut full = std::process::Command::new("sh");
+    full.args(["-c", limited])
+        .arg(std::env::current_exe().unwrap());
+    full.args([name, "--exact", "--nocapture"]).env(FULL, &path);
+    let output = full.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let after = member(&path).look().unwrap().unwrap();
+    assert_eq!(after.stats(), before.stats());
+    assert_eq!(after.present(after.used()), 2);
+}
+
+/// The directory was right when the file was made.
+#[test]
+fn a_directory_that_others_may_write_to_by_now_is_not_used_any_more() {
+    let (directory, path) = place();
+    let mut one = member(&path);
+    ask(&mut one, 1);
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let error = try_to_ask(&mut one, 1).unwrap_err().to_string();
+    assert!(error.contains("make its mode 0700"), "{error}");
+}
+
+/// States as they are after some seconds of requests, in the different modes of the gate.
+fn states() -> Vec<Vec<u8>> {
+    let mut states = Vec::new();
+    for policy in [Policy::ClockWindow, Policy::SlidingLog, Policy::TokenBucket] {
+        let window = Duration::from_secs(1);
+        let mut limiter = Limiter::new(policy, 40, window, ResetRounding::Up);
+        let mut now = Duration::from_secs(1000);
+        let mut state = SharedGate::new(GateSettings::default(), now);
+        for step in 0..300 {
+            now = step_of(&mut state, now, &mut |at| {
+                let decision = limiter.decide(at);
+                (decision.admitted, decision.remaining.into(), decision.reset)
+            });
+            if step % 60 == 59 {
+                states.push(postcard::to_stdvec(&state).unwrap());
+            }
+        }
+    }
+    states
+}
+
+/// One request of one of two members, or a wait; the time afterwards.
+fn step_of(
+    state: &mut SharedGate,
+    now: Duration,
+    serve: &mut dyn FnMut(Duration) -> (bool, u64, Duration),
+) -> Duration {
+    let id = u64::from(now.subsec_micros() % 2);
+    let requester = Requester {
+        id,
+        process: 1,
+        name: "test",
+        share: 1.0,
+    };
+    match state.take(now, &requester, PriorityClass::Scan, Endpoint::Api) {
+        Turn::Wait { again, .. } => {
+            assert!(again > now && again <= now + Duration::from_secs(1));
+            again
+        }
+        Turn::Now(ticket) => {
+            let (admitted, remaining, reset) = serve(now + Duration::from_millis(10));
+            let headers = RateHeaders {
+                limit: Some(40),
+                window: Some(Duration::from_secs(1)),
+                remaining: Some(remaining),
+                reset: Some(reset),
+                reset_is_integer: false,
+                retry_after: None,
+            };
+            let status = if admitted { 200 } else { 429 };
+            let now = now + Duration::from_millis(20);
+            state.response(now, id, ticket, status, &headers);
+            now
+        }
+    }
+}
+
+/// The checksum is right, and the content is not. It is refused, or it does no harm.
+#[test]
+fn a_forged_state_neither_panics_nor_waits_for_ever() {
+    let settings = GateSettings::default();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let (mut used, mut refused) = (0, 0);
+    for good in states() {
+        let state: SharedGate = postcard::from_bytes(&good).unwrap();
+        assert!(state.is_valid(&settings), "it was not changed");
+        for _ in 0..2000 {
+            let mut forged = good.clone();
+            for _ in 0..rng.usize(1..4) {
+                let at = rng.usize(0..forged.len());
+                let bytes = rng.usize(1..9).min(forged.len() - at);
+                let any = rng.u8(..);
+                let fill = rng.choice([0, 0xff, 0x7f, any]).unwrap();
+                forged[at..at + bytes].fill(fill);
+            }
+            let Ok(mut state) = postcard::from_bytes::<SharedGate>(&forged) else {
+                continue;
+            };
+            if !state.is_valid(&settings) {
+                refused += 1;
+                continue;
+            }
+            used += 1;
+            let mut now = state.used();
+            for _ in 0..40 {
+                now = step_of(&mut state, now, &mut |_| {
+                    (true, 20, Duration::from_millis(500))
+                });
+            }
+            let _ = (state.members(now), state.stats(), state.is_over(now));
+            state.leave(now, 1);
+        }
+    }
+    println!("{used} used, {refused} refused");
+    assert!(used > 100 && refused > 100);
 }

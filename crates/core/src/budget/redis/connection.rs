@@ -1,10 +1,7 @@
 //! A connection to the server, with the TLS that all connections of ours have.
 
-use super::script::{self, Script};
-use super::shown;
-use crate::budget::lease::{Ask, Reply};
+use super::script::{self, Ask, Reply};
 use crate::budget::look::BudgetState;
-use crate::budget::who::Who;
 use crate::clock;
 use crate::error::Scrubber;
 use crate::request::transport::system_tls;
@@ -40,7 +37,8 @@ pub(super) struct Place {
     login: RedisConnectionInfo,
     shown: String,
     scrubber: Scrubber,
-    script: Script,
+    /// Sent by its digest; a server that does not have it is given the text.
+    script: redis::Script,
     key: String,
 }
 
@@ -69,7 +67,7 @@ impl Place {
             login,
             shown: config.budget.to_string(),
             scrubber: Scrubber::new(secrets.iter().flatten()),
-            script: Script::default(),
+            script: redis::Script::new(script::SOURCE),
             key: script::key(config),
         }
     }
@@ -167,16 +165,20 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Asks, and waits for the reply; else why there is none.
-    pub(super) async fn ask(&mut self, ask: &Ask, who: &Who) -> Result<Reply, String> {
-        let Place {
-            script, key, shown, ..
-        } = &*self.place;
-        let asking = script.run(&mut self.commands, key, ask, who);
-        let told = replied(asking).await.and_then(|texts| {
-            let texts = texts.map_err(|error| self.place.text(&error))?;
-            script::reply(&texts)
-        });
-        told.map_err(|reason| format!("{shown}: {reason}"))
+    pub(super) async fn ask(&mut self, ask: &Ask) -> Result<Reply, String> {
+        let Place { script, key, .. } = &*self.place;
+        let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+        let mut call = script.key(key);
+        call.arg(text);
+        let asked = replied(call.invoke_async::<String>(&mut self.commands)).await;
+        let reply =
+            asked.and_then(|text| Reply::read(&text.map_err(|error| self.place.text(&error))?));
+        reply.map_err(|reason| format!("{}: {reason}", self.place.shown))
+    }
+
+    /// Whether the other side has closed it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.driver.is_finished()
     }
 
     /// Reads the state of the budget, without taking part in it; else why not.
@@ -189,12 +191,7 @@ impl Connection {
         let read = read.and_then(|read| read.map_err(|error| self.place.text(&error)));
         let ((seconds, micros), fields): ((f64, f64), BTreeMap<String, String>) =
             read.map_err(|reason| format!("{shown}: {reason}"))?;
-        Ok(shown::read(shown.clone(), seconds * 1e6 + micros, &fields))
-    }
-
-    /// Tells the server that the member needs nothing more. If it does not get there, the server forgets it by itself.
-    pub(super) async fn leave(&mut self, member: u64, who: &Who) {
-        let _ = self.ask(&Ask::leaving(member), who).await;
+        Ok(script::show(shown.clone(), seconds + micros / 1e6, &fields))
     }
 }
 

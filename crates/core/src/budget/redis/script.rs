@@ -1,44 +1,123 @@
-//! The script that gives out slots, and how its arguments and replies are written.
+//! The script that gives out moments to send at: what it is asked, what it replies, and what it keeps for people.
 
-use super::shown;
 use crate::budget::company;
-use crate::budget::lease::{Ask, Reply, Solo};
+use crate::budget::look::BudgetState;
 use crate::budget::who::Who;
-use crate::gate::Lane;
+use crate::gate::{MemberStats, PriorityClass};
 use crate::settings::Config;
-use redis::RedisResult;
-use redis::aio::MultiplexedConnection;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The twin of `lease/reserve.rs`.
-pub(super) const SOURCE: &str = include_str!("reserve.lua");
-/// Members whose script writes another state have another key.
-const PREFIX: &str = "talentdata:budget-2:";
+pub(super) const SOURCE: &str = include_str!("moments.lua");
+/// Members whose script keeps another state have another key.
+const PREFIX: &str = "talentdata:budget-3:";
+/// A member that has not asked for so many seconds is not shown.
+const PRESENT: f64 = 10.0;
+/// No reply has more moments.
+pub(super) const MAX_MOMENTS: u32 = 4;
+/// How members find the time of the next request, for people.
+const MODE: &str = "slots";
 
-/// No reply of the script has more slots.
-const MOST_SLOTS: f64 = 16.0;
+/// What a member asks for and reports; times are seconds.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Ask {
+    pub(super) member: String,
+    /// Requests a second, by the settings.
+    pub(super) limit: f64,
+    /// 1 for single calls, 2 for scans, 3 for scans in the background.
+    pub(super) class: u8,
+    pub(super) moments: u32,
+    /// How far ahead moments have to be.
+    pub(super) lead: f64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) leaving: bool,
+    /// For how long moments of the state that this member knows may still be used, should the state be lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) known: Option<f64>,
+    /// At least 0 and below 1.
+    pub(super) random: f64,
+    #[serde(flatten)]
+    pub(super) report: Report,
+    pub(super) about: Description,
+}
 
-/// The script, sent by its digest; a server that does not have it is given the text.
-pub(super) struct Script(redis::Script);
+/// What a member has seen since it last asked. Requests are known by the numbers of their moments.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Report {
+    /// The limit that the service has named, in requests a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shown: Option<f64>,
+    /// The request after which the least was left, of the window that is paced by or of a longer one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seen: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remaining: Option<f64>,
+    /// What is left of a longer window, and until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resets: Option<f64>,
+    /// The newest request that found nothing left, or was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) used_up: Option<u64>,
+    /// How long ago a request succeeded; how many have failed since, and how long ago the last of them was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ok: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ago: Option<f64>,
+    /// How long nobody may send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pause: Option<f64>,
+}
 
-impl Default for Script {
-    fn default() -> Self {
-        Script(redis::Script::new(SOURCE))
+/// A member as it describes itself to people.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Description {
+    pub(super) process: u32,
+    pub(super) name: String,
+    pub(super) host: String,
+    pub(super) sent_last_minute: u32,
+    pub(super) waiting: Option<PriorityClass>,
+}
+
+/// What the script replies; times are seconds by the server's clock.
+#[derive(Debug, Deserialize)]
+pub(super) struct Reply {
+    pub(super) now: f64,
+    pub(super) moments: u32,
+    pub(super) first: f64,
+    pub(super) gap: f64,
+    /// Of the first moment.
+    pub(super) number: u64,
+    /// When to ask again, where there is no moment; else 0.
+    pub(super) again: f64,
+    pub(super) pause: f64,
+    pub(super) members: u32,
+    /// Requests a second of all members together.
+    pub(super) rate: f64,
+    /// How many requests have failed since the last success, and since when.
+    pub(super) failures: u32,
+    pub(super) since: f64,
+}
+
+impl Reply {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let reply: Option<Reply> = serde_json::from_str(text).ok();
+        let usable = reply.filter(|reply| reply.moments <= MAX_MOMENTS && reply.rate > 0.0);
+        usable.ok_or_else(|| "the reply is not that of the script".into())
     }
 }
 
-impl Script {
-    pub(super) async fn run(
-        &self,
-        connection: &mut MultiplexedConnection,
-        key: &str,
-        ask: &Ask,
-        who: &Who,
-    ) -> RedisResult<Vec<String>> {
-        let mut call = self.0.key(key);
-        for argument in arguments(ask, who) {
-            call.arg(argument);
+impl Description {
+    pub(super) fn of(who: &Who) -> Self {
+        Description {
+            process: who.process,
+            name: who.name.clone(),
+            host: who.host.clone(),
+            ..Description::default()
         }
-        call.invoke_async(connection).await
     }
 }
 
@@ -48,58 +127,46 @@ pub(super) fn key(config: &Config) -> String {
     format!("{PREFIX}{{{}}}", company::name(config, None))
 }
 
-/// A question as the script reads it.
-pub(super) fn arguments(ask: &Ask, who: &Who) -> [String; 13] {
-    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-    let count = ask.report.count;
-    let lane = match ask.lane {
-        Lane::Single => 1,
-        Lane::Scan => 2,
-        Lane::Background => 3,
-    };
-    let solo = match ask.solo {
-        Solo::No => 0,
-        Solo::Ready => 1,
-        Solo::Yes => 2,
-    };
-    [
-        format!("{:016x}", ask.member),
-        ask.limit.to_string(),
-        lane.to_string(),
-        ask.slots.to_string(),
-        ask.lead.to_string(),
-        solo.to_string(),
-        u8::from(ask.leaving).to_string(),
-        number(count.map(|count| count.sent)),
-        number(count.map(|count| count.limit)),
-        number(count.map(|count| count.remaining)),
-        number(ask.report.used_up),
-        ask.report.pause.to_string(),
-        shown::describe(who, &ask.about),
-    ]
+/// What `talentdata budget` reads of the state and of a member.
+#[derive(Deserialize)]
+struct State {
+    rate: f64,
+    pause: f64,
 }
 
-/// Reads what the script replies.
-pub(super) fn reply(texts: &[String]) -> Result<Reply, String> {
-    let number = |text: &String| text.parse().ok().filter(|number: &f64| number.is_finite());
-    let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
-    match numbers.as_deref() {
-        Some(&[now, slots, first, gap, again, pause, members, rate]) if slots <= MOST_SLOTS => {
-            Ok(Reply {
-                now,
-                // Casts from floats saturate.
-                slots: slots as u32,
-                first,
-                gap,
-                again,
-                pause,
-                members: members as u32,
-                rate,
-            })
-        }
-        _ => Err("the reply is not that of the script".into()),
+#[derive(Deserialize)]
+struct Member {
+    seen: f64,
+    about: Description,
+}
+
+/// The state of the budget with these fields, at this time of the server.
+pub(super) fn show(home: String, now: f64, fields: &BTreeMap<String, String>) -> BudgetState {
+    let state = fields.get("state").map(|text| serde_json::from_str(text));
+    let state: Option<State> = state.and_then(Result::ok);
+    let present = fields.values().filter_map(|text| {
+        let member: Member = serde_json::from_str(text).ok()?;
+        (member.seen + PRESENT > now).then_some(member)
+    });
+    let mut members: Vec<_> = present
+        .map(|Member { seen, about }| MemberStats {
+            process: about.process,
+            name: about.name,
+            host: Some(about.host),
+            sent_last_minute: about.sent_last_minute,
+            waiting: about.waiting.map(PriorityClass::name),
+            seconds_since_seen: (now - seen).max(0.0),
+        })
+        .collect();
+    members.sort_by_key(|member| {
+        let sent = std::cmp::Reverse(member.sent_last_minute);
+        (sent, member.host.clone(), member.process)
+    });
+    BudgetState {
+        home,
+        requests_per_second: state.as_ref().map(|state| state.rate),
+        mode: state.as_ref().map(|_| MODE.to_owned()),
+        seconds_paused: state.map_or(0.0, |state| (state.pause - now).max(0.0)),
+        members,
     }
 }
-
-#[cfg(test)]
-mod tests;

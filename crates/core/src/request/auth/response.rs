@@ -2,7 +2,7 @@
 
 use super::token::{Life, Token};
 use crate::clock::Time;
-use crate::error::{Error, ErrorKind, Result, Retryability, SHORTEST_SECRET};
+use crate::error::{Error, ErrorKind, Result, Retryability};
 use crate::request::response::json_error;
 use crate::request::transport::Response;
 use serde::Deserialize;
@@ -87,11 +87,6 @@ impl Fields {
                     "token_type is not Bearer, the only type this client can use",
                 ));
             }
-        }
-        if secret.expose().len() < SHORTEST_SECRET {
-            return Err(wrong(
-                "access_token is shorter than 8 characters, too short to be kept out of messages",
-            ));
         }
         let lifetime = Duration::from_secs_f64(lifetime(self.expires_in.as_ref()));
         let margin = MARGIN.min(lifetime / 10);

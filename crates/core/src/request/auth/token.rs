@@ -3,6 +3,7 @@
 use crate::clock::Time;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -81,11 +82,6 @@ impl Token {
         self.life.issued_at >= time
     }
 
-    /// Whether another client obtained it, which may have used it for long.
-    pub(crate) fn is_from_another(&self) -> bool {
-        self.from_another
-    }
-
     /// The service has responded to a request that carried it.
     pub(crate) fn answered(&self, status: StatusCode) {
         if status.is_success() {
@@ -105,5 +101,32 @@ impl Token {
     /// that the service never accepted.
     pub(crate) fn is_to_be_tried(&self) -> bool {
         self.after_refusal && !self.is_accepted() && !self.refused.load(Ordering::Relaxed)
+    }
+}
+
+/// So many tokens that were refused as soon as they were issued end a call.
+const MOST_NEW_REFUSED: u32 = 2;
+
+/// The tokens of a call that the service refused with 401.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    pub(crate) latest: Option<Arc<Token>>,
+    count: u32,
+    /// How many of them were as new as a token can be.
+    new: u32,
+}
+
+impl Refusals {
+    /// Notes a refusal, and tells whether another token may be accepted: a service may revoke tokens that worked, as
+    /// often as it likes, but two that were refused as soon as they were issued will be followed by more of the kind.
+    /// `begun` is when the call became the first in the queue; only a token that it fetched itself is newer.
+    pub(crate) fn is_worth_another(&mut self, token: &Arc<Token>, begun: Time) -> bool {
+        self.latest = Some(Arc::clone(token));
+        self.count += 1;
+        // One that another client obtained may have been refused long ago.
+        let is_old = token.from_another && self.count == 1;
+        let is_new = token.is_issued_since(begun) || !token.is_accepted() && !is_old;
+        self.new += u32::from(is_new);
+        self.new < MOST_NEW_REFUSED
     }
 }

@@ -13,8 +13,6 @@ pub(super) enum Change {
     InsertAndDelete(f64),
     /// Up to 60 neighbours vanish at once, every so many requests.
     BulkDelete(f64),
-    /// The same, and up to 60 others come in their place.
-    BulkReplace(f64),
     /// One record is deleted, or inserted, at every request: anywhere or at the front.
     DeleteOne,
     DeleteFirst,
@@ -144,7 +142,6 @@ impl List {
                 (0..self.times(rate)).for_each(|_| self.insert_anywhere());
             }
             Change::BulkDelete(rate) => self.bulk_delete(rate, 0),
-            Change::BulkReplace(rate) => self.bulk_delete(rate, 60),
             Change::DeleteOne => drop(self.take_any()),
             Change::DeleteFirst if self.records.is_empty() => {}
             Change::DeleteFirst => drop(self.records.remove(0)),

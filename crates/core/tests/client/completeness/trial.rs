@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use talentdata_core::export::{Export, Format, Target};
-use talentdata_core::scan::{Completeness, ScanOptions};
+use talentdata_core::scan::{Completeness, Resume, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Change, Drift, Options, Sandbox, limit::Policy};
@@ -55,18 +54,18 @@ impl Trial {
             list: row.list,
             page_size,
             most_pages: row.most_pages,
-            granted: page_size.min(row.service.max_limit),
+            granted: page_size.min(row.service.max_limit.unwrap_or(100)),
             records,
             sandbox,
             client,
         }
     }
 
-    /// Reads the list in one scan, or in an export with a change in the middle.
+    /// Reads the list in one scan, or in two with a change in between.
     pub(super) async fn read(&self, meanwhile: Option<Change>) -> Told {
         match meanwhile {
             None => self.scan().await,
-            Some(change) => self.export(change).await,
+            Some(change) => self.resumed(change).await,
         }
     }
 
@@ -86,45 +85,46 @@ impl Trial {
         Told { delivered, ended }
     }
 
-    async fn export(&self, change: Change) -> Told {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out.jsonl");
-        let export = Export {
-            resource: self.list,
-            format: Format::Jsonl,
-            target: Target::File(path.clone()),
-            scan: self.options(),
-            resume: true,
-        };
-        let enough = tokio::sync::Notify::new();
-        let mut left = self.most_pages * 4 / 5;
-        let count = |_: &_| {
-            left = u64::saturating_sub(left, 1);
-            if left == 0 {
-                enough.notify_one();
+    /// The second scan goes on where the first one was stopped.
+    async fn resumed(&self, change: Change) -> Told {
+        let (mut delivered, mut entries) = (BTreeMap::new(), Vec::new());
+        let mut scan = self.client.resource(self.list).scan(self.options());
+        let mut state = None;
+        for _ in 0..self.most_pages * 4 / 5 {
+            let batch = match scan.next_batch().await {
+                Some(Ok(batch)) => batch,
+                Some(Err(error)) => {
+                    let delivered = BTreeMap::new();
+                    let ended = Err(error);
+                    return Told { delivered, ended };
+                }
+                None => panic!("the scan ended before it was to be stopped"),
+            };
+            for record in &batch.records {
+                *delivered.entry(identity(record.as_str())).or_default() += 1;
+            }
+            batch.append_entries(&mut entries);
+            state = Some(batch.state().clone());
+        }
+        drop(scan);
+        self.sandbox.change(self.list.name(), change).unwrap();
+        let resume = Resume::new(state.unwrap(), entries).unwrap();
+        let mut scan = self.client.resource(self.list).scan(ScanOptions {
+            resume: Some(resume),
+            ..self.options()
+        });
+        let ended = loop {
+            match scan.next_batch().await {
+                Some(Ok(batch)) => {
+                    for record in &batch.records {
+                        *delivered.entry(identity(record.as_str())).or_default() += 1;
+                    }
+                }
+                Some(Err(error)) => break Err(error),
+                None => break Ok(scan.receipt().completeness),
             }
         };
-        let stopped = export.run(&self.client, enough.notified(), count).await;
-        let stopped = stopped.expect_err("the export ended before it was to be stopped");
-        if stopped.kind() != ErrorKind::Cancelled {
-            return Told {
-                delivered: BTreeMap::new(),
-                ended: Err(stopped),
-            };
-        }
-        self.sandbox.change(self.list.name(), change).unwrap();
-        let never = std::future::pending();
-        let receipt = export.run(&self.client, never, |_| {}).await;
-        // Nothing is delivered before the file has its name.
-        let mut delivered = BTreeMap::new();
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        for line in text.lines() {
-            *delivered.entry(identity(line)).or_default() += 1;
-        }
-        Told {
-            delivered,
-            ended: receipt.map(|receipt| receipt.completeness),
-        }
+        Told { delivered, ended }
     }
 
     fn options(&self) -> ScanOptions {

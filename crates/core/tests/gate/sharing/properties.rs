@@ -3,7 +3,7 @@
 //! requests in flight, waits that end in the future, and a time that never goes back.
 
 use fastrand::Rng;
-use talentdata_core::gate::Lane;
+use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::Policy;
 
 use super::secs;
@@ -23,7 +23,14 @@ fn anyone(rng: &mut Rng) -> Plan {
     let from = seconds(rng, 6.0);
     Plan {
         work,
-        lane: pick(rng, &[Lane::Single, Lane::Scan, Lane::Background]),
+        class: pick(
+            rng,
+            &[
+                PriorityClass::Single,
+                PriorityClass::Scan,
+                PriorityClass::Background,
+            ],
+        ),
         share: pick(rng, &[1.0, 1.0, 0.5, 0.01]),
         during: (from, from + seconds(rng, 20.0)),
     }

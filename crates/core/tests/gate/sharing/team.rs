@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talentdata_core::gate::{GateStats, Lane};
+use talentdata_core::gate::{GateStats, PriorityClass};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use super::world::World;
@@ -21,7 +21,7 @@ pub(crate) enum Work {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) work: Work,
-    pub(crate) lane: Lane,
+    pub(crate) class: PriorityClass,
     pub(crate) share: f64,
     /// When it begins, and when it takes its leave.
     pub(crate) during: (Duration, Duration),
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) const SCAN: Self = Self {
         work: Work::Scan,
-        lane: Lane::Scan,
+        class: PriorityClass::Scan,
         share: 1.0,
         during: (Duration::ZERO, Duration::MAX),
     };
@@ -39,7 +39,7 @@ impl Plan {
     pub(crate) fn calls(rate: f64) -> Self {
         Self {
             work: Work::Calls(rate),
-            lane: Lane::Single,
+            class: PriorityClass::Single,
             ..Self::SCAN
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Asker, GateSettings, LONGEST_GAP, SharedGate, Ticket, Turn};
+use talentdata_core::gate::{Endpoint, GateSettings, Requester, SharedGate, Ticket, Turn};
 
 use super::team::{Findings, Part, Plan, Team, Work};
 use crate::network::Network;
@@ -226,6 +226,7 @@ impl World {
         let now = self.now.saturating_sub(stale);
         self.told = self.told.max(now);
         assert!(self.gate.used() <= self.told, "no time of its own");
+        self.members[member].heard = self.told;
         for silent in 0..self.members.len() {
             let Member {
                 heard, unanswered, ..
@@ -234,7 +235,6 @@ impl World {
                 self.forget(silent);
             }
         }
-        self.members[member].heard = self.told;
         now
     }
 
@@ -252,14 +252,14 @@ impl World {
         while !self.members[member].queue.is_empty() {
             let now = self.clock(member);
             let plan = self.members[member].plan;
-            let asker = Asker {
+            let requester = Requester {
                 id: id(member),
                 process: member as u32,
                 name: "member",
                 share: plan.share,
             };
             self.findings.asks += 1;
-            let turn = self.gate.take(now, &asker, plan.lane, LONGEST_GAP);
+            let turn = self.gate.take(now, &requester, plan.class, Endpoint::Api);
             self.rewrite();
             match turn {
                 Turn::Now(ticket) if self.network.rng.f64() < self.team.scenario.unused => {

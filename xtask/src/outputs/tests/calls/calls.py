@@ -43,7 +43,6 @@ def filters(client):
     assert projects.schema()["resource"] == "projects"
     with tempfile.TemporaryDirectory() as directory:
         exports(client, projects, os.path.join(directory, "projects.csv"))
-        syncs(client, projects, os.path.join(directory, "mirror"))
     assert len(client.contacts(updated_since="2026-01-01T00:00:00Z").page(limit=1)) == 1
     assert isinstance(client.contacts.page(limit=1)[0], talentdata.Contact)
     refused(lambda: client.projects.page(), "region: is required")
@@ -79,14 +78,6 @@ def exports(client, projects, path):
         raise AssertionError("it was not raised")
 
 
-def syncs(client, projects, path):
-    [synced, others] = client.sync([projects, "pools"], path)
-    assert synced.changes["insert"] == 600 and synced.scan.parameters["region"] == "eu"
-    assert others.changes["insert"] > 0
-    refused(lambda: client.sync(["projects"], path), "region: is required")
-    refused(lambda: client.sync([client.projects("us")], path), "use another mirror")
-
-
 async def waiting():
     async with talentdata.AsyncClient() as client:
         first = (await client.contacts.page(limit=1))[0]
@@ -99,9 +90,7 @@ async def waiting():
         assert (await projects.page()).pagination.total == 600
         with tempfile.TemporaryDirectory() as directory:
             receipt = await projects.export(os.path.join(directory, "projects.jsonl"))
-            [synced] = await client.sync([projects], os.path.join(directory, "mirror"))
         assert receipt.records == 600 and receipt.parameters["minSize"] == 3
-        assert synced.scan.parameters["minSize"] == 3
         assert await client.delete_pool("one") is None
 
 

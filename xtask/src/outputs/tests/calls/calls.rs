@@ -1,6 +1,6 @@
 //! Calls each new operation from Rust.
 
-use talentdata_core::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::{
     ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
 };

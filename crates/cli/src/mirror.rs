@@ -1,0 +1,103 @@
+//! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
+
+use crate::ending::Ending;
+use crate::output::reader_gone;
+use crate::{names, receipts};
+use std::path::{Path, PathBuf};
+use talentdata_columns::export::{Export, Format, Target};
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind};
+use talentdata_mirror::{At, Mirror};
+
+/// Shown below the help of `changes`.
+pub(crate) const CHANGES_EXAMPLES: &str = "\
+Each change has the sync that found it (generation), op (insert, update, delete, missing or reappeared), the record's
+key, when it was last seen and when the change was seen, and the record: for delete and missing the last one known.
+To keep a copy, write the record for insert, update and reappeared, remove it for delete, do nothing for missing, and
+remember the last generation. Doing so twice does no harm.
+
+Examples:
+  talentdata changes contacts --from mirror.db --since 16
+  talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet";
+
+/// Shown below the help of `forget`.
+pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts --from mirror.db";
+
+/// Which changes, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Changes {
+    /// The list
+    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    resource: Resource,
+    /// The file of the mirror
+    #[arg(long, value_name = "FILE")]
+    from: PathBuf,
+    /// The last sync that is known, by its number or as the last one that had ended by a time; what came after it is
+    /// written. By default everything is
+    #[arg(long, value_name = "N|TIME", default_value = "0")]
+    since: At,
+    /// Output format; by default that of the file name extension, else jsonl
+    #[arg(long, value_parser = names::one_of(Format::ALL))]
+    format: Option<Format>,
+    /// The file to write; - is standard output
+    #[arg(long, value_name = "PATH", default_value = "-")]
+    out: PathBuf,
+}
+
+/// What to remove.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Forget {
+    /// The list
+    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    resource: Resource,
+    /// The file of the mirror
+    #[arg(long, value_name = "FILE")]
+    from: PathBuf,
+}
+
+pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
+    let format = verb.format.unwrap_or_else(|| Format::of_path(&verb.out));
+    let target = match verb.out == Path::new("-") {
+        true => Target::Stdout,
+        false => Target::File(verb.out.clone()),
+    };
+    let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
+    read(changes.write(format, &target), &target).map(drop)
+}
+
+pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
+    Ok(talentdata_mirror::forget(&verb.from, verb.resource)?)
+}
+
+/// Writes lists as a mirror has them, and their receipts.
+pub(crate) fn export(
+    exports: &[Export],
+    from: &Path,
+    at: Option<&At>,
+    receipt: Option<&Path>,
+) -> Result<(), Ending> {
+    let mirror = Mirror::open(from)?;
+    let mut done = Vec::new();
+    for export in exports {
+        let table = export.table.clone();
+        let records = match at {
+            Some(at) => mirror.as_of(export.resource, at),
+            None => mirror.current(export.resource),
+        };
+        let written =
+            records.and_then(|records| records.write(export.format, &export.target, table));
+        done.push(read(written, &export.target)?);
+    }
+    match receipt {
+        Some(path) => Ok(receipts::end(path, &done)?),
+        None => Ok(()),
+    }
+}
+
+/// A reader of standard output that went away is no error.
+fn read<T>(written: Result<T, Error>, target: &Target) -> Result<T, Ending> {
+    written.map_err(|error| match error.kind() {
+        ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
+        _ => error.into(),
+    })
+}

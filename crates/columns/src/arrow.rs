@@ -1,0 +1,49 @@
+//! Columns: Arrow record batches straight from the bytes of pages.
+//!
+//! Documented fields come first, typed as the spec says, in its order. Further fields follow as they
+//! were first met among the first records, typed by what was found there. The last column, `_extra`,
+//! is JSON text and keeps everything else, so that each record can be rebuilt exactly:
+//!
+//! 1. What `_extra` says of a field stands; a column of that name then holds the nearest it can
+//!    (a number rounded to a double, the last of several values, an instant without the offset it was
+//!    written with, a struct without a member it has no field for) or nothing.
+//! 2. Every other column that holds something gives its field, by the rules of its type.
+//! 3. An empty cell means that the field is absent, or that it is null where the metadata
+//!    `talentdata:empty` of its column says `null`. Fields that are absent against that rule are
+//!    listed in the member `_absent` of `_extra`, if that is its first member; a null against it is
+//!    a null in `_extra`.
+//!
+//! Strings give their text, numbers the text that Rust displays, and string columns whose metadata
+//! `talentdata:content` says `json` the value's own text. Timestamps are written with the offset
+//! `talentdata:offset` and `talentdata:fraction` digits, dates as RFC 3339 prescribes. Lists and
+//! structs are written without white space between tokens, the members of a struct in its order; rule 3
+//! holds for members too, and a null item is a null. Where any part of a field could not be written
+//! again like that, the whole field is in `_extra`.
+
+mod batch;
+mod builder;
+mod check;
+mod extra;
+mod field;
+mod file;
+mod infer;
+mod nested;
+mod options;
+mod plan;
+mod row;
+mod scan;
+mod schema;
+mod time;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
+pub use batch::BatchBuilder;
+pub(crate) use check::{Checker, Counts};
+pub(crate) use infer::Seen;
+pub use options::{Columns, OnNew, TableOptions};
+pub(crate) use row::{Cell, Form, Splitter};
+pub use scan::BatchScan;
+pub use schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};

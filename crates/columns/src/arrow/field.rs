@@ -1,0 +1,168 @@
+//! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
+
+use super::options::Columns;
+use super::schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use std::sync::Arc;
+use talentdata_core::{Error, ErrorKind, Result};
+
+/// Metadata: what an empty cell means, `null` or nothing.
+const EMPTY: &str = "talentdata:empty";
+/// Metadata: `json`, where a string is the JSON text of a value.
+const CONTENT: &str = "talentdata:content";
+/// Metadata: how the service writes timestamps.
+const FRACTION: &str = "talentdata:fraction";
+const OFFSET: &str = "talentdata:offset";
+/// The extension type that other producers mark JSON with.
+const EXTENSION: (&str, &str) = ("ARROW:extension:name", "arrow.json");
+
+/// The name that Arrow gives the items of a list.
+const ITEM: &str = "item";
+
+impl TableSchema {
+    /// The Arrow schema, with `_extra`.
+    pub fn to_arrow(&self) -> SchemaRef {
+        let extra = field(EXTRA, &Kind::Json, Empty::Absent);
+        let fields: Vec<Field> = self.iter().map(Column::field).chain([extra]).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    /// The columns that an Arrow schema has; `_extra` comes last anyway, and may be missing.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the column, for a type that columns cannot have.
+    pub fn from_arrow(schema: &Schema) -> Result<Self> {
+        let fields = schema.fields().iter();
+        let fields = fields.filter(|field| field.name() != EXTRA);
+        let fields: Result<Vec<Column>> = fields.map(|field| column(field, "")).collect();
+        TableSchema::new(None, Columns::Typed, fields?).checked()
+    }
+}
+
+impl Column {
+    /// The Arrow field.
+    pub(super) fn field(&self) -> Field {
+        field(&self.name, &self.kind, self.empty)
+    }
+}
+
+/// The Arrow field of the items of a list.
+pub(super) fn item_field(items: &Kind) -> Field {
+    field(ITEM, items, Empty::Absent)
+}
+
+fn field(name: &str, kind: &Kind, empty: Empty) -> Field {
+    let mut field = Field::new(name, data_type(kind), true);
+    let mut metadata = field.metadata().clone();
+    let mut add = |key: &str, value: String| metadata.insert(key.to_owned(), value);
+    match kind {
+        Kind::Json => {
+            add(CONTENT, "json".into());
+        }
+        Kind::Timestamp(timestamp) => {
+            add(FRACTION, timestamp.fraction.to_string());
+            add(OFFSET, timestamp.offset.clone());
+        }
+        _ => {}
+    }
+    if empty == Empty::Null {
+        add(EMPTY, "null".into());
+    }
+    field.set_metadata(metadata);
+    field
+}
+
+fn data_type(kind: &Kind) -> DataType {
+    match kind {
+        Kind::Text | Kind::Json => DataType::Utf8,
+        Kind::Integer => DataType::Int64,
+        Kind::Unsigned => DataType::UInt64,
+        Kind::Number => DataType::Float64,
+        Kind::Boolean => DataType::Boolean,
+        Kind::Timestamp(timestamp) => DataType::Timestamp(timestamp.unit.into(), Some(utc())),
+        Kind::Date => DataType::Date32,
+        Kind::List { items } => DataType::List(Arc::new(item_field(items))),
+        Kind::Struct { fields } => {
+            DataType::Struct(fields.iter().map(|member| member.field()).collect())
+        }
+    }
+}
+
+/// The time zone of every timestamp.
+pub(super) fn utc() -> Arc<str> {
+    Arc::from("UTC")
+}
+
+impl From<Unit> for TimeUnit {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Micros => TimeUnit::Microsecond,
+            Unit::Nanos => TimeUnit::Nanosecond,
+        }
+    }
+}
+
+/// The column that a field asks for; `parent` is what its name is in.
+fn column(field: &Field, parent: &str) -> Result<Column> {
+    let path = match parent {
+        "" => field.name().clone(),
+        parent => format!("{parent}.{}", field.name()),
+    };
+    let metadata = |key| field.metadata().get(key).map(String::as_str);
+    Ok(Column {
+        name: field.name().clone(),
+        kind: kind(field, &path)?,
+        nullable: field.is_nullable(),
+        empty: match metadata(EMPTY) {
+            Some("null") => Empty::Null,
+            _ => Empty::Absent,
+        },
+        source: Source::Given,
+    })
+}
+
+fn kind(field: &Field, path: &str) -> Result<Kind> {
+    let metadata = |key| field.metadata().get(key).map(String::as_str);
+    let timestamp = |unit| {
+        let fraction = metadata(FRACTION).and_then(|digits| digits.parse().ok());
+        Kind::Timestamp(Timestamp {
+            unit,
+            fraction: fraction.unwrap_or_default(),
+            offset: metadata(OFFSET).unwrap_or("Z").to_owned(),
+        })
+    };
+    let is_json = metadata(CONTENT) == Some("json") || metadata(EXTENSION.0) == Some(EXTENSION.1);
+    Ok(match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_json => Kind::Json,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
+        DataType::Int64 => Kind::Integer,
+        DataType::UInt64 => Kind::Unsigned,
+        DataType::Float64 => Kind::Number,
+        DataType::Boolean => Kind::Boolean,
+        DataType::Date32 => Kind::Date,
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if is_utc(zone) => {
+            timestamp(Unit::Micros)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) if is_utc(zone) => {
+            timestamp(Unit::Nanos)
+        }
+        DataType::List(item) | DataType::LargeList(item) => Kind::List {
+            items: Box::new(column(item, path)?.kind),
+        },
+        DataType::Struct(fields) => {
+            let fields: Result<_> = fields.iter().map(|field| column(field, path)).collect();
+            Kind::Struct { fields: fields? }
+        }
+        other => {
+            let message = format!(
+                "schema: the column {path} is of type {other}, but columns are of type string, int64, uint64, \
+                 double, bool, timestamp[us, UTC], timestamp[ns, UTC], date32, list or struct"
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+    })
+}
+
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "Etc/UTC" | "Z" | "+00:00")
+}

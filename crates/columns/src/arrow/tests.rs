@@ -1,0 +1,76 @@
+//! Records become columns and records again, and nothing is lost.
+
+mod check;
+mod columns;
+mod nested;
+pub(crate) mod rebuild;
+mod scan;
+mod schema;
+pub(crate) mod tables;
+mod written;
+
+use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
+use proptest::prelude::*;
+use rebuild::{batch_rows, fields};
+use tables::{Table, table};
+use talentdata_core::RawRecord;
+use talentdata_core::types::Resource;
+
+pub(crate) fn record(json: impl AsRef<str>) -> RawRecord {
+    RawRecord::parse(json.as_ref()).unwrap()
+}
+
+pub(crate) fn infer(sample: &[RawRecord]) -> TableSchema {
+    TableSchema::infer(Resource::Contacts, sample, Columns::Typed)
+}
+
+pub(crate) fn batches(
+    columns: &TableSchema,
+    records: &[RawRecord],
+    rows: usize,
+) -> Vec<RecordBatch> {
+    let mut builder = BatchBuilder::new(columns, rows);
+    let mut batches = Vec::new();
+    for record in records {
+        builder.append(record);
+        if builder.is_full() {
+            batches.push(builder.finish().unwrap());
+        }
+    }
+    if !builder.is_empty() {
+        batches.push(builder.finish().unwrap());
+    }
+    batches
+}
+
+proptest! {
+    #[test]
+    fn records_come_back_exactly(Table { records, sample } in table(), rows in 1..8_usize, json: bool) {
+        let columns = if json { Columns::Json } else { Columns::Typed };
+        let columns = TableSchema::infer(Resource::Contacts, &records[..sample], columns);
+        let sent: Vec<_> = records.iter().map(fields).collect();
+        let batches = batches(&columns, &records, rows);
+        let back: Vec<_> = batches.iter().flat_map(batch_rows).collect();
+        prop_assert_eq!(back, sent);
+        prop_assert!(batches.iter().all(|batch| batch.schema() == columns.to_arrow()));
+    }
+
+    #[test]
+    fn batch_boundaries_do_not_matter(Table { records, sample } in table(), rows in 1..8_usize) {
+        let columns = infer(&records[..sample]);
+        if let [whole] = batches(&columns, &records, usize::MAX).as_slice() {
+            for (number, batch) in batches(&columns, &records, rows).iter().enumerate() {
+                prop_assert_eq!(batch, &whole.slice(number * rows, batch.num_rows()));
+            }
+        }
+    }
+
+    #[test]
+    fn columns_survive_a_checkpoint(Table { records, sample } in table()) {
+        let columns = infer(&records[..sample]);
+        let text = serde_json::to_string(&columns).unwrap();
+        let back: TableSchema = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(back.to_arrow(), columns.to_arrow());
+        prop_assert_eq!(back, columns);
+    }
+}

@@ -1,0 +1,210 @@
+//! The way back: a row becomes the fields of the record that it was made of.
+
+use crate::arrow::{Empty, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
+    UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, TimeUnit};
+use talentdata_core::RawRecord;
+use talentdata_core::json::{self, decoded};
+
+/// Names and values, sorted by name; those of the same name in their order. A value is told by its JSON
+/// text, to the last digit and white space, a string within it by its own text.
+pub(crate) type Fields = Vec<(String, String)>;
+
+/// A cell: its column's name, what an empty one means, and the value.
+pub(crate) type Cell = (String, Empty, Option<String>);
+
+pub(crate) fn fields(record: &RawRecord) -> Fields {
+    sorted(members(record.as_str()))
+}
+
+fn members(object: &str) -> Fields {
+    let name = |raw: &str| json::text(raw).map_or_else(|| raw.to_owned(), |name| name.into_owned());
+    json::members(object)
+        .into_iter()
+        .map(|(raw_name, raw)| (name(raw_name), spelt_json(raw)))
+        .collect()
+}
+
+fn sorted(mut fields: Fields) -> Fields {
+    fields.sort_by(|a, b| a.0.cmp(&b.0));
+    fields
+}
+
+/// How a string is told from other values.
+pub(crate) fn spelt(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// What the JSON text of a value says.
+pub(crate) fn spelt_json(raw: &str) -> String {
+    let mut rest = raw;
+    let mut said = String::new();
+    while let Some(at) = rest.find('"') {
+        let length = string_length(&rest[at..]);
+        let string = &rest[at..at + length];
+        said += &rest[..at];
+        // A lone surrogate is no text.
+        said += &decoded(string).map_or_else(|| string.to_owned(), |text| spelt(&text));
+        rest = &rest[at + length..];
+    }
+    said + rest
+}
+
+/// The length of the string at the beginning, with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.unwrap() + 2
+}
+
+/// The rules written above `crate::arrow`.
+pub(crate) fn row(cells: impl IntoIterator<Item = Cell>, extra: Option<&str>) -> Fields {
+    let mut noted = members(extra.unwrap_or("{}"));
+    let mut absent = Vec::new();
+    if noted.first().is_some_and(|(name, _)| name == "_absent") {
+        absent = serde_json::from_str(&noted.remove(0).1).unwrap();
+    }
+    let stands =
+        |name: &String| !absent.contains(name) && noted.iter().all(|(other, _)| other != name);
+    let mut fields = Fields::new();
+    for (name, empty, value) in cells.into_iter().filter(|(name, ..)| stands(name)) {
+        match (value, empty) {
+            (Some(value), _) => fields.push((name, value)),
+            (None, Empty::Null) => fields.push((name, "null".into())),
+            (None, Empty::Absent) => {}
+        }
+    }
+    fields.extend(noted);
+    sorted(fields)
+}
+
+pub(crate) fn batch_rows(batch: &RecordBatch) -> Vec<Fields> {
+    let schema = batch.schema();
+    let columns: Vec<_> = schema.fields().iter().zip(batch.columns()).collect();
+    let (extra, columns) = columns.split_last().unwrap();
+    let extra = extra.1.as_string::<i32>();
+    (0..batch.num_rows())
+        .map(|at| {
+            let cells = columns.iter().map(|(field, array)| {
+                let value = (!array.is_null(at)).then(|| value(field, array, at));
+                (field.name().clone(), empty(field), value)
+            });
+            row(cells, (!extra.is_null(at)).then(|| extra.value(at)))
+        })
+        .collect()
+}
+
+fn metadata<'a>(field: &'a Field, key: &str) -> Option<&'a str> {
+    field.metadata().get(key).map(String::as_str)
+}
+
+fn empty(field: &Field) -> Empty {
+    match metadata(field, "talentdata:empty") {
+        Some("null") => Empty::Null,
+        _ => Empty::Absent,
+    }
+}
+
+fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
+    let is_json = metadata(field, "talentdata:content") == Some("json");
+    match array.data_type() {
+        DataType::Utf8 if is_json => spelt_json(array.as_string::<i32>().value(at)),
+        DataType::Utf8 => spelt(array.as_string::<i32>().value(at)),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(at).to_string(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).to_string(),
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(at).to_string(),
+        DataType::Boolean => array.as_boolean().value(at).to_string(),
+        DataType::Date32 => spelt(&date(array.as_primitive::<Date32Type>().value(at).into())),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let micros = array.as_primitive::<TimestampMicrosecondType>().value(at);
+            spelt(&date_time(field, i128::from(micros) * 1000))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            let nanos = array.as_primitive::<TimestampNanosecondType>().value(at);
+            spelt(&date_time(field, nanos.into()))
+        }
+        DataType::List(item) => {
+            let items = array.as_list::<i32>().value(at);
+            let item = |at| match items.is_null(at) {
+                true => "null".to_owned(),
+                false => value(item, &items, at),
+            };
+            let items: Vec<String> = (0..items.len()).map(item).collect();
+            format!("[{}]", items.join(","))
+        }
+        DataType::Struct(fields) => {
+            let columns = fields.iter().zip(array.as_struct().columns());
+            let member = |(field, column): (&std::sync::Arc<Field>, &ArrayRef)| {
+                let text = match (column.is_null(at), empty(field)) {
+                    (false, _) => value(field, column, at),
+                    (true, Empty::Null) => "null".to_owned(),
+                    (true, Empty::Absent) => return None,
+                };
+                Some(format!("{}:{text}", spelt(field.name())))
+            };
+            let members: Vec<String> = columns.filter_map(member).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        other => panic!("{other} is no type of a column"),
+    }
+}
+
+/// The calendar by counting: slow, and no copy of what it checks.
+fn date(days: i64) -> String {
+    let (era, mut day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    // An era of 400 years from 1970 on has the same days as any other.
+    let mut year = 1970;
+    let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    while day >= 365 + i64::from(leap(year)) {
+        day -= 365 + i64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + i64::from(leap(year));
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while day >= months[month] {
+        day -= months[month];
+        month += 1;
+    }
+    format!("{:04}-{:02}-{:02}", year + 400 * era, month + 1, day + 1)
+}
+
+fn date_time(field: &Field, nanos: i128) -> String {
+    let offset = metadata(field, "talentdata:offset").unwrap();
+    let digits: usize = metadata(field, "talentdata:fraction")
+        .unwrap()
+        .parse()
+        .unwrap();
+    let ahead = match offset {
+        "Z" | "z" => 0,
+        offset => {
+            let minutes: i128 =
+                offset[1..3].parse::<i128>().unwrap() * 60 + offset[4..6].parse::<i128>().unwrap();
+            if offset.starts_with('-') {
+                -minutes
+            } else {
+                minutes
+            }
+        }
+    };
+    let local = nanos + ahead * 60_000_000_000;
+    let (second, nanos) = (
+        local.div_euclid(1_000_000_000),
+        local.rem_euclid(1_000_000_000),
+    );
+    let (day, second) = (second.div_euclid(86_400), second.rem_euclid(86_400));
+    let date = date(day.try_into().unwrap());
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let fraction = &format!("{nanos:09}")[..digits];
+    let point = if digits > 0 { "." } else { "" };
+    format!("{date}T{hour:02}:{minute:02}:{second:02}{point}{fraction}{offset}")
+}

@@ -1,0 +1,76 @@
+//! Pages become batches, whatever their sizes and however they end.
+
+use super::record;
+use crate::arrow::{BatchScan, TableOptions, TableSchema};
+use talentdata_core::RawRecord;
+use talentdata_core::Scan;
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, Result};
+
+fn page(from: usize, to: usize) -> Result<Vec<RawRecord>> {
+    let record = |number| record(format!("{{\"id\":\"{number}\",\"at\":{number}}}"));
+    Ok((from..to).map(record).collect())
+}
+
+fn failed() -> Result<Vec<RawRecord>> {
+    Err(Error::new(ErrorKind::Server, "the service failed"))
+}
+
+/// Rows of the batches, and the error at the end.
+async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
+    let mut scan = batches(Scan::of(Resource::Contacts, pages), rows);
+    let mut sizes = Vec::new();
+    loop {
+        match scan.next().await {
+            Some(Ok(batch)) => sizes.push(batch.num_rows()),
+            Some(Err(error)) => {
+                assert!(scan.next().await.is_none());
+                return (sizes, Some(error.kind()));
+            }
+            None => return (sizes, None),
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_are_regrouped() {
+    let most = TableSchema::SAMPLE;
+    let pages = || vec![page(0, 3), page(3, most + 3), page(most + 3, most + 7)];
+    assert_eq!(run(pages(), 500).await, (vec![500, 500, 7], None));
+    assert_eq!(run(pages(), 2000).await, (vec![1007], None));
+    assert_eq!(run(vec![page(0, 2)], 0).await, (vec![1, 1], None));
+    assert_eq!(run(vec![], 10).await, (vec![], None));
+}
+
+#[tokio::test]
+async fn what_came_before_an_error_comes_before_it() {
+    let server = Some(ErrorKind::Server);
+    assert_eq!(run(vec![failed()], 10).await, (vec![], server));
+    assert_eq!(run(vec![page(0, 3), failed()], 10).await, (vec![3], server));
+    let pages = vec![page(0, 1500), failed()];
+    assert_eq!(run(pages, 1000).await, (vec![1000, 500], server));
+}
+
+#[tokio::test]
+async fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
+    let mut scan = batches(Scan::of(Resource::Contacts, vec![page(0, 3)]), 10);
+    let schema = scan.schema().await.unwrap();
+    assert_eq!(schema.fields().len(), 6);
+    assert_eq!(scan.next().await.unwrap().unwrap().schema(), schema);
+    let mut empty = batches(Scan::of(Resource::Contacts, vec![]), 10);
+    assert_eq!(empty.schema().await.unwrap().fields().len(), 5);
+    let mut broken = batches(Scan::of(Resource::Contacts, vec![failed()]), 10);
+    assert_eq!(broken.schema().await.unwrap_err().kind(), ErrorKind::Server);
+    assert!(broken.next().await.is_none());
+}
+
+#[tokio::test]
+async fn large_records_make_smaller_batches() {
+    let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
+    let pages = vec![Ok((0..4).map(large).collect())];
+    assert_eq!(run(pages, 100).await, (vec![3, 1], None));
+}
+
+fn batches(scan: Scan, rows: usize) -> BatchScan {
+    BatchScan::new(scan, TableOptions::default(), rows)
+}

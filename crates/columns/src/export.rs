@@ -1,0 +1,160 @@
+//! Writes a list to a file or to standard output; the final name appears only when the file is complete.
+//!
+//! Until then the records are in the work directory `PATH.part`: in `data` (those of Parquet in a file for each row
+//! group, `1` and so on), with `checkpoint`, which says how far they go, `ids`, the identities of the records, and
+//! `lock`. The checkpoint is written at the start, after the first page, about once a second from then on, and
+//! whenever the export stops, each time after the data that it describes have been synced. An interrupted export
+//! continues from there; if the list has not changed, the file has the same bytes as one written without
+//! interruption. What is kept is compared with its digests before it is believed.
+//!
+//! The work directory is ours because we made it: nobody else may enter it. Anything else at that name is refused and
+//! left as it is (`work.rs`). The lock keeps other exports to the same path away until nothing is left to clean up.
+//! The finished file has the mode of the file that it replaces; a new one has the mode that the umask gives.
+//!
+//! A symbolic link at the path itself is followed: what it points at is written. A pipe or a device is
+//! written to directly, like standard output, and without a checkpoint.
+
+mod checkpoint;
+mod encoder;
+mod format;
+mod key;
+mod output;
+mod paths;
+mod records;
+mod unfinished;
+mod work;
+
+pub use format::Format;
+
+pub use records::write_records;
+
+use crate::arrow::TableOptions;
+use key::ExportKey;
+use output::Output;
+use paths::{Destination, look, would_meet};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use talentdata_core::scan::{Receipt, Resume};
+use talentdata_core::types::Resource;
+use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
+use work::WorkDirectory;
+
+/// How long a stop waits for an output that may block for ever.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where the records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A file of this name.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+/// An export to be run.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// The list.
+    pub resource: Resource,
+    /// The form.
+    pub format: Format,
+    /// Where to.
+    pub target: Target,
+    /// How the list is read. Where to continue is up to the checkpoint; leave `resume` empty.
+    pub scan: ScanOptions,
+    /// How records become columns, in formats that have them.
+    pub table: TableOptions,
+    /// Whether to continue from the checkpoint that an unfinished export has left. The export begins
+    /// again where there is none, and always when this is false. A snapshot leaves none.
+    pub resume: bool,
+}
+
+impl Export {
+    /// The values of the list's parameters, as receipts have them.
+    pub fn parameters(&self) -> BTreeMap<String, Value> {
+        let operation = self.resource.shape().operation;
+        self.scan.arguments.recorded(operation)
+    }
+
+    /// Whether these settings go together, before anything is sent or written.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a file that cannot be resumed is to be, and for parameters that the list does not take.
+    pub fn check(&self) -> Result<()> {
+        if self.resume && self.format == Format::Arrow {
+            let message =
+                "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let operation = self.resource.shape().operation;
+        self.scan.arguments.check(operation)
+    }
+
+    /// Whether a file at `path` would be the output of this export or lie in its work directory, by whatever
+    /// links and detours. Nothing else must be written there.
+    pub fn uses(&self, path: &Path) -> bool {
+        match &self.target {
+            Target::File(target) => would_meet(target, path),
+            Target::Stdout => false,
+        }
+    }
+
+    /// Whether an interrupted export has left something that this one, with `resume`, would continue.
+    pub fn is_resumable(&self, client: &Client) -> bool {
+        let Target::File(target) = &self.target else {
+            return false;
+        };
+        let Ok(Destination::File(path)) = look(target) else {
+            return false;
+        };
+        let found = WorkDirectory::peek(&path);
+        found.is_some_and(|found| {
+            let key = ExportKey::new(self, client.config());
+            found.progress.is_some() && key.difference(&found.key).is_none()
+        })
+    }
+
+    /// Reads the list and writes it, until the end or until `stop` completes.
+    ///
+    /// `progress` is called after each page; the receipt covers the resumed runs too, but only the
+    /// final one counts what the spec does not know. Writing goes on on a thread of its own: a slow disk slows the
+    /// fetching and fills no memory, and a pipe that nobody reads does not keep the export from being stopped.
+    /// Dropping the future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
+    ///
+    /// # Errors
+    /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
+    /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
+    /// that of another client, with the setting that differs; `Cancelled` when stopped. The message
+    /// says what is left to resume from.
+    pub async fn run(
+        &self,
+        client: &Client,
+        stop: impl Future<Output = ()>,
+        progress: impl FnMut(&Receipt),
+    ) -> Result<Receipt> {
+        if self.scan.resume.is_some() {
+            let message = "scan.resume must be empty: an export continues from its checkpoint";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        self.check()?;
+        let blocks = match &self.target {
+            Target::Stdout => true,
+            Target::File(path) => matches!(look(path)?, Destination::Stream),
+        };
+        let (export, config) = (self.clone(), client.config().clone());
+        let open = move || Output::open(&export, &config);
+        let scan = |resume: Option<(Resume, u64)>| {
+            let (resume, earlier) = resume.map_or((None, 0), |(at, records)| (Some(at), records));
+            let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
+            client.resource(self.resource).scan(ScanOptions {
+                resume,
+                limit,
+                ..self.scan.clone()
+            })
+        };
+        let patience = blocks.then_some(PATIENCE);
+        talentdata_core::run::run(open, patience, scan, stop, progress).await
+    }
+}

@@ -1,0 +1,237 @@
+//! What a power failure leaves on the disk is enough to go on from, and a disk that cannot sync is an error.
+//!
+//! A process runs with `disk.c`, which notes what was synced; then everything else is lost.
+
+#![cfg(target_os = "linux")]
+
+use super::child::{act_as_child, child, ended, in_format};
+use super::kills::kill;
+use super::{Service, names, run};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use talentdata_columns::export::Format;
+
+/// A directory on a disk that forgets.
+pub(super) struct Disk {
+    pub(super) directory: PathBuf,
+    /// What was synced, as `disk.c` notes it.
+    notes: PathBuf,
+    library: PathBuf,
+}
+
+/// Which directories have lost the names that were not synced.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lost {
+    Everywhere,
+    Nowhere,
+    /// In the directory itself, or in those within it.
+    Either(bool),
+}
+
+impl Disk {
+    pub(super) fn new(root: &Path) -> Self {
+        let disk = Disk {
+            directory: root.join("directory"),
+            notes: root.join("notes"),
+            library: root.join("disk.so"),
+        };
+        fs::create_dir(&disk.directory).unwrap();
+        fs::create_dir(&disk.notes).unwrap();
+        fs::copy(library(), &disk.library).unwrap();
+        disk
+    }
+
+    /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
+    pub(super) fn setting(&self, more: &str) -> String {
+        let (notes, library) = (self.notes.display(), self.library.display());
+        let directory = self.directory.display();
+        format!(
+            "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{directory}' {more};
+             export LD_PRELOAD='{library}';"
+        )
+    }
+
+    /// The same, with an event before a call.
+    pub(super) fn at(&self, call: impl std::fmt::Display, event: &str) -> String {
+        self.setting(&format!(
+            "TALENTDATA_TEST_CALL={call} TALENTDATA_TEST_EVENT={event}"
+        ))
+    }
+
+    /// The power fails: of each file only what was synced is left, and of a directory that has lost them only the
+    /// names that were synced.
+    pub(super) fn fail(&self, lost: Lost) {
+        let left = self.directory.with_extension("left");
+        let number = inode(&self.directory);
+        self.leave(Some(&self.directory), number, lost, 0, &left);
+        fs::remove_dir_all(&self.directory).unwrap();
+        fs::rename(left, &self.directory).unwrap();
+        fs::remove_dir_all(&self.notes).unwrap();
+        fs::create_dir(&self.notes).unwrap();
+        note(&self.directory, &self.notes);
+    }
+
+    /// Makes what is left of a directory with this inode, `now` or as it was noted, as a new one.
+    fn leave(&self, now: Option<&Path>, number: u64, lost: Lost, depth: u32, to: &Path) {
+        fs::create_dir(to).unwrap();
+        if depth > 0 {
+            fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
+        }
+        let is_lost = match lost {
+            Lost::Everywhere => true,
+            Lost::Nowhere => false,
+            Lost::Either(within) => within == (depth > 0),
+        };
+        let names = match now.filter(|_| !is_lost) {
+            Some(now) => entries(now),
+            None => {
+                let noted = fs::read_to_string(self.notes.join(format!("names-{number}")));
+                let entry = |line: &str| {
+                    let (inode, name) = line.split_once(' ').unwrap();
+                    (inode.parse().unwrap(), name.to_owned())
+                };
+                noted.unwrap_or_default().lines().map(entry).collect()
+            }
+        };
+        for (number, name) in names {
+            let to = to.join(name.trim_end_matches('/'));
+            if name.ends_with('/') {
+                let now = now.map(|now| now.join(&name));
+                let now = now.filter(|now| now.is_dir() && inode(now) == number);
+                self.leave(now.as_deref(), number, lost, depth + 1, &to);
+            } else {
+                let content = fs::read(self.notes.join(number.to_string()));
+                fs::write(to, content.unwrap_or_default()).unwrap();
+            }
+        }
+    }
+}
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+/// The names in a directory, those of directories with a slash, and their inodes.
+fn entries(directory: &Path) -> Vec<(u64, String)> {
+    let entry = |name: String| {
+        let path = directory.join(&name);
+        let slash = if path.is_dir() { "/" } else { "" };
+        (inode(&path), format!("{name}{slash}"))
+    };
+    names(directory).into_iter().map(entry).collect()
+}
+
+/// Notes that everything in a directory was synced, as `disk.c` notes it.
+fn note(directory: &Path, notes: &Path) {
+    let mut all = String::new();
+    for (inode, name) in entries(directory) {
+        let path = directory.join(&name);
+        match name.ends_with('/') {
+            true => note(&path, notes),
+            false => drop(fs::copy(&path, notes.join(inode.to_string())).unwrap()),
+        }
+        all += &format!("{inode} {name}\n");
+    }
+    fs::write(notes.join(format!("names-{}", inode(directory))), all).unwrap();
+}
+
+/// `disk.c`, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/disk.c");
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("disk.so");
+        let new = library.with_extension(std::process::id().to_string());
+        let flags = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"];
+        let mut compiler = Command::new("cc");
+        compiler.args(flags).arg(&new).arg(source).arg("-ldl");
+        assert!(compiler.status().unwrap().success());
+        fs::rename(new, &library).unwrap();
+        library
+    });
+    &LIBRARY
+}
+
+#[tokio::test]
+async fn after_a_power_failure_nothing_is_lost_or_repeated() {
+    act_as_child().await;
+    let test = "disk::after_a_power_failure_nothing_is_lost_or_repeated";
+    let lose_power = async |format, records, rounds| {
+        let root = tempfile::tempdir().unwrap();
+        let disk = Disk::new(root.path());
+        let either = || Lost::Either(fastrand::bool());
+        let fail = || disk.fail([Lost::Everywhere, Lost::Nowhere, either()][fastrand::usize(..3)]);
+        let child = (test, &*disk.setting(""));
+        kill(child, format, records, rounds, &disk.directory, fail).await;
+    };
+    lose_power(Format::Jsonl, 1000, 30).await;
+    lose_power(Format::Csv, 6000, 10).await;
+    lose_power(Format::Parquet, 40_000, 5).await;
+}
+
+/// A power failure before each call that changes a file, and another one while the export that follows
+/// begins: what is left can always be resumed.
+#[tokio::test]
+async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
+    act_as_child().await;
+    let test = "disk::a_power_failure_before_any_call_leaves_what_can_be_resumed";
+    let service = Service::start(60);
+    for lost in [Lost::Everywhere, Lost::Nowhere] {
+        let calls = every_prefix(test, &service, Format::Jsonl, lost, 1).await;
+        assert!(calls > 20, "{calls}");
+    }
+    for within in [true, false] {
+        every_prefix(test, &service, Format::Jsonl, Lost::Either(within), 2).await;
+    }
+    let service = Service::start(8_700);
+    every_prefix(test, &service, Format::Parquet, Lost::Nowhere, 11).await;
+    every_prefix(test, &service, Format::Parquet, Lost::Everywhere, 13).await;
+    let service = Service::start(1_200);
+    every_prefix(test, &service, Format::Arrow, Lost::Nowhere, 5).await;
+}
+
+/// Cuts exports off before every `step`-th call; returns how many calls an export has.
+async fn every_prefix(
+    test: &str,
+    service: &Service,
+    format: Format,
+    lost: Lost,
+    step: usize,
+) -> usize {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let alone = elsewhere.path().join("alone");
+    run(&in_format(format, &alone), &service.client)
+        .await
+        .unwrap();
+    let expected = fs::read(&alone).unwrap();
+    for call in (0..).step_by(step) {
+        let root = tempfile::tempdir().unwrap();
+        let disk = Disk::new(root.path());
+        let path = disk.directory.join("out");
+        let mut export = in_format(format, &path);
+        let cut = |call: usize, export: &_| {
+            let cut = child(test, &disk.at(call, "kill"), service, export);
+            let (code, said) = ended(cut);
+            disk.fail(lost);
+            assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
+            code
+        };
+        if cut(call, &export) == Some(0) {
+            return call;
+        }
+        if path.exists() {
+            assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
+        }
+        // Twice in a row, and the second time early.
+        cut(call % 13, &export);
+        export.resume = format != Format::Arrow && call % 2 == 0;
+        let outcome = run(&export, &service.client).await;
+        let receipt = outcome.unwrap_or_else(|error| panic!("{format} {call}: {error}"));
+        assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
+        assert_eq!(receipt.records as usize, service.count(), "{format} {call}");
+        assert_eq!(names(&disk.directory), ["out"], "{format} {call}");
+    }
+    unreachable!()
+}

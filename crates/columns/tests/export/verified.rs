@@ -1,0 +1,240 @@
+//! Files held against their receipts: what was written holds, and whatever happens to it afterwards is found.
+
+mod harm;
+
+use super::{Service, export, run, run_pages, work};
+use std::fs;
+use std::path::{Path, PathBuf};
+use talentdata_columns::export::{Export, Format};
+use talentdata_columns::verify::{Finding, Verification, read_receipt, verify};
+use talentdata_core::ErrorKind;
+use talentdata_core::scan::{Receipt, Written};
+
+const RECORDS: u64 = 30;
+
+fn in_format(format: Format, path: &Path) -> Export {
+    Export {
+        format,
+        ..export(path)
+    }
+}
+
+fn findings(verification: &Verification) -> Vec<Finding> {
+    let differences = verification.differences.iter();
+    differences.map(|difference| difference.finding).collect()
+}
+
+/// Of each format: its path, its receipt and its bytes.
+async fn written(service: &Service, directory: &Path) -> Vec<(PathBuf, Receipt, Vec<u8>)> {
+    let mut written = Vec::new();
+    for format in Format::ALL {
+        let path = directory.join(format!("contacts.{format}"));
+        let mut export = in_format(format, &path);
+        export.resume = false;
+        let receipt = run(&export, &service.client).await.unwrap();
+        let bytes = fs::read(&path).unwrap();
+        written.push((path, receipt, bytes));
+    }
+    written
+}
+
+#[tokio::test]
+async fn what_was_written_holds_and_has_the_same_records_in_every_format() {
+    let service = Service::start(RECORDS);
+    let directory = tempfile::tempdir().unwrap();
+    let written = written(&service, directory.path()).await;
+    let first = written[0].1.written.clone().unwrap();
+    for (path, receipt, bytes) in &written {
+        let found = verify(path, receipt).unwrap();
+        assert!(found.holds && found.differences.is_empty(), "{found:?}");
+        found.to_result(path).unwrap();
+        let one: &Written = receipt.written.as_ref().unwrap();
+        assert_eq!((one.bytes, one.records), (bytes.len() as u64, RECORDS));
+        assert_eq!(found.records, Some(RECORDS));
+        assert_eq!(one.records_digest, first.records_digest);
+        assert_eq!(one.file.as_deref(), path.file_name().unwrap().to_str());
+    }
+}
+
+/// Records are hashed as they are in a line, where service and file differ: white space of a service that breaks lines.
+#[tokio::test]
+async fn records_of_several_lines_are_recognised_by_the_line_that_they_become() {
+    let service = Service::start(3);
+    let page = "{\"contacts\":[\n{\"id\":\"a\",\n \"firstName\":\"A b\",\"lastName\":\"C\",\"email\":\"d\"}],\
+                \"pagination\":{\"total\":1,\"limit\":1,\"offset\":0,\"hasMore\":false}}";
+    let rule = serde_json::json!({"match": {"path": "/v1/contacts"}, "reply": {"body": page}});
+    let script = serde_json::json!({"rules": [rule]}).to_string();
+    service.sandbox.set_faults(&script).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("contacts.jsonl");
+    let receipt = run(&export(&path), &service.client).await.unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+    assert!(verify(&path, &receipt).unwrap().holds);
+}
+
+#[tokio::test]
+async fn a_resumed_export_has_the_digests_of_the_whole_file() {
+    let service = Service::start(8_700);
+    let directory = tempfile::tempdir().unwrap();
+    for (format, pages) in [
+        (Format::Jsonl, vec![1, 20, 40]),
+        (Format::Csv, vec![20, 40]),
+        (Format::Parquet, vec![83]),
+    ] {
+        let path = directory.path().join(format!("contacts.{format}"));
+        let mut export = in_format(format, &path);
+        export.scan.page_size = Some(100);
+        for pages in &pages {
+            let error = run_pages(&export, &service.client, *pages).await;
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::Cancelled);
+        }
+        let receipt = run(&export, &service.client).await.unwrap();
+        assert_eq!(receipt.resumed, pages.len() as u64, "{format}");
+        let found = verify(&path, &receipt).unwrap();
+        assert!(found.holds, "{format} {found:?}");
+        assert_eq!(receipt.written.unwrap().records, 8_700);
+    }
+}
+
+#[tokio::test]
+async fn a_part_file_that_was_altered_anywhere_is_not_continued() {
+    let service = Service::start(300);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("contacts.jsonl");
+    let export = export(&path);
+    run_pages(&export, &service.client, 20).await.unwrap_err();
+    let part = work(&path, "data");
+    let mut bytes = fs::read(&part).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&part, bytes).unwrap();
+    let error = run(&export, &service.client).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().contains("was changed after"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_goes_through_a_pipe_is_digested_too() {
+    let service = Service::start(RECORDS);
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for format in Format::ALL {
+        let reader = pipe.clone();
+        let reader = std::thread::spawn(move || fs::read(reader).unwrap());
+        let mut export = in_format(format, &pipe);
+        export.resume = false;
+        let receipt = run(&export, &service.client).await.unwrap();
+        assert_eq!(receipt.written.as_ref().unwrap().file, None);
+        let path = directory.path().join("kept");
+        fs::write(&path, reader.join().unwrap()).unwrap();
+        assert!(verify(&path, &receipt).unwrap().holds, "{format}");
+    }
+}
+
+#[tokio::test]
+async fn what_differs_is_named_as_exactly_as_it_can_be_told() {
+    use Finding::{Altered, Blake3, Extra, Format as Unreadable, Missing, Order, Repeated, Size};
+    let service = Service::start(RECORDS);
+    let directory = tempfile::tempdir().unwrap();
+    let written = written(&service, directory.path()).await;
+    let (_, receipt, good) = &written[0];
+    let text = std::str::from_utf8(good).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let cut = good.len() - 7;
+    let windows = text.replace('\n', "\r\n");
+    let once_more = [&lines[..], &lines[3..5]].concat().concat();
+    let replaced = [&lines[..2], &lines[..1], &lines[3..]].concat().concat();
+    let two = lines[..2].concat();
+    let stranger = format!("{text}{{\"id\":\"x\"}}\n");
+    let cases: [(&str, &[u8], &[Finding]); 9] = [
+        ("line breaks", windows.as_bytes(), &[Size, Blake3, Order]),
+        (
+            "2 records are repeated; line 31",
+            once_more.as_bytes(),
+            &[Size, Blake3, Repeated],
+        ),
+        (
+            "line 3 is",
+            replaced.as_bytes(),
+            &[Size, Blake3, Repeated, Altered],
+        ),
+        (
+            "1 more than the 30",
+            stranger.as_bytes(),
+            &[Size, Blake3, Extra],
+        ),
+        ("28 of 30", two.as_bytes(), &[Size, Blake3, Missing]),
+        (
+            "ends within",
+            &good[..cut],
+            &[Size, Blake3, Unreadable, Altered],
+        ),
+        ("line 1 is not", b"\x89PNG\r\n", &[Size, Blake3, Unreadable]),
+        ("30 of 30", b"", &[Size, Blake3, Missing]),
+        ("line 1 is not", b"\"text\"\n", &[Size, Blake3, Unreadable]),
+    ];
+    let path = directory.path().join("other");
+    for (words, bytes, expected) in cases {
+        fs::write(&path, bytes).unwrap();
+        let found = verify(&path, receipt).unwrap();
+        let messages = format!("{:?}", found.differences);
+        let size_differs = bytes.len() != good.len();
+        let expected = expected.iter().filter(|one| size_differs || **one != Size);
+        assert!(findings(&found).iter().eq(expected), "{words} {messages}");
+        assert!(messages.contains(words), "{words} {messages}");
+    }
+    for (path, receipt, _) in &written[1..] {
+        for (_, _, other) in &written {
+            let harmed = directory.path().join("harmed");
+            fs::write(&harmed, other).unwrap();
+            let found = verify(&harmed, receipt).unwrap();
+            assert_eq!(found.holds, *other == fs::read(path).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
+    let service = Service::start(RECORDS);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("contacts.jsonl");
+    let receipt = run(&export(&path), &service.client).await.unwrap();
+    let mut lying = receipt.clone();
+    lying.written.as_mut().unwrap().records += 1;
+    let found = verify(&path, &lying).unwrap();
+    assert_eq!(findings(&found), [Finding::Receipt]);
+    let scanned = Receipt::default();
+    let refused = verify(&path, &scanned).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    let nowhere = directory.path().join("nowhere");
+    for path in [nowhere.as_path(), directory.path()] {
+        assert_eq!(verify(path, &receipt).unwrap_err().kind(), ErrorKind::Io);
+    }
+    let file = directory.path().join("receipt.json");
+    let one = serde_json::to_string(&receipt).unwrap();
+    let scan = serde_json::to_string(&scanned).unwrap();
+    for (text, says) in [
+        ("", "not a receipt"),
+        ("{}", "not a receipt"),
+        ("\u{0}garbage", "not a receipt"),
+        ("[]", "no files"),
+        (&format!("[{scan},{scan}]"), "no files"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let error = read_receipt(&file, &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(says), "{text}: {error}");
+    }
+    for text in [one.clone(), format!(" [{scan},{one}]")] {
+        fs::write(&file, text).unwrap();
+        assert_eq!(read_receipt(&file, &path).unwrap(), receipt);
+    }
+    // Whatever a single receipt is of, the file may have another name by now.
+    fs::write(&file, &one).unwrap();
+    read_receipt(&file, &nowhere).unwrap();
+    fs::write(&file, format!("[{scan},{one}]")).unwrap();
+    let error = read_receipt(&file, &nowhere).unwrap_err();
+    assert!(error.message().contains("contacts.jsonl"), "{error}");
+}

@@ -1,0 +1,135 @@
+-- Gives out moments to send at, one after the other, to all members of a budget. Times are seconds by this server's clock.
+--
+-- KEYS[1]: a hash with the field "state" and one field for each member, all of them JSON.
+-- ARGV[1]: JSON with what a member asks for and what it has seen since it last asked; `Ask` in script.rs explains it.
+-- Replies with JSON, which is `Reply` there.
+local FAR, LATE, SPARE, LOOK = 0.04, 0.025, 0.01, 0.5
+local CAUTION, STEP, RISE, FIRST_HOLD, HOLD, BELIEVED, SILENT, DAY = 2.5, 0.5, 0.1, 10, 60, 60, 10, 86400
+local clock = redis.call("TIME")
+local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
+local key, ask = KEYS[1], cjson.decode(ARGV[1])
+
+local function new(limit)
+  return { updated = now, next = now, last = 0, pause = 0, lowered = now, raised = now, named = now, roomy = 0, window = now,
+    resets = 0, since = now, broke = 0, probe = 0, limit = limit, rate = math.max(limit - CAUTION, 1), number = 0, stretch = 0, blamed = 0,
+    failures = 0, streak = 0, low = limit, counts = 0, left = 0, shift = 0, failed = 0, probes = 0 }
+end
+-- A text that does not hold these numbers, or not such as can be, holds nothing.
+local function read(text, like)
+  local is_json, value = pcall(cjson.decode, text)
+  if not is_json or type(value) ~= "table" then return nil end
+  for name in pairs(like) do
+    local n = value[name]
+    if type(n) ~= "number" or not (n >= 0 and n < 1e12) then return nil end
+  end
+  return value
+end
+local s, members, fields = nil, {}, redis.pcall("HGETALL", key)
+for n = 1, #fields, 2 do
+  if fields[n] == "state" then
+    s = read(fields[n + 1], new(1))
+  else
+    members[fields[n]] = read(fields[n + 1], { seen = 0, place = 0, wanted = 0 })
+  end
+end
+if not s or s.limit < 1 or s.rate < 1 or s.rate > s.limit then s = new(ask.limit) end
+
+-- Where the clock was set back, all times move along.
+local back, count = math.max(s.updated - now, 0), 1
+for name, n in pairs(s) do if n > 1e6 then s[name] = n - back end end
+for id, m in pairs(members) do
+  m.seen, m.place = m.seen - back, math.max(m.place - back, 0)
+  if now > m.seen + SILENT then members[id] = nil elseif id ~= ask.member then count = count + 1 end
+end
+local me = members[ask.member]
+-- A member that is unknown, and was given moments lately, had them from a state that was lost; others may still have some.
+if not me then
+  me = { place = 0, wanted = 0 }
+  if ask.known then s.next = math.max(s.next, now + ask.known) end
+end
+s.updated, me.seen, me.about, members[ask.member] = now, now, ask.about, me
+
+-- The rate: at most one request less than the limit, and lower where the service counts so strictly that this is too much.
+local function rise(by, below) s.rate = math.max(s.rate, math.min(s.rate + by, s.limit - below)) end
+local limit = math.max(math.min(ask.shown or s.limit, ask.limit), 1)
+if limit < s.limit or limit > s.limit and now > s.named + FIRST_HOLD then
+  s.limit, s.rate, s.roomy = limit, math.max(limit - CAUTION, 1), 0
+end
+if ask.shown and limit == s.limit then s.named = now end
+local hold = s.failures > 0 and HOLD * 2 ^ math.min(s.failures - 1, 4) or FIRST_HOLD
+if now > s.lowered + hold then rise(RISE * (now - s.raised), now < s.roomy + BELIEVED and 1.5 or 2) end
+s.raised = now
+-- A count tells how the service counts when requests went evenly for a whole window before it.
+if ask.remaining and ask.seen - s.stretch > s.limit then
+  if ask.remaining >= s.limit / 2 then
+    if s.roomy == 0 and s.failures == 0 then rise(1, 1.5) end
+    s.roomy = now
+  end
+  s.low, s.counts = math.min(s.low, ask.remaining), s.counts + 1
+elseif ask.remaining then
+  s.window, s.low, s.counts = now, s.limit, 0
+end
+if now > s.window + 1 then
+  if s.counts > 2 and s.low >= 5 then rise(math.min(0.2 * s.low, 3), 1) end
+  s.window, s.low, s.counts = now, s.limit, 0
+end
+if ask.used_up and ask.used_up > s.blamed and now > s.lowered + 1 then
+  local again = now < s.lowered + FIRST_HOLD and s.failures > 0
+  s.failures, s.streak = s.failures + (again and 0 or 1), again and s.streak + 1 or 0
+  s.rate = math.max(s.rate - STEP * 2 ^ math.min(math.max(s.streak - 1, 0), 4), 1)
+  s.lowered, s.blamed = now, s.number
+end
+if ask.left then s.left, s.resets = math.max(ask.left - (s.number - ask.seen), 0), now + math.min(ask.resets, DAY) end
+if ask.pause then s.pause, s.stretch = math.max(s.pause, now + ask.pause), s.number end
+s.pause, s.resets = math.min(s.pause, now + DAY), math.min(s.resets, now + DAY)
+
+-- While requests fail in a row, one after the other probes the service, less and less often.
+if ask.ok and now - ask.ok > s.broke then s.failed, s.probes = 0, 0 end
+if ask.failed and s.failed == 0 then s.since = now - ask.ago end
+if ask.failed then s.failed, s.broke = s.failed + ask.failed, now end
+local gap, soonest, wanted = 1 / s.rate, math.max(now + ask.lead, s.pause), ask.moments
+local function back_off()
+  s.probe, s.probes = now + math.min(0.5 * 2 ^ s.probes, 8) * (0.5 + 0.5 * ask.random), s.probes + 1
+end
+local outage = s.failed >= 2
+s.probe = math.min(s.probe, now + 8)
+if outage and s.probes == 0 then back_off() end
+if outage and now < s.probe then wanted = 0 end
+if now < s.resets and s.left < 1 then soonest = math.max(soonest, s.resets) end
+
+-- The moments: those that are far ahead are only set aside, until the member asks again. Single calls go before these, which
+-- then come later. The background takes what is left.
+s.next = math.min(s.next, math.max(now, s.pause) + 1 + 8 * count * gap)
+s.last = math.min(s.last, s.next)
+local first, again, far = math.max(s.next, soonest), 0, math.max(FAR, 2 * ask.lead)
+if first > s.next + gap then s.stretch = s.number end
+if wanted < 1 then
+  again = outage and math.min(s.probe, now + LOOK) or first - ask.lead
+elseif outage then
+  first, wanted = soonest, 1
+  back_off()
+elseif ask.class == 1 then
+  first = math.max(s.last + gap, soonest)
+  if first < s.next then s.shift = s.shift + gap end
+  s.next = math.max(s.next, first) + gap
+elseif me.wanted > 0 and me.place + s.shift >= math.max(now - LATE, s.pause) then
+  first, wanted = math.max(me.place + s.shift, soonest), me.wanted
+elseif ask.class == 3 and s.next > soonest + SPARE then
+  wanted, again = 0, math.max(first - ask.lead - SPARE, now + SPARE)
+else
+  s.next = first + wanted * gap
+end
+if wanted > 0 and first > soonest + far and ask.class > 1 then
+  me.place, me.wanted, wanted, again = first - s.shift, wanted, 0, first - far
+elseif wanted > 0 then
+  s.last, me.wanted = math.max(s.last, first + (wanted - 1) * gap), 0
+end
+s.number, s.left = s.number + wanted, math.max(s.left - wanted, 0)
+
+redis.call("DEL", key)
+redis.call("HSET", key, "state", cjson.encode(s))
+if ask.leaving then members[ask.member] = nil end
+for id, m in pairs(members) do redis.call("HSET", key, id, cjson.encode(m)) end
+redis.call("PEXPIRE", key, math.ceil((math.max(s.pause, s.resets, now) - now + BELIEVED) * 1000))
+return cjson.encode({ now = now, moments = wanted, first = first, gap = gap, number = s.number - wanted + 1, again = again,
+  pause = s.pause, members = count, rate = s.rate, failures = s.failed, since = s.since })

@@ -1,0 +1,319 @@
+//! Outages: while requests fail in a row, one at a time probes the service, and all others wait.
+//!
+//! Each probe that fails doubles the time until the next. The state is part of the gate, so all processes that share a
+//! budget also share its probes, and an outage is not made worse by their number.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{RateHeaders, Ticket, Time};
+
+/// So many failures in a row are an outage. A single one happens to healthy services as well.
+const OUTAGE: u32 = 2;
+/// The time until the first probe, in seconds; it doubles with each probe that fails, and half of it is drawn.
+const FIRST: f64 = 0.5;
+/// No probe is further away, in seconds.
+const LONGEST: f64 = 8.0;
+/// Doublings after which the back-off has reached its longest anyway.
+const MOST_STEPS: u32 = 8;
+
+/// Requests that have failed, with no success between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    /// How many.
+    pub count: u32,
+    /// When the first of them was sent, or the last success if that was later.
+    pub since: Duration,
+}
+
+impl Failures {
+    /// Whether they are an outage.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        self.count >= OUTAGE
+    }
+}
+
+/// How the service fails, and when it is probed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Outage {
+    row: Row,
+    last_success: Time,
+    /// What the latest success has ended. It goes on if the body of that response breaks off.
+    ended: Option<(Ticket, Row)>,
+    probe: Option<Ticket>,
+    probe_at: Time,
+    /// Of the part of the back-off that is drawn next.
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Row {
+    failures: Failures,
+    /// How often the back-off has doubled.
+    steps: u32,
+}
+
+/// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
+pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
+    match status {
+        500 | 502 | 504 => true,
+        503 => headers.remaining != Some(0),
+        _ => false,
+    }
+}
+
+impl Outage {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// The failures so far, where there are any.
+    pub(crate) fn failures(&self) -> Option<Failures> {
+        (self.row.failures.count > 0).then_some(self.row.failures)
+    }
+
+    /// Whether there is an outage and a probe on its way, whose outcome all others wait for.
+    pub(crate) fn is_probed(&self) -> bool {
+        self.row.failures.is_outage() && self.probe.is_some()
+    }
+
+    /// Before this, no probe is sent.
+    pub(crate) fn probe_at(&self) -> Time {
+        match self.row.failures.is_outage() {
+            true => self.probe_at,
+            false => Time::ZERO,
+        }
+    }
+
+    /// A request is sent; during an outage it is the probe.
+    pub(crate) fn sent(&mut self, ticket: Ticket) {
+        if self.row.failures.is_outage() {
+            self.probe = Some(ticket);
+        }
+    }
+
+    /// A request was not sent after all.
+    pub(crate) fn unsent(&mut self, ticket: Ticket) {
+        self.probe.take_if(|probe| *probe == ticket);
+    }
+
+    /// A request was given up. Nothing is known of the service, but it is not asked any more often for that.
+    pub(crate) fn lost(&mut self, now: Time, ticket: Ticket) {
+        if self.probe.take_if(|probe| *probe == ticket).is_some() {
+            self.back_off(now);
+        }
+    }
+
+    /// The service has responded, and is not down.
+    pub(crate) fn succeeded(&mut self, now: Time, ticket: Ticket) {
+        self.ended = Some((ticket, std::mem::take(&mut self.row)));
+        self.last_success = now;
+        self.probe = None;
+    }
+
+    /// A request has failed, or the body of a response broke off that had seemed a success.
+    pub(crate) fn failed(&mut self, now: Time, ticket: Ticket) {
+        let mut probed = self.probe.take_if(|probe| *probe == ticket).is_some();
+        if let Some((_, row)) = self.ended.take_if(|(ended, _)| *ended == ticket)
+            && row.failures.count > self.row.failures.count
+        {
+            (self.row, probed) = (row, row.failures.is_outage());
+        }
+        let failures = &mut self.row.failures;
+        if failures.count == 0 {
+            failures.since = ticket.sent.max(self.last_success).min(now);
+        }
+        failures.count = failures.count.saturating_add(1);
+        // Those that were under way when the outage began say nothing new.
+        if failures.is_outage() && (probed || self.row.steps == 0) {
+            self.back_off(now);
+        }
+    }
+
+    fn back_off(&mut self, now: Time) {
+        let steps = self.row.steps.min(MOST_STEPS);
+        self.row.steps = steps + 1;
+        let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
+        let mut rng = Rng::with_seed(self.seed);
+        let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
+        self.seed = rng.get_seed();
+        self.probe_at = now.saturating_add(wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        Endpoint, Gate, GateSettings, PriorityClass, Ready, Requester, SharedGate, Turn,
+    };
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn ticket(id: u64, sent: Time) -> Ticket {
+        Ticket {
+            id,
+            sent,
+            endpoint: Endpoint::Api,
+        }
+    }
+
+    /// An outage that began at 1 s: two requests have failed.
+    fn begun(seed: u64) -> Outage {
+        let mut outage = Outage::new(seed);
+        outage.succeeded(900 * MS, ticket(0, 800 * MS));
+        for id in 1..=2 {
+            outage.failed(1000 * MS, ticket(id, 950 * MS));
+        }
+        outage
+    }
+
+    #[test]
+    fn one_failure_is_no_outage_and_two_with_a_success_between_are_none() {
+        let mut outage = Outage::new(1);
+        for round in 0..100 {
+            let now = round * 10 * MS;
+            outage.failed(now, ticket(1, now));
+            assert_eq!((outage.probe_at(), outage.is_probed()), (Time::ZERO, false));
+            outage.succeeded(now, ticket(2, now));
+        }
+        assert_eq!(outage.failures(), None);
+    }
+
+    #[test]
+    fn probes_back_off_and_few_are_sent_in_20_s() {
+        for seed in 0..100 {
+            let mut outage = begun(seed);
+            let (mut now, mut probes) = (1000 * MS, 0);
+            for step in 0..40 {
+                let ceiling = Duration::from_secs_f64((0.5 * 2_f64.powi(step)).min(8.0));
+                let wait = outage.probe_at() - now;
+                assert!(wait >= ceiling / 2 && wait <= ceiling, "{step}: {wait:?}");
+                now = outage.probe_at();
+                probes += u32::from(now < 21_000 * MS);
+                let probe = ticket(10 + step as u64, now);
+                outage.sent(probe);
+                assert!(outage.is_probed());
+                outage.failed(now, probe);
+                assert!(!outage.is_probed());
+            }
+            assert!((5..=8).contains(&probes), "{probes}");
+            let failures = outage.failures().unwrap();
+            assert_eq!((failures.count, failures.since), (42, 950 * MS));
+        }
+    }
+
+    #[test]
+    fn requests_that_were_under_way_do_not_put_the_probe_off() {
+        let mut outage = begun(1);
+        let at = outage.probe_at();
+        for id in 3..50 {
+            outage.failed(1100 * MS, ticket(id, 990 * MS));
+        }
+        assert_eq!(outage.probe_at(), at);
+        assert_eq!(outage.failures().unwrap().count, 49);
+    }
+
+    #[test]
+    fn a_probe_that_nobody_waits_for_any_more_counts_for_the_back_off_and_an_unsent_one_does_not() {
+        let mut outage = begun(1);
+        let first = outage.probe_at();
+        outage.sent(ticket(3, first));
+        outage.unsent(ticket(3, first));
+        assert_eq!((outage.is_probed(), outage.probe_at()), (false, first));
+        outage.sent(ticket(4, first));
+        outage.lost(first + MS, ticket(4, first));
+        assert!(!outage.is_probed() && outage.probe_at() >= first + 500 * MS);
+        assert_eq!(outage.failures().unwrap().count, 2);
+    }
+
+    #[test]
+    fn any_success_ends_it_unless_its_body_breaks_off() {
+        let mut outage = begun(1);
+        let probe = ticket(3, outage.probe_at());
+        let now = probe.sent + 10 * MS;
+        outage.sent(probe);
+        outage.succeeded(now, probe);
+        assert_eq!((outage.failures(), outage.probe_at()), (None, Time::ZERO));
+        outage.failed(now + MS, probe);
+        let failures = outage.failures().unwrap();
+        assert_eq!((failures.count, failures.since), (3, 950 * MS));
+        assert!(outage.probe_at() >= now + 500 * MS);
+        outage.succeeded(now + 2 * MS, ticket(5, now));
+        outage.failed(now + 3 * MS, ticket(6, now));
+        let failures = outage.failures().unwrap();
+        assert_eq!((failures.count, failures.since), (1, now + 2 * MS));
+    }
+
+    #[test]
+    fn however_many_members_there_are_few_requests_go_into_an_outage() {
+        const END: Time = Duration::from_secs(20);
+        for members in [1, 10, 50] {
+            let mut gate = SharedGate::new(GateSettings::default(), Time::ZERO);
+            // Who does something next, and the request that has failed by then.
+            let mut next: Vec<(Time, u64, Option<Ticket>)> =
+                (0..members).map(|id| (MS * id as u32, id, None)).collect();
+            let mut sent = 0;
+            loop {
+                next.sort_by_key(|(at, id, _)| (*at, *id));
+                let (now, id, failed) = next[0];
+                if now > END {
+                    break;
+                }
+                if let Some(ticket) = failed {
+                    gate.failed(now, id, ticket, true);
+                }
+                let requester = Requester {
+                    id,
+                    process: 1,
+                    name: "test",
+                    share: 1.0,
+                };
+                let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+                next[0] = match turn {
+                    Turn::Now(ticket) => {
+                        sent += 1;
+                        (now + 20 * MS, id, Some(ticket))
+                    }
+                    Turn::Wait { again, .. } => (again.max(now + MS), id, None),
+                };
+            }
+            assert!((5..=12).contains(&sent), "{members}: {sent}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_connection_gives_its_turn_back() {
+        let mut gate = Gate::new(GateSettings::default());
+        for second in 1..100 {
+            let now = second * 10 * 1000 * MS;
+            assert_eq!(gate.ready(now), Ready::Now);
+            let ticket = gate.send(now);
+            gate.failed(now, ticket, false);
+        }
+        assert_eq!((gate.stats().sends, gate.stats().lost), (0, 0));
+        assert_eq!(gate.failures().unwrap().count, 99);
+    }
+
+    #[test]
+    fn a_503_that_shows_an_exhausted_budget_is_about_the_rate_limit() {
+        let none = RateHeaders::default();
+        for (status, failure) in [(500, true), (502, true), (503, true), (504, true)] {
+            assert_eq!(is_failure(status, &none), failure);
+        }
+        for status in [200, 302, 401, 404, 429, 501, 520] {
+            assert!(!is_failure(status, &none), "{status}");
+        }
+        let exhausted = RateHeaders {
+            remaining: Some(0),
+            ..none
+        };
+        assert!(!is_failure(503, &exhausted) && is_failure(500, &exhausted));
+    }
+}

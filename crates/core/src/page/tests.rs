@@ -1,0 +1,247 @@
+//! What a page must be, and which of its arrays holds the records.
+
+use super::*;
+
+const PAGINATION: &str = r#""pagination":{"total":9,"limit":2,"offset":0,"hasMore":true}"#;
+
+fn read(body: impl Into<bytes::Bytes>) -> Result<Page> {
+    Page::read(&Response::of_json(body), None, 0)
+}
+
+/// A page with these members besides its pagination.
+fn page(members: &str) -> Result<Page> {
+    read(format!("{{{members},{PAGINATION}}}"))
+}
+
+fn texts(page: &Page) -> Vec<&str> {
+    page.records.iter().map(RawRecord::as_str).collect()
+}
+
+#[test]
+fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
+    let key = |members: &str, returned: i64, total: i64| {
+        let pagination = format!(
+            r#""pagination":{{"total":{total},"limit":{returned},"offset":0,"hasMore":true}}"#
+        );
+        read(format!("{{{members},{pagination}}}")).map(|page| page.key)
+    };
+    let items = r#""items":[{"id":1},{"id":2}]"#;
+    let notes = r#""notes":[{"code":1}]"#;
+    let none = r#""items":[]"#;
+    for (members, returned, found) in [
+        (items.to_owned(), 2, Some("items")),
+        // A service may just as well say how many were asked for.
+        (items.to_owned(), 100, Some("items")),
+        (format!("{items},{notes}"), 2, Some("items")),
+        (format!("{items},{notes}"), 1, Some("notes")),
+        (format!("{items},{notes}"), 100, None),
+        (format!("{none},{notes}"), 0, Some("items")),
+        (format!("{none},{notes}"), 1, Some("notes")),
+        (none.to_owned(), 100, Some("items")),
+        (r#""items":[1,2]"#.to_owned(), 2, None),
+        (r#""items":[{},2]"#.to_owned(), 2, None),
+        // The last of a name counts, whatever stood there before.
+        (format!("{notes},{items},\"items\":3"), 1, Some("notes")),
+        (format!("\"it\\u0065ms\":[1],{items}"), 2, Some("items")),
+    ] {
+        let key = key(&members, returned, 9);
+        let kind = key.as_ref().err().map(Error::kind);
+        assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
+        assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
+    }
+    // Of an empty list, whatever the service repeats as the limit.
+    let empty = key(&format!("{none},{notes}"), 100, 0);
+    assert_eq!(empty.unwrap(), "items");
+}
+
+#[test]
+fn of_a_member_that_occurs_twice_the_last_counts() {
+    let both = page(r#""rows":[{"id":1}],"rows":[{"id":2},{"id":3}]"#).unwrap();
+    assert_eq!(texts(&both), [r#"{"id":2}"#, r#"{"id":3}"#]);
+    assert!(page(r#""success":false,"success":true,"rows":[]"#).is_ok());
+    let failed = page(r#""success":true,"rows":[],"success":false"#).unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Api);
+}
+
+#[test]
+fn a_known_key_holds_an_array_of_objects_or_null() {
+    let read = |members: &str| {
+        let response = Response::of_json(format!("{{{members},{PAGINATION}}}"));
+        Page::read(&response, Some("rows"), 0)
+    };
+    assert_eq!(texts(&read(r#""rows":[{},{"a":1}]"#).unwrap()).len(), 2);
+    assert!(read(r#""rows":null"#).unwrap().records.is_empty());
+    for (members, says) in [
+        (r#""rows":{}"#, "rows is not an array"),
+        (r#""rows":[{},7]"#, "rows[1] is not an object"),
+        (r#""lines":[{}]"#, "rows is missing"),
+    ] {
+        let error = read(members).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema);
+        assert!(error.message().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn records_are_exactly_what_came() {
+    let rows = [
+        "{ \"a\" : 1 ,\r\n\t\"b\" : [ 1e400 , -0.0 ] }",
+        r#"{"n":123456789012345678901234567890,"x":0.1000000000000000055511151231257827}"#,
+        // Half a surrogate pair is no text, but it is JSON.
+        r#"{"half":"\ud800","\udc00":"\\\"{[","😀":"äöü€"}"#,
+        r#"{}"#,
+    ];
+    let body = format!(
+        "\u{feff}\n {{\"rows\" : [ {} ] , {PAGINATION} }}\n",
+        rows.join(" ,\n")
+    );
+    assert_eq!(texts(&read(body).unwrap()), rows);
+}
+
+#[test]
+fn what_is_not_json_in_utf8_is_refused_with_its_place() {
+    for value in [
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "1e",
+        "+1",
+        "0x1",
+        "NaN",
+        "tru",
+        "nulll",
+        "'a'",
+        "/**/1",
+        "1 1",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\t\"",
+        "\"\n\"",
+        "[1,]",
+        "[,1]",
+        "{\"a\"}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "\u{feff}1",
+        "]",
+    ] {
+        for members in [
+            format!("\"rows\":[{{\"a\":{value}}}]"),
+            format!("\"rows\":[],\"x\":{value}"),
+        ] {
+            let error = page(&members).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Decode, "{members}");
+            assert!(error.message().contains("line "), "{error}");
+        }
+    }
+    let whole = format!("{{\"rows\":[{{\"a\":\"b\"}}],{PAGINATION}}}");
+    for behind in ["x", "{}", ",", "\0"] {
+        let error = read(format!("{whole}{behind}")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Decode, "{behind}");
+    }
+    for end in 1..whole.len() {
+        let error = read(whole[..end].to_owned()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Decode, "{end}");
+        assert_eq!(error.retryability(), Retryability::Yes);
+    }
+    let mut bytes = whole.into_bytes();
+    bytes[14] = 0xff;
+    let error = read(bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    assert!(error.message().contains("not UTF-8 at byte 14"), "{error}");
+}
+
+#[test]
+fn deep_nesting_is_refused_and_overflows_no_stack() {
+    let nested = |open: &str, close: &str, levels| {
+        format!("{}1{}", open.repeat(levels), close.repeat(levels))
+    };
+    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"\\\"[\":[", "]}]")] {
+        let of_each = open.matches(['[', '{']).count() - open.matches("\\\"[").count();
+        let most = (json::MAX_DEPTH - 1) / of_each;
+        let record = |levels| format!("\"rows\":[{{\"a\":{}}}]", nested(open, close, levels));
+        assert!(page(&record(most)).is_ok(), "{open}");
+        let error = page(&record(most + 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        assert!(error.message().contains("rows[0] is nested"), "{error}");
+    }
+    // What is side by side is not deep, nor is text.
+    let flat = format!(
+        "\"rows\":[{{\"a\":[{}[]],\"b\":\"{}\"}}]",
+        "[],".repeat(500),
+        "[".repeat(500)
+    );
+    assert!(page(&flat).is_ok());
+    for million in [nested("[", "]", 1_000_000), "[".repeat(1_000_000)] {
+        assert!(page(&format!("\"rows\":[{{\"a\":{million}}}]")).is_err());
+    }
+    // Members that nobody reads may be as they like.
+    let beside = format!("\"rows\":[{{}}],\"x\":{}", nested("[", "]", 1_000_000));
+    assert_eq!(page(&beside).unwrap().records.len(), 1);
+}
+
+#[test]
+fn what_would_take_much_more_memory_than_its_text_is_refused() {
+    let too_large = |members: &str| match page(members) {
+        Ok(_) => false,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+            true
+        }
+    };
+    let fields = |count: usize| -> String {
+        let fields = (0..count).map(|name| format!("\"{name}\":1"));
+        fields.collect::<Vec<_>>().join(",")
+    };
+    let record = |fields: String| format!("\"rows\":[{{{fields}}}]");
+    assert!(!too_large(&record(fields(10_000))));
+    assert!(too_large(&record(fields(10_001))));
+    // Within a value they may be many.
+    assert!(!too_large(&record(format!(
+        "\"x\":{{{}}}",
+        fields(100_000)
+    ))));
+    let rows = |count| format!("\"rows\":[{}]", vec!["{}"; count].join(","));
+    assert!(!too_large(&rows(MAX_ITEMS)));
+    assert!(too_large(&rows(MAX_ITEMS + 1)));
+    // However many arrays they are in.
+    let arrays = |count: usize| {
+        let arrays = (0..count).map(|name| format!("\"{name}\":[1,2]"));
+        format!("{},\"rows\":[{{}}]", arrays.collect::<Vec<_>>().join(","))
+    };
+    assert!(!too_large(&arrays(MAX_ITEMS / 2 - 1)));
+    assert!(too_large(&arrays(MAX_ITEMS / 2)));
+    let members = |count| format!("{},\"rows\":[{{}}]", fields(count));
+    assert!(!too_large(&members(MAX_ITEMS - 2)));
+    assert!(too_large(&members(MAX_ITEMS - 1)));
+}
+
+#[test]
+fn a_page_takes_memory_in_proportion_to_its_text() {
+    let many = format!("\"rows\":[{{}}{}]", ",{}".repeat(MAX_ITEMS - 1));
+    let fields = vec!["\"\":0"; 10_000].join(",");
+    let wide = format!(
+        "\"rows\":[{{{fields}}}{}]",
+        format!(",{{{fields}}}").repeat(99)
+    );
+    for (members, times) in [(many, 20), (wide, 2)] {
+        let page = page(&members).unwrap();
+        let taken = page.records[0].page_size();
+        assert!(
+            taken < times * members.len(),
+            "{taken} for {}",
+            members.len()
+        );
+    }
+}
+
+#[test]
+fn the_largest_numbers_are_counted_with() {
+    const MOST: u64 = u64::MAX;
+    assert_eq!(current_page(MOST, 1), Some(MOST));
+    assert_eq!(total_pages(MOST, 1), Some(MOST));
+    assert_eq!(next_offset(MOST, 1), MOST);
+    assert_eq!(previous_offset(0, MOST), 0);
+    assert_eq!((current_page(1, 0), total_pages(1, 0)), (None, None));
+}

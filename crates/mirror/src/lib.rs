@@ -1,0 +1,30 @@
+//! Mirrors: one SQLite file that holds lists as of their last sync, and what each sync has changed.
+//!
+//! A [`Sync`] reads a whole list, compares it record by record with what the last sync saw, and commits the difference in
+//! one transaction. A record is reported as deleted only where a scan proves that it was gone. [`Mirror`] reads the file,
+//! without a service; so does every tool that opens SQLite files, for which there are views with a column for each field.
+
+#![forbid(unsafe_code)]
+
+pub mod blocking;
+mod canonical;
+mod commit;
+mod file;
+mod mirror;
+mod order;
+mod rows;
+mod seal;
+mod staging;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod views;
+
+pub use mirror::{At, Mirror, forget};
+pub use rows::{Change, Changes, RecordBatches, Records};
+pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
+pub use verify::Verification;
+
+/// The columns of a change, which stand before those of its record.
+pub const CHANGE_COLUMNS: [&str; 5] = ["_generation", "_op", "_key", "_last_seen", "_seen"];

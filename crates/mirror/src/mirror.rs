@@ -1,0 +1,279 @@
+//! Reads a mirror, without a service; and takes lists out of it.
+
+use crate::file::{Claim, Fault, open};
+use crate::rows::{Changes, Records, Snapshot};
+use crate::seal::{SyncRow, of_missing};
+use crate::sync::SyncReceipt;
+use crate::views;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use talentdata_columns::arrow::TableSchema;
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, Result};
+
+/// A mirror. It is opened anew for whatever is read, and what is being read stays as it is while a sync commits.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    path: PathBuf,
+}
+
+/// A sync of a list: by its number, or the last one that had ended by a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Its number.
+    Sync(u64),
+    /// A time in UTC, such as `2026-11-20T06:00:00`; made from a text of RFC 3339 by parsing it.
+    Time(String),
+}
+
+impl FromStr for At {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Ok(number) = text.parse() {
+            return Ok(At::Sync(number));
+        }
+        utc(text).map(At::Time).ok_or_else(|| {
+            invalid(format!(
+                "{text:?} is neither the number of a sync nor a time such as 2026-11-20T06:00:00Z"
+            ))
+        })
+    }
+}
+
+/// A time as in RFC 3339, in UTC and without the `Z`; none where it is none.
+fn utc(text: &str) -> Option<String> {
+    let (second, rest) = text.split_at_checked(19)?;
+    let zone = rest.find(['Z', 'z', '+', '-'])?;
+    let (fraction, zone) = rest.split_at(zone);
+    let is_fraction = |text: &str| {
+        text.strip_prefix('.')
+            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if !matches!(second.as_bytes()[10], b'T' | b't')
+        || !(fraction.is_empty() || is_fraction(fraction))
+    {
+        return None;
+    }
+    let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1)";
+    let moment = format!("{second}{zone}").to_uppercase();
+    let moment = Connection::open_in_memory()
+        .and_then(|connection| connection.query_row(sql, [moment], |row| row.get(0)));
+    moment
+        .ok()
+        .flatten()
+        .map(|moment: String| moment + fraction)
+}
+
+impl Mirror {
+    /// Opens a mirror.
+    ///
+    /// # Errors
+    /// `Io` when there is none, or it cannot be read.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        open(&path)?;
+        Ok(Mirror { path })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lists that it has.
+    ///
+    /// # Errors
+    /// `Io`, when it cannot be read.
+    pub fn resources(&self) -> Result<Vec<Resource>> {
+        let connection = open(&self.path)?;
+        let has = |resource: &Resource| {
+            let last = SyncRow::last(&connection, resource.name());
+            last.map(|last| last.is_some())
+                .map_err(|fault| fault.at(&self.path))
+        };
+        let all = Resource::ALL.into_iter();
+        all.filter_map(|one| has(&one).map(|has| has.then_some(one)).transpose())
+            .collect()
+    }
+
+    /// What the syncs of a list have done that are kept, the oldest first.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a list that it does not have; `Io`.
+    pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
+        let (_, syncs) = self.snapshot(resource)?;
+        let read = |row: &SyncRow| {
+            serde_json::from_str(&row.receipt)
+                .map_err(|error| Fault::Damaged(error.to_string()).at(&self.path))
+        };
+        syncs.iter().map(read).collect()
+    }
+
+    /// The columns of a list: those of its records so far.
+    ///
+    /// # Errors
+    /// As [`syncs`](Self::syncs).
+    pub fn schema(&self, resource: Resource) -> Result<TableSchema> {
+        let (_, syncs) = self.snapshot(resource)?;
+        TableSchema::from_json(syncs.last().map_or("", |last| &last.columns))
+    }
+
+    /// The list as of the last sync, with records that are missing without a proof that they are gone.
+    ///
+    /// # Errors
+    /// As [`syncs`](Self::syncs).
+    pub fn current(&self, resource: Resource) -> Result<Records> {
+        let (snapshot, mut syncs) = self.snapshot(resource)?;
+        let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
+        if of_missing(&snapshot.connection, resource.name())
+            .map_err(|fault| fault.at(&self.path))?
+            .bytes()
+            != last.missing
+        {
+            let what = "what it has of missing records was changed".to_owned();
+            return Err(snapshot.fault(Fault::Damaged(what)));
+        }
+        Records::new(snapshot, last, true)
+    }
+
+    /// The list as a sync has read it.
+    ///
+    /// # Errors
+    /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
+    pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
+        let (snapshot, syncs) = self.snapshot(resource)?;
+        let number = number(at, &syncs);
+        let wanted = syncs.iter().find(|row| Some(row.number) == number).cloned();
+        let wanted = wanted.ok_or_else(|| {
+            let (first, last) = (syncs.first(), syncs.last());
+            let shown = |row: Option<&SyncRow>| {
+                row.map_or(String::new(), |row| {
+                    format!("{} ({})", row.number, row.ended)
+                })
+            };
+            invalid(format!(
+                "as_of: {}: the mirror has {resource} as of sync {} to {}, and not as of this one",
+                match at {
+                    At::Sync(number) => number.to_string(),
+                    At::Time(time) => format!("{time}Z"),
+                },
+                shown(first),
+                shown(last)
+            ))
+        })?;
+        Records::new(snapshot, wanted, false)
+    }
+
+    /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
+    ///
+    /// # Errors
+    /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
+    pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
+        let (snapshot, syncs) = self.snapshot(resource)?;
+        let since = number(since, &syncs).unwrap_or(0);
+        let last = syncs.last().map_or(0, |row| row.number);
+        let known = syncs.iter().find(|row| row.changes.is_some());
+        let first = known.map_or(last, |row| row.number - 1);
+        if since > last {
+            let message = format!(
+                "since: there is no sync {since} of {resource} yet; {last} is the last one"
+            );
+            return Err(invalid(message));
+        }
+        if since < first {
+            let message = format!(
+                "since: the changes of {resource} after sync {since} are no longer kept; they are from sync {first} on: \
+                 load the list as of that sync, and then the changes after it"
+            );
+            return Err(invalid(message));
+        }
+        let columns = syncs
+            .last()
+            .map(|last| last.columns.clone())
+            .unwrap_or_default();
+        let wanted = syncs.into_iter().filter(|row| row.number > since);
+        Changes::new(snapshot, &columns, wanted.collect())
+    }
+
+    /// One state of the file, and the syncs of a list in it.
+    fn snapshot(&self, resource: Resource) -> Result<(Snapshot, Vec<SyncRow>)> {
+        let connection = open(&self.path)?;
+        let read = connection.execute_batch("BEGIN").map_err(Fault::from);
+        let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
+        let syncs = read.map_err(|fault| fault.at(&self.path))?;
+        let numbers = syncs.iter().map(|row| row.number);
+        if !numbers
+            .clone()
+            .zip(numbers.skip(1))
+            .all(|(one, next)| one + 1 == next)
+        {
+            return Err(Fault::Damaged(format!("a sync of {resource} is lost")).at(&self.path));
+        }
+        match syncs.is_empty() {
+            true => Err(self.lacks(resource)),
+            false => {
+                let path = self.path.clone();
+                Ok((
+                    Snapshot {
+                        connection,
+                        path,
+                        resource,
+                    },
+                    syncs,
+                ))
+            }
+        }
+    }
+
+    fn lacks(&self, resource: Resource) -> Error {
+        let path = self.path.display();
+        invalid(format!(
+            "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
+        ))
+    }
+}
+
+/// The number of a sync; none where none had ended by the time.
+fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
+    match at {
+        At::Sync(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
+        At::Time(time) => {
+            // Both are in UTC; fractions are compared digit by digit.
+            let by = |row: &&SyncRow| row.ended.trim_end_matches('Z') <= time.as_str();
+            syncs.iter().rev().find(by).map(|row| row.number)
+        }
+    }
+}
+
+/// Removes a list from a mirror, with all that is kept of it.
+///
+/// # Errors
+/// `InvalidArgument` for a list that it does not have; `Io`, also while a sync is writing to it.
+pub fn forget(path: &Path, resource: Resource) -> Result<()> {
+    let mirror = Mirror::open(path)?;
+    mirror.snapshot(resource)?;
+    let claim = Claim::acquire(path)?;
+    let list = resource.name();
+    let remove = |connection: &Connection| -> std::result::Result<(), Fault> {
+        // What is forgotten is not to be found in the file.
+        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
+        for table in ["change", "missing", "record", "sync"] {
+            connection.execute(&format!("DELETE FROM {table} WHERE list = ?1"), [list])?;
+        }
+        let columns = TableSchema::infer(resource, &[], Default::default());
+        for (name, _) in views::of(list, &columns) {
+            connection.execute_batch(&format!("DROP VIEW IF EXISTS \"{name}\""))?;
+        }
+        connection.execute_batch("COMMIT; VACUUM")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    };
+    let removed = claim.open().and_then(|connection| remove(&connection));
+    removed.map_err(|fault| fault.at(path))
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}

@@ -1,0 +1,158 @@
+//! Syncs without a service: scans are made up, and what the mirror says of them is compared with what happened.
+
+mod damage;
+mod kills;
+mod refusals;
+mod rules;
+mod simulation;
+
+use crate::commit::Plan;
+use crate::file::{Claim, Fault};
+use crate::staging::Staging;
+use crate::{At, MaxDeletes, Mirror, SyncReceipt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
+use talentdata_core::types::Resource;
+use talentdata_core::{RawRecord, Result};
+
+/// How a scan went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Proof {
+    Counted,
+    Joined,
+    None,
+}
+
+/// A mirror, and how the next sync is run.
+struct Trial {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+    max_deletes: MaxDeletes,
+    keep: Option<Duration>,
+    ended: Option<SystemTime>,
+}
+
+impl Trial {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Trial {
+            path: directory.path().join("mirror.db"),
+            _directory: directory,
+            max_deletes: MaxDeletes::default(),
+            keep: None,
+            ended: None,
+        }
+    }
+
+    fn mirror(&self) -> Mirror {
+        Mirror::open(&self.path).unwrap()
+    }
+
+    /// A sync that delivers these texts.
+    fn sync(&self, texts: &[String], proof: Proof) -> SyncReceipt {
+        self.sync_late(&[], texts, proof).unwrap()
+    }
+
+    fn sync_late(&self, late: &[String], texts: &[String], proof: Proof) -> Result<SyncReceipt> {
+        let claim = Claim::acquire(&self.path)?;
+        let at = |fault: Fault| fault.at(&self.path);
+        let mut staging = stage(&claim).map_err(at)?;
+        staging.take(&records(late), true).map_err(at)?;
+        for page in texts.chunks(7) {
+            staging.take(&records(page), false).map_err(at)?;
+        }
+        let plan = Plan {
+            max_deletes: self.max_deletes,
+            keep: self.keep,
+            ended: self.ended.unwrap_or_else(SystemTime::now),
+        };
+        staging
+            .commit(receipt(texts.len(), proof), &plan)
+            .map_err(at)
+    }
+
+    /// The texts of a list as a sync has read it.
+    fn as_of(&self, sync: u64) -> Vec<String> {
+        texts(
+            self.mirror()
+                .as_of(Resource::Contacts, &At::Sync(sync))
+                .unwrap(),
+        )
+    }
+
+    fn current(&self) -> Vec<String> {
+        texts(self.mirror().current(Resource::Contacts).unwrap())
+    }
+
+    /// What has changed since a sync: operations and keys.
+    fn changes(&self, since: u64) -> Vec<(String, String)> {
+        let changes = self
+            .mirror()
+            .changes(Resource::Contacts, &At::Sync(since))
+            .unwrap();
+        changes
+            .map(|change| change.map(|change| (change.op, change.key)).unwrap())
+            .collect()
+    }
+}
+
+fn stage(claim: &Claim) -> std::result::Result<Staging, Fault> {
+    let of = ["https://talent.example".to_owned(), "client".to_owned()];
+    Staging::begin(claim, Resource::Contacts, of, "{}".into())
+}
+
+fn records(texts: &[String]) -> Vec<RawRecord> {
+    texts
+        .iter()
+        .map(|text| RawRecord::parse(text).unwrap())
+        .collect()
+}
+
+fn receipt(records: usize, proof: Proof) -> Receipt {
+    Receipt {
+        resource: "contacts".into(),
+        completeness: match proof {
+            Proof::None => Completeness::NotProven,
+            _ => Completeness::Proven,
+        },
+        basis: match proof {
+            Proof::Counted => Some(Basis::Counted),
+            Proof::Joined => Some(Basis::Joined),
+            Proof::None => None,
+        },
+        doubts: match proof {
+            Proof::None => vec![Doubt::OrderChanged],
+            _ => Vec::new(),
+        },
+        records: records as u64,
+        ..Receipt::default()
+    }
+}
+
+fn texts(records: impl Iterator<Item = Result<RawRecord>>) -> Vec<String> {
+    records
+        .map(|record| record.unwrap().as_str().to_owned())
+        .collect()
+}
+
+/// The record of this number, in this version.
+fn contact(id: u64, version: u64) -> String {
+    format!("{{\"id\":\"c-{id}\",\"firstName\":\"A{version}\",\"score\":{version}}}")
+}
+
+fn contacts(ids: impl IntoIterator<Item = u64>) -> Vec<String> {
+    ids.into_iter().map(|id| contact(id, 0)).collect()
+}
+
+fn ops(changes: &[(String, String)], op: &str) -> Vec<String> {
+    let of = changes.iter().filter(|(one, _)| one == op);
+    of.map(|(_, key)| key.clone()).collect()
+}
+
+fn integrity(path: &Path) -> String {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap()
+}

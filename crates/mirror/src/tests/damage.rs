@@ -1,0 +1,103 @@
+//! One changed byte anywhere in the file is found by a check, or changes no answer.
+
+use super::*;
+use std::fs;
+
+/// All that can be read of a mirror, or that something is wrong.
+fn answers(mirror: &Mirror) -> Result<Vec<Vec<String>>> {
+    let list = Resource::Contacts;
+    let mut all = Vec::new();
+    let syncs = mirror.syncs(list)?;
+    all.push(syncs.iter().map(|sync| format!("{sync:?}")).collect());
+    for sync in &syncs {
+        let records = mirror.as_of(list, &At::Sync(sync.generation))?;
+        all.push(
+            records
+                .map(|record| record.map(|record| record.as_str().to_owned()))
+                .collect::<Result<_>>()?,
+        );
+    }
+    let current = mirror.current(list)?;
+    all.push(
+        current
+            .map(|record| record.map(|record| record.as_str().to_owned()))
+            .collect::<Result<_>>()?,
+    );
+    let changes = mirror.changes(list, &At::Sync(0))?;
+    all.push(
+        changes
+            .map(|change| change.map(|change| format!("{change:?}")))
+            .collect::<Result<_>>()?,
+    );
+    all.push(vec![format!("{:?}", mirror.schema(list)?)]);
+    Ok(all)
+}
+
+#[test]
+fn a_flipped_byte_is_found_or_changes_no_answer() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..120), Proof::Counted);
+    let mut second = contacts((10..125).rev());
+    second[7] = contact(second.len() as u64, 3);
+    trial.sync(&second, Proof::Joined);
+    trial.sync(&second[..100], Proof::None);
+    let intact = fs::read(&trial.path).unwrap();
+    let expected = answers(&trial.mirror()).unwrap();
+    assert!(trial.mirror().verify().unwrap().holds);
+    let mut random = fastrand::Rng::with_seed(11);
+    let (mut found, mut harmless) = (0, 0);
+    for _ in 0..1_000 {
+        let mut bytes = intact.clone();
+        let at = random.usize(..bytes.len());
+        bytes[at] ^= 1 << random.u8(..8);
+        fs::write(&trial.path, &bytes).unwrap();
+        let read = Mirror::open(&trial.path).and_then(|mirror| {
+            let answers = answers(&mirror);
+            Ok((answers, mirror.verify()?))
+        });
+        let Ok((read, verified)) = read else {
+            found += 1;
+            continue;
+        };
+        match read {
+            Ok(answers) if verified.holds => {
+                assert!(
+                    answers == expected,
+                    "byte {at} changes an answer and is not found"
+                );
+                harmless += 1;
+            }
+            _ => found += 1,
+        }
+    }
+    println!(
+        "{found} found, {harmless} harmless, of a file of {} bytes",
+        intact.len()
+    );
+    assert!(found > 200);
+    fs::write(&trial.path, &intact).unwrap();
+    assert!(trial.mirror().verify().unwrap().holds);
+}
+
+#[test]
+fn a_sync_does_not_build_on_a_changed_record() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..50), Proof::Counted);
+    for damage in [
+        "UPDATE record SET text = replace(text, 'A0', 'A1') WHERE key = 'c-7'",
+        "DELETE FROM record WHERE key = 'c-7'",
+        "UPDATE record SET position = x'00' WHERE key = 'c-7'",
+    ] {
+        let before = fs::read(&trial.path).unwrap();
+        let connection = rusqlite::Connection::open(&trial.path).unwrap();
+        connection.execute_batch(damage).unwrap();
+        // It is written to the file with the last connection.
+        drop(connection);
+        let error = trial
+            .sync_late(&[], &contacts(0..50), Proof::Counted)
+            .unwrap_err();
+        assert!(error.message().contains("damaged"), "{error}");
+        assert!(!trial.mirror().verify().unwrap().holds);
+        fs::write(&trial.path, before).unwrap();
+    }
+}

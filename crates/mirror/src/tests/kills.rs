@@ -1,0 +1,97 @@
+//! Syncs that are killed anywhere in their commit leave the sync before, or this one.
+
+#![cfg(unix)]
+
+use super::*;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+const PATH: &str = "TALENTDATA_TEST_MIRROR";
+const STEPS: &str = "TALENTDATA_TEST_STEPS";
+
+/// As the child: a sync that kills this process after so many steps of SQLite's machine.
+#[test]
+fn child() {
+    let (Ok(path), Ok(steps)) = (std::env::var(PATH), std::env::var(STEPS)) else {
+        return;
+    };
+    let claim = Claim::acquire(Path::new(&path)).unwrap();
+    let mut staging = stage(&claim).unwrap();
+    staging.take(&records(&second()), false).unwrap();
+    let mut left: u64 = steps.parse().unwrap();
+    let kill = move || {
+        if left == 0 {
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::KILL,
+            );
+        }
+        left = left.saturating_sub(1);
+        false
+    };
+    staging.connection.progress_handler(20, Some(kill)).unwrap();
+    // A small cache writes pages before the end.
+    staging
+        .connection
+        .execute_batch("PRAGMA cache_size = 10")
+        .unwrap();
+    let plan = Plan {
+        max_deletes: MaxDeletes::default(),
+        keep: None,
+        ended: SystemTime::now(),
+    };
+    staging
+        .commit(receipt(second().len(), Proof::Counted), &plan)
+        .unwrap();
+}
+
+fn second() -> Vec<String> {
+    let mut texts = contacts(20..220);
+    texts[50] = contact(70, 1);
+    texts.reverse();
+    texts
+}
+
+#[test]
+fn a_killed_sync_leaves_the_one_before_or_this_one() {
+    let (mut killed, mut done, mut committed) = (0, 0, 0);
+    for mode in ["WAL", "DELETE"] {
+        let (mut steps, mut rounds) = (0, 0);
+        loop {
+            let trial = Trial::new();
+            trial.sync(&contacts(0..200), Proof::Counted);
+            let connection = rusqlite::Connection::open(&trial.path).unwrap();
+            connection
+                .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
+                .unwrap();
+            drop(connection);
+            let status = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "tests::kills::child"])
+                .env(PATH, &trial.path)
+                .env(STEPS, steps.to_string())
+                .stdout(Stdio::null())
+                .status()
+                .unwrap();
+            let current = trial.current();
+            let first = current == contacts(0..200);
+            assert!(first || current == second(), "after {steps} steps");
+            committed += usize::from(!first);
+            assert_eq!(integrity(&trial.path), "ok");
+            assert!(trial.mirror().verify().unwrap().holds);
+            // The next sync needs no repair.
+            let next = trial.sync(&second(), Proof::Counted);
+            assert_eq!(next.generation, if first { 2 } else { 3 });
+            assert_eq!(trial.current(), second());
+            rounds += 1;
+            if status.success() {
+                done += 1;
+                break;
+            }
+            assert_eq!(status.signal(), Some(9));
+            killed += 1;
+            steps = steps * 21 / 20 + 1;
+        }
+        assert!(rounds > 40, "{rounds}");
+    }
+    println!("{killed} killed, {done} done, {committed} of them committed");
+}

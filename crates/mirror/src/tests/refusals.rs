@@ -1,0 +1,179 @@
+//! What is no mirror stays as it is, and what cannot be written is said with the way out.
+
+use super::*;
+use std::fs;
+
+fn refused(path: &Path) -> String {
+    let error = Claim::acquire(path).err().unwrap();
+    assert_eq!(error.kind(), talentdata_core::ErrorKind::Io);
+    error.message().to_owned()
+}
+
+#[test]
+fn a_directory_and_files_of_something_else_are_left_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::create_dir(path("folder")).unwrap();
+    fs::write(path("text"), "hello").unwrap();
+    fs::write(path("long"), vec![b'x'; 100_000]).unwrap();
+    let other = rusqlite::Connection::open(path("other.db")).unwrap();
+    other
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        .unwrap();
+    drop(other);
+    let newer = rusqlite::Connection::open(path("newer.db")).unwrap();
+    newer
+        .execute_batch(
+            "PRAGMA application_id = 0x54446d72; PRAGMA user_version = 9; CREATE TABLE t (x)",
+        )
+        .unwrap();
+    drop(newer);
+    let before: Vec<_> = ["text", "long", "other.db", "newer.db"]
+        .map(|name| fs::read(path(name)).unwrap())
+        .into();
+    for (name, words) in [
+        ("folder", "is a directory; a mirror is one file"),
+        ("text", "something else"),
+        ("long", "something else"),
+        ("other.db", "something else"),
+        ("newer.db", "version 9"),
+    ] {
+        assert!(refused(&path(name)).contains(words), "{name}");
+        assert!(
+            Mirror::open(path(name))
+                .unwrap_err()
+                .message()
+                .contains(words)
+        );
+    }
+    let after: Vec<_> = ["text", "long", "other.db", "newer.db"]
+        .map(|name| fs::read(path(name)).unwrap())
+        .into();
+    assert_eq!(before, after);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
+    assert!(
+        Mirror::open(path("nowhere"))
+            .unwrap_err()
+            .message()
+            .contains("is not a mirror")
+    );
+}
+
+#[test]
+fn one_sync_writes_at_a_time() {
+    let trial = Trial::new();
+    let claim = Claim::acquire(&trial.path).unwrap();
+    assert!(refused(&trial.path).contains("another sync is writing"));
+    drop(claim);
+    trial.sync(&contacts(0..3), Proof::Counted);
+}
+
+#[test]
+fn a_mirror_that_a_failed_sync_has_begun_is_gone_again() {
+    let trial = Trial::new();
+    Claim::acquire(&trial.path).unwrap().abandon();
+    assert!(!trial.path.exists());
+    trial.sync(&contacts(0..3), Proof::Counted);
+    Claim::acquire(&trial.path).unwrap().abandon();
+    assert_eq!(trial.current().len(), 3);
+}
+
+#[test]
+fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..3), Proof::Counted);
+    let claim = Claim::acquire(&trial.path).unwrap();
+    for (of, parameters, words) in [
+        (
+            ["https://other.example", "client"],
+            "{}",
+            "base_url: the mirror is of",
+        ),
+        (
+            ["https://talent.example", "other"],
+            "{}",
+            "client_id: the mirror is of",
+        ),
+        (
+            ["https://talent.example", "client"],
+            "{\"region\":\"eu\"}",
+            "sync into another file",
+        ),
+    ] {
+        let of = of.map(str::to_owned);
+        let refused = Staging::begin(&claim, Resource::Contacts, of, parameters.into());
+        let error = refused.err().unwrap().at(&trial.path);
+        assert!(error.message().contains(words), "{error}");
+        assert_eq!(error.kind(), talentdata_core::ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
+fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..300), Proof::Counted);
+    let claim = Claim::acquire(&trial.path).unwrap();
+    let plan = || Plan {
+        max_deletes: MaxDeletes::default(),
+        keep: None,
+        ended: SystemTime::now(),
+    };
+    let attempt = |prepare: &str| {
+        let mut staging = stage(&claim).unwrap();
+        staging.take(&records(&contacts(100..900)), false).unwrap();
+        staging.connection.execute_batch(prepare).unwrap();
+        let failed = staging.commit(receipt(800, Proof::None), &plan());
+        failed.err().unwrap().at(&trial.path).message().to_owned()
+    };
+    let other = rusqlite::Connection::open(&trial.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(attempt("PRAGMA busy_timeout = 1").contains("another program holds the file"));
+    other.execute_batch("ROLLBACK").unwrap();
+    // SQLite reports a full disk in the same way.
+    assert!(attempt("PRAGMA max_page_count = 1").contains("the disk is full"));
+    assert_eq!(
+        (trial.current(), integrity(&trial.path).as_str()),
+        (contacts(0..300), "ok")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let trial = Trial::new();
+    trial.sync(&contacts(0..3), Proof::Counted);
+    let directory = trial.path.parent().unwrap();
+    fs::remove_file(directory.join("mirror.db.lock")).unwrap();
+    let mode = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    let read = texts(trial.mirror().current(Resource::Contacts).unwrap());
+    let claim = Claim::acquire(&trial.path).err();
+    mode(0o700);
+    assert_eq!(read, contacts(0..3));
+    // Root may write everywhere.
+    if !rustix::process::geteuid().is_root() {
+        assert!(claim.unwrap().message().contains("permissions"));
+    }
+}
+
+#[test]
+fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..30), Proof::Counted);
+    let claim = Claim::acquire(&trial.path).unwrap();
+    let mut staging = stage(&claim).unwrap();
+    staging
+        .connection
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .unwrap();
+    staging.take(&records(&contacts(1..31)), false).unwrap();
+    let plan = Plan {
+        max_deletes: MaxDeletes::default(),
+        keep: None,
+        ended: SystemTime::now(),
+    };
+    let receipt = staging.commit(receipt(30, Proof::Counted), &plan).unwrap();
+    assert_eq!((receipt.changes.insert, receipt.changes.delete), (1, 1));
+    assert_eq!(trial.current(), contacts(1..31));
+}

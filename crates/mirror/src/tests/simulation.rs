@@ -1,0 +1,229 @@
+//! Thousands of syncs of lists that change between and during scans: what is reported is compared with what happened.
+
+use super::*;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A list, and what has become of its records.
+struct List {
+    random: fastrand::Rng,
+    /// Identities and versions, in the order of the list.
+    records: Vec<(u64, u64)>,
+    next: u64,
+}
+
+/// What a scan shows.
+struct Scan {
+    late: Vec<String>,
+    delivered: Vec<String>,
+    proof: Proof,
+}
+
+impl List {
+    fn change(&mut self) {
+        let length = self.records.len();
+        match self.random.u32(..4) {
+            0 => {
+                let at = if self.random.bool() {
+                    0
+                } else {
+                    self.random.usize(..=length)
+                };
+                self.records.insert(at, (self.next, 0));
+                self.next += 1;
+            }
+            1 if length > 25 => drop(self.records.remove(self.random.usize(..length))),
+            2 if length > 0 => self.records[self.random.usize(..length)].1 += 1,
+            _ => {}
+        }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.records
+            .iter()
+            .map(|(id, version)| contact(*id, *version))
+            .collect()
+    }
+
+    /// A scan. During one that is joined, the list changes: what comes may be delivered, late or unseen, and what goes may
+    /// be delivered or not; nothing else is lacking. One with doubts lacks anything.
+    fn scan(&mut self) -> Scan {
+        let before: HashMap<u64, u64> = self.records.iter().copied().collect();
+        let first = self.texts();
+        match self.random.u32(..10) {
+            0..5 => Scan {
+                late: Vec::new(),
+                delivered: first,
+                proof: Proof::Counted,
+            },
+            5..8 => {
+                for _ in 0..self.random.usize(1..4) {
+                    self.change();
+                }
+                let after: HashSet<u64> = self.records.iter().map(|(id, _)| *id).collect();
+                let (mut late, mut delivered) = (Vec::new(), Vec::new());
+                for (id, version) in &self.records {
+                    // A page shows a record as it was at some moment.
+                    let version = match before.get(id) {
+                        Some(then) if self.random.bool() => *then,
+                        _ => *version,
+                    };
+                    match (before.contains_key(id), self.random.u32(..3)) {
+                        (false, 0) => {}
+                        (false, 1) => late.push(contact(*id, version)),
+                        _ => delivered.push(contact(*id, version)),
+                    }
+                }
+                for (id, version) in before.iter().filter(|(id, _)| !after.contains(id)) {
+                    if self.random.bool() {
+                        delivered.push(contact(*id, *version));
+                    }
+                }
+                Scan {
+                    late,
+                    delivered,
+                    proof: Proof::Joined,
+                }
+            }
+            _ => {
+                let kept = self.random.f64();
+                let delivered = first
+                    .into_iter()
+                    .filter(|_| self.random.f64() < kept)
+                    .collect();
+                Scan {
+                    late: Vec::new(),
+                    delivered,
+                    proof: Proof::None,
+                }
+            }
+        }
+    }
+}
+
+/// A copy that somebody keeps by the changes.
+fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Changes) {
+    for change in changes {
+        let change = change.unwrap();
+        match change.op.as_str() {
+            "insert" | "update" | "reappeared" => {
+                copy.insert(change.key, change.record.as_str().to_owned());
+            }
+            "delete" => drop(copy.remove(&change.key)),
+            op => assert_eq!(op, "missing"),
+        }
+    }
+}
+
+fn id_of(text: &str) -> String {
+    crate::canonical::key(&RawRecord::parse(text).unwrap()).0
+}
+
+/// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
+fn run(seed: u64, syncs: u64) -> (usize, usize) {
+    let list = Resource::Contacts;
+    let trial = Trial::new();
+    let mut truth = List {
+        random: fastrand::Rng::with_seed(seed),
+        records: (0..30).map(|id| (id, 0)).collect(),
+        next: 30,
+    };
+    let (mut copy, mut applied) = (BTreeMap::new(), 0);
+    let (mut lacked, mut reported, mut deletes) = (HashMap::<String, u32>::new(), 0, 0);
+    let mut known: HashSet<String> = HashSet::new();
+    for number in 1..=syncs {
+        (0..truth.random.usize(..5)).for_each(|_| truth.change());
+        let there_before: HashSet<String> = truth.texts().iter().map(|text| id_of(text)).collect();
+        let scan = truth.scan();
+        let there_after: HashSet<String> = truth.texts().iter().map(|text| id_of(text)).collect();
+        let receipt = trial
+            .sync_late(&scan.late, &scan.delivered, scan.proof)
+            .unwrap();
+        assert_eq!(receipt.generation, number);
+        let changes = trial.changes(number - 1);
+        reported += changes.len();
+        let shown: HashSet<String> = scan
+            .late
+            .iter()
+            .chain(&scan.delivered)
+            .map(|text| id_of(text))
+            .collect();
+        for key in ops(&changes, "delete") {
+            deletes += 1;
+            assert!(
+                !(there_before.contains(&key) && there_after.contains(&key)),
+                "seed {seed}, sync {number}: false delete of {key}"
+            );
+            known.remove(&key);
+        }
+        for key in ops(&changes, "update") {
+            assert!(shown.contains(&key));
+        }
+        // What is gone is deleted at once by a scan that counted, else by the second proven one.
+        for key in known.iter().filter(|key| !shown.contains(*key)) {
+            let before = lacked.get(key).copied().unwrap_or(0);
+            let scans = if scan.proof == Proof::None {
+                0
+            } else {
+                before + 1
+            };
+            assert!(
+                scan.proof != Proof::Counted && scans < 2 || receipt.withheld.is_some(),
+                "seed {seed}, sync {number}: {key} is still there"
+            );
+        }
+        lacked = (known.iter().filter(|key| !shown.contains(*key)))
+            .map(|key| {
+                (
+                    key.clone(),
+                    if scan.proof == Proof::None {
+                        0
+                    } else {
+                        lacked.get(key).copied().unwrap_or(0) + 1
+                    },
+                )
+            })
+            .collect();
+        known.extend(shown);
+        // The list is given back as it was read; what came late stands somewhere among it.
+        let as_of = trial.as_of(number);
+        let late: HashSet<&String> = scan.late.iter().collect();
+        let delivered: Vec<&String> = as_of.iter().filter(|text| !late.contains(text)).collect();
+        assert!(
+            delivered.into_iter().eq(&scan.delivered),
+            "seed {seed}, sync {number}"
+        );
+        assert_eq!(as_of.len(), scan.late.len() + scan.delivered.len());
+        // Whoever applies all changes, in whatever portions, has the mirror's list.
+        if truth.random.bool() {
+            let mirror = trial.mirror();
+            let again = applied.min(truth.random.u64(..number));
+            apply(&mut copy, mirror.changes(list, &At::Sync(again)).unwrap());
+            applied = number;
+            let current = trial.current().into_iter().map(|text| (id_of(&text), text));
+            assert_eq!(copy, current.collect(), "seed {seed}, sync {number}");
+        }
+    }
+    let then = truth.random.u64(1..=syncs);
+    assert!(!trial.as_of(then).is_empty() || then > 0);
+    assert!(trial.mirror().verify().unwrap().holds);
+    (reported, deletes)
+}
+
+#[test]
+fn what_is_reported_has_happened_and_what_has_happened_is_reported() {
+    let rounds = std::env::var("TALENTDATA_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(10);
+    let (mut reported, mut deletes) = (0, 0);
+    for seed in 0..rounds {
+        let (changes, of_them) = run(seed, 100);
+        reported += changes;
+        deletes += of_them;
+    }
+    println!(
+        "{} syncs: {reported} changes, {deletes} of them deletes",
+        rounds * 100
+    );
+    assert!(deletes as u64 > rounds * 10);
+}

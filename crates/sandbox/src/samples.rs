@@ -1,0 +1,403 @@
+//! Sample records, computed from (seed, list, number) by the templates of `samples.json`, and never stored.
+//!
+//! A template is JSON. In its texts, which are the content of JSON strings as it is sent, `{...}` is filled in; an object
+//! with a member that begins with `$` stands for something that is generated:
+//!
+//! | Template | What it stands for |
+//! |---|---|
+//! | `{"$literal": T}` | the text, filled in, without quotes |
+//! | `{"$pick": [T, ...]}`, `{"$pick": NAME}` | one of these, or of the texts of this name |
+//! | `{"$nullable": [N, T]}` | null once in N records |
+//! | `{"$some": [N, T]}`, `{"$late": T}` | a member of one record in N, or of the last tenth of the records |
+//! | `{"$array": [LEAST, COUNT, T]}` | an array of LEAST up to less than LEAST + COUNT elements |
+//! | `{"$first": {...}}` | some of the first members of an object |
+//! | `{"$time": DAYS}`, `{"$date": DAYS}` | a moment, or its day: at most so many days after the one before, or any for 0 |
+//! | `{"$id": LIST}`, `{"$record": LIST}` | the `id` of a record, or an object of its `id` and its name |
+//! | `{"$records": [LIST, LEAST, COUNT, {...}]}` | different such objects, with more members |
+//! | `{"$earlier": KIND}` | the same for an earlier record of the list itself, null in the first one |
+
+use std::io::Write as _;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::id::IdForm;
+use crate::rng::{Rng, hash, scramble};
+
+const DAY: u64 = 86_400;
+/// From 1970-01-01 to 2019-01-01.
+const FIRST_DAY: u64 = 17_897;
+/// Moments begin in one of six years, so that there is time for what follows.
+const DAYS: u64 = 6 * 365;
+/// References go to so many records at the beginning of a list, which most lists have.
+const REFERENCED: u64 = 100;
+
+/// The templates of the lists, the texts and people that they draw on, and the version report.
+pub(crate) fn samples() -> &'static Value {
+    static SAMPLES: OnceLock<Value> = OnceLock::new();
+    // It is a part of the program, and a test reads it.
+    SAMPLES.get_or_init(|| serde_json::from_str(include_str!("samples.json")).unwrap_or_default())
+}
+
+/// Whether there are sample records made for this very list.
+pub(crate) fn are_there(list: &str) -> bool {
+    samples()["lists"].get(list).is_some()
+}
+
+/// Whether any sample record of a list has this member.
+pub(crate) fn has_member(list: &str, name: &str) -> bool {
+    template(list).is_some_and(|members| members.contains_key(name))
+}
+
+/// Records in a list unless its size is given.
+pub(crate) fn default_size(list: &str) -> u64 {
+    match list {
+        "contacts" => 2500,
+        name => 40 + hash(name) % 1161,
+    }
+}
+
+/// What makes the records of one list differ from those of another, and of another seed.
+pub(crate) fn key(list: &str, seed: u64) -> u64 {
+    seed ^ hash(list)
+}
+
+/// The form of ids, unless the document asks for another one.
+///
+/// Tasks have integers beyond 2^53, which collide when they are read as floating point; all others have strings.
+pub(crate) fn id_form(list: &str) -> IdForm {
+    match list {
+        "ja_tasks" => IdForm::Integer((1 << 53) + 1),
+        _ => IdForm::Hexadecimal,
+    }
+}
+
+/// A JSON object that is being written.
+pub(crate) struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    comma: bool,
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, comma: false }
+    }
+
+    /// A member whose value `write` writes; the name is written as it stands.
+    pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        put(self.out, format_args!("\"{name}\":"));
+        write(self.out);
+    }
+
+    /// A member whose name and value may hold anything.
+    pub(crate) fn json(&mut self, name: &str, value: &Value) {
+        let name = Value::from(name).to_string();
+        self.member(&name[1..name.len() - 1], |out| put(out, value));
+    }
+
+    pub(crate) fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Writes a value as it is displayed.
+pub(crate) fn put(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+/// Writes elements with commas in between.
+pub(crate) fn array<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut Vec<u8>, T),
+) {
+    out.push(b'[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+    out.push(b']');
+}
+
+/// A record at hand: what its templates are filled in with.
+pub(crate) struct Sample<'a> {
+    list: &'a str,
+    /// What the list holds, in words.
+    noun: &'a str,
+    seed: u64,
+    number: u64,
+    rng: Rng,
+    /// The place in the innermost array.
+    index: u64,
+    /// The seconds since 1970 of the moment before.
+    time: u64,
+    culture: &'static Value,
+    /// A given name and a family name, each as it is written and for addresses.
+    names: [&'static Value; 2],
+}
+
+impl<'a> Sample<'a> {
+    /// Record `number` of a list after `version` updates; the same one for the same seed, whatever the size of the list.
+    pub(crate) fn new(list: &'a str, noun: &'a str, seed: u64, number: u64, version: u32) -> Self {
+        let mut rng = Rng::new(key(list, seed) ^ scramble(number) ^ u64::from(version));
+        let culture = pick(&mut rng, &samples()["people"]);
+        let names = ["given", "family"].map(|name| pick(&mut rng, &culture[name]));
+        Sample {
+            list,
+            noun,
+            seed,
+            number,
+            rng,
+            index: 0,
+            time: 0,
+            culture,
+            names,
+        }
+    }
+
+    /// Writes its members, all but its `id`.
+    pub(crate) fn write_members(&mut self, object: &mut Object<'_>) {
+        if let Some(members) = template(self.list) {
+            self.members(members, object);
+        }
+    }
+
+    fn members(&mut self, members: &'static Map<String, Value>, object: &mut Object<'_>) {
+        for (name, template) in members {
+            let present = match (template.get("$some"), template.get("$late")) {
+                (Some(some), _) => self.one_in(some).then_some(&some[1]),
+                (_, Some(late)) => {
+                    (self.number >= default_size(self.list) / 10 * 9).then_some(late)
+                }
+                _ => Some(template),
+            };
+            if let Some(template) = present {
+                object.member(name, |out| self.write(template, out));
+            }
+        }
+    }
+
+    fn write(&mut self, template: &'static Value, out: &mut Vec<u8>) {
+        match template {
+            Value::String(text) => {
+                out.push(b'"');
+                self.fill(text, out);
+                out.push(b'"');
+            }
+            Value::Array(items) => array(out, items, |out, item| self.write(item, out)),
+            Value::Object(members) => match members.iter().next() {
+                Some((kind, of)) if kind.starts_with('$') => self.generate(kind, of, out),
+                _ => {
+                    let mut object = Object::new(out);
+                    self.members(members, &mut object);
+                    object.end();
+                }
+            },
+            other => put(out, other),
+        }
+    }
+
+    fn generate(&mut self, kind: &str, of: &'static Value, out: &mut Vec<u8>) {
+        let text = of.as_str().unwrap_or_default();
+        match kind {
+            "$literal" => self.fill(text, out),
+            "$pick" => {
+                let all = if of.is_array() {
+                    of
+                } else {
+                    &samples()["texts"][text]
+                };
+                let chosen = pick(&mut self.rng, all);
+                self.write(chosen, out);
+            }
+            "$nullable" => match self.one_in(of) {
+                true => out.extend_from_slice(b"null"),
+                false => self.write(&of[1], out),
+            },
+            "$array" => {
+                let count = self.count(&of[0], &of[1]);
+                array(out, 0..count, |out, index| {
+                    self.index = index;
+                    self.write(&of[2], out);
+                });
+            }
+            "$first" => {
+                let members = of.as_object().into_iter().flatten();
+                let count = 1 + self.rng.below(members.clone().count() as u64);
+                let mut object = Object::new(out);
+                for (name, template) in members.take(count as usize) {
+                    object.member(name, |out| self.write(template, out));
+                }
+                object.end();
+            }
+            "$time" | "$date" => {
+                let days = of.as_u64().unwrap_or_default();
+                self.time = match days {
+                    0 => FIRST_DAY * DAY + self.rng.below(DAYS * DAY),
+                    days => self.time + 60 + self.rng.below(days * DAY),
+                };
+                let moment = moment(self.time);
+                let shown = if kind == "$date" {
+                    &moment[..10]
+                } else {
+                    &moment
+                };
+                put(out, format_args!("\"{shown}\""));
+            }
+            "$records" => {
+                let list = of[0].as_str().unwrap_or_default();
+                let count = self.count(&of[1], &of[2]);
+                let mut numbers: Vec<u64> = (0..count).map(|_| self.referenced(list)).collect();
+                numbers.sort_unstable();
+                numbers.dedup();
+                array(out, numbers, |out, number| {
+                    let mut object = self.reference(list, number, out);
+                    let more = of[3].as_object().into_iter().flatten();
+                    for (name, template) in more {
+                        object.member(name, |out| self.write(template, out));
+                    }
+                    object.end();
+                });
+            }
+            "$earlier" if self.number == 0 => out.extend_from_slice(b"null"),
+            "$earlier" => {
+                let number = self.rng.below(self.number);
+                self.refer(text, self.list, number, out);
+            }
+            _ => {
+                let number = self.referenced(text);
+                self.refer(&kind[1..], text, number, out);
+            }
+        }
+    }
+
+    /// Writes the `id` of a record, or an object of its `id` and name.
+    fn refer(&self, kind: &str, list: &str, number: u64, out: &mut Vec<u8>) {
+        match kind {
+            "id" => id_form(list).write(key(list, self.seed), number, out),
+            _ => self.reference(list, number, out).end(),
+        }
+    }
+
+    fn reference<'o>(&self, list: &str, number: u64, out: &'o mut Vec<u8>) -> Object<'o> {
+        let mut object = Object::new(out);
+        object.member("id", |out| self.refer("id", list, number, out));
+        // The first member of a record that others refer to is its name.
+        if let Some(name) = template(list).and_then(|members| members.values().next()) {
+            let mut record = Sample::new(list, "", self.seed, number, 0);
+            object.member("name", |out| record.write(name, out));
+        }
+        object
+    }
+
+    fn referenced(&mut self, list: &str) -> u64 {
+        self.rng.below(default_size(list).min(REFERENCED))
+    }
+
+    fn one_in(&mut self, chance: &Value) -> bool {
+        let times = chance[0].as_u64().unwrap_or(1);
+        self.rng.one_in(times)
+    }
+
+    fn count(&mut self, least: &Value, count: &Value) -> u64 {
+        let [least, count] = [least, count].map(|one| one.as_u64().unwrap_or_default());
+        least + self.rng.below(count)
+    }
+
+    /// Writes a text, with everything in braces filled in.
+    fn fill(&mut self, text: &str, out: &mut Vec<u8>) {
+        let mut rest = text;
+        while let Some((before, (name, after))) = rest
+            .split_once('{')
+            .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            out.extend_from_slice(before.as_bytes());
+            self.named(name, out);
+            rest = after;
+        }
+        out.extend_from_slice(rest.as_bytes());
+    }
+
+    fn named(&mut self, name: &str, out: &mut Vec<u8>) {
+        let text = |value: &'static Value| value.as_str().unwrap_or_default();
+        let [given, family] = self.names;
+        match name {
+            "number" => put(out, self.number),
+            "number8" => put(out, format_args!("{:08}", self.number)),
+            "index" => put(out, self.index),
+            "noun" => out.extend_from_slice(self.noun.as_bytes()),
+            "given" => put(out, text(&given[0])),
+            "family" => put(out, text(&family[0])),
+            // It cannot be anyone's: the example domains are reserved.
+            "email" => {
+                let domain = ["com", "org", "net"][(self.number % 3) as usize];
+                let (given, family, number) = (text(&given[1]), text(&family[1]), self.number);
+                put(
+                    out,
+                    format_args!("{given}.{family}.{number}@example.{domain}"),
+                );
+            }
+            // Mostly of four digits, now and then of 17, more than a double tells apart.
+            "fraction" => match self.rng.below(100_000_000_000_000_000) {
+                digits if digits.is_multiple_of(50) => put(out, format_args!("0.{digits:017}")),
+                digits => put(
+                    out,
+                    format_args!("0.{:03}{}", digits / 9 % 1000, 1 + digits % 9),
+                ),
+            },
+            name => match name.split_once("..") {
+                Some((from, to)) => {
+                    let [from, to] = [from, to].map(|one| one.parse::<u64>().unwrap_or_default());
+                    put(out, from + self.rng.below(to.saturating_sub(from)));
+                }
+                None => put(out, text(&self.culture[name])),
+            },
+        }
+    }
+}
+
+/// The members of a list's records; those of lists without samples of their own are under the empty name.
+fn template(list: &str) -> Option<&'static Map<String, Value>> {
+    let lists = &samples()["lists"];
+    lists.get(list).or(lists.get(""))?.as_object()
+}
+
+fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
+    let all = all.as_array().map_or(&[][..], Vec::as_slice);
+    all.get(rng.below(all.len() as u64) as usize)
+        .unwrap_or(&Value::Null)
+}
+
+/// Seconds since 1970 as a date-time of RFC 3339 in UTC.
+fn moment(seconds: u64) -> String {
+    // Years are taken to begin in March, which puts the leap day last.
+    let days = seconds / DAY + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    let [hour, minute, second] = [seconds % DAY / 3600, seconds / 60 % 60, seconds % 60];
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
+pub(crate) fn moment_text(since: Duration) -> String {
+    let seconds = moment(since.as_secs());
+    let micros = since.subsec_micros();
+    format!("{}.{micros:06}Z", seconds.trim_end_matches('Z'))
+}
+
+#[cfg(test)]
+mod tests;
