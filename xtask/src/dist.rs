@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::cargo::{self, Made};
+use crate::test::succeed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,7 +32,7 @@ pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
     let lib = prefix.join("lib");
     let version = env!("CARGO_PKG_VERSION");
     let soname = format!("libtalentdata.so.{}", series(version));
-    copy(made.file("libtalentdata.a")?, &lib.join("libtalentdata.a"))?;
+    hide(made.file("libtalentdata.a")?, &lib.join("libtalentdata.a"))?;
     let real = format!("libtalentdata.so.{version}");
     copy(made.file("libtalentdata.so")?, &lib.join(&real))?;
     link(&real, &lib.join(&soname))?;
@@ -58,6 +59,30 @@ pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
         prefix.display()
     );
     Ok(())
+}
+
+/// Makes one object of a static library, in which only our own names are global. A program may have its own SQLite, or any
+/// other library that ours is made of; two definitions of a name would not link, or one would take the other's place.
+fn hide(from: &Path, to: &Path) -> Outcome {
+    let directory =
+        tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+    let object = directory.path().join("talentdata.o");
+    let mut link = Command::new("ld");
+    link.args(["-r", "--whole-archive"])
+        .arg(from)
+        .arg("-o")
+        .arg(&object);
+    succeed(&mut link)?;
+    let mut localize = Command::new("objcopy");
+    localize
+        .args(["--wildcard", "--keep-global-symbol=talentdata_*"])
+        // Bitcode of Rust's own library, which `ar` cannot read.
+        .args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"])
+        .arg(&object);
+    succeed(&mut localize)?;
+    let archive = directory.path().join("libtalentdata.a");
+    succeed(Command::new("ar").arg("rcs").arg(&archive).arg(&object))?;
+    copy(&archive, to)
 }
 
 /// Versions of one series work with what was built against any of them.

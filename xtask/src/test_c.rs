@@ -121,6 +121,19 @@ fn symbols(bench: &Bench) -> Outcome {
             "the library and bindings/c/symbols.txt differ in {odd:?}"
         ));
     }
+    let archive = bench.prefix.join("lib/libtalentdata.a");
+    let table = said(
+        Command::new("nm")
+            .args(["-g", "--defined-only", "-P"])
+            .arg(&archive),
+    )?;
+    let names = table.lines().filter_map(|line| line.split_once(' '));
+    if let Some((name, _)) = names
+        .into_iter()
+        .find(|(name, _)| !name.starts_with("talentdata_"))
+    {
+        return Err(format!("the static library exports {name}"));
+    }
     let dynamic = said(Command::new("readelf").arg("-d").arg(&library))?;
     if !dynamic.contains("Library soname: [libtalentdata.so.") {
         return Err("the library has no SONAME".into());

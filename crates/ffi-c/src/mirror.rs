@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use serde::Serialize;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use talentdata_core::arrow::TableOptions;
+use talentdata_columns::arrow::TableOptions;
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 use talentdata_mirror::{Mirror as RustMirror, RecordBatches, forget};
 

@@ -12,13 +12,14 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use talentdata_core::blocking::Job;
 use talentdata_core::{Result, Stop};
-use talentdata_mirror::{Sync, Syncer as Blocking, age};
+use talentdata_mirror::{Sync, SyncReceipt, age, blocking};
 
 /// Brings a mirror of a list up to date. One thread at a time may run it; any thread may cancel it or read its receipt
 /// meanwhile. Freed with talentdata_syncer_free.
 pub struct Syncer {
-    inner: Arc<Blocking>,
+    inner: Arc<Job<SyncReceipt>>,
     stop: Stop,
     _lent: MayBeFreed,
 }
@@ -50,12 +51,12 @@ pub extern "C" fn talentdata_client_syncer(
     get((client, "client"), (syncer_out, "syncer_out"), |client| {
         let mut sync = Sync::new(list(resource)?, terminated(&path, "path")?);
         if let Some(options) = options {
-            sync.scan = options.inner.clone();
+            sync.scan = options.scan.clone();
         }
         if !settings.is_null() {
             read(terminated(&settings, "settings")?, &mut sync)?;
         }
-        let inner = Blocking::new(&client.inner.clone(), sync)?;
+        let inner = blocking::sync(&client.inner.clone(), sync)?;
         Ok(Box::new(Syncer {
             stop: inner.stop_handle(),
             inner: Arc::new(inner),
@@ -140,7 +141,7 @@ pub extern "C" fn talentdata_syncer_receipt(
     receipt_out: Option<&mut MaybeUninit<Box<Receipt>>>,
 ) -> Option<Box<Error>> {
     get((syncer, "syncer"), (receipt_out, "receipt_out"), |syncer| {
-        Ok(Box::new(Receipt::new(syncer.inner.receipt())?))
+        Ok(Box::new(Receipt::new(syncer.inner.progress())?))
     })
 }
 

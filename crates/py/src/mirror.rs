@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
 use std::sync::Arc;
+use talentdata_columns::arrow::TableOptions;
 use talentdata_core::Result;
-use talentdata_core::arrow::TableOptions;
 use talentdata_core::types::Resource;
 use talentdata_mirror::{At, Mirror, RecordBatches};
 

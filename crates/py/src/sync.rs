@@ -48,7 +48,6 @@ impl RawSync {
     ) -> PyResult<Self> {
         let client = client.get().shared();
         client.core(py)?;
-        let table = ("typed", None, "keep");
         let keep = match keep {
             Some(Age::Text(text)) => Some(age(&text).map_err(|error| raise(py, &error))?),
             Some(Age::Duration(duration)) => Some(duration),
@@ -56,7 +55,7 @@ impl RawSync {
         };
         let max_deletes = max_deletes.map(str::parse).transpose();
         let sync = Sync {
-            scan: options(py, page_size, None, table, parameters)?,
+            scan: options(py, page_size, None, parameters)?,
             confirm,
             max_deletes: max_deletes
                 .map_err(|error| raise(py, &error))?

@@ -173,9 +173,9 @@ impl<'a> Sample<'a> {
 
     fn members(&mut self, members: &'static Map<String, Value>, object: &mut Object<'_>) {
         for (name, template) in members {
-            let present = match (template.get("$some"), template.get("$late")) {
-                (Some(some), _) => self.one_in(some).then_some(&some[1]),
-                (_, Some(late)) => {
+            let present = match generator(template) {
+                Some(("$some", some)) => self.one_in(some).then_some(&some[1]),
+                Some(("$late", late)) => {
                     (self.number >= default_size(self.list) / 10 * 9).then_some(late)
                 }
                 _ => Some(template),
@@ -194,9 +194,9 @@ impl<'a> Sample<'a> {
                 out.push(b'"');
             }
             Value::Array(items) => array(out, items, |out, item| self.write(item, out)),
-            Value::Object(members) => match members.iter().next() {
-                Some((kind, of)) if kind.starts_with('$') => self.generate(kind, of, out),
-                _ => {
+            Value::Object(members) => match generator(template) {
+                Some((kind, of)) => self.generate(kind, of, out),
+                None => {
                     let mut object = Object::new(out);
                     self.members(members, &mut object);
                     object.end();
@@ -363,6 +363,12 @@ impl<'a> Sample<'a> {
             },
         }
     }
+}
+
+/// The kind and the argument of a template that something is generated for.
+fn generator(template: &'static Value) -> Option<(&'static str, &'static Value)> {
+    let (kind, of) = template.as_object()?.iter().next()?;
+    kind.starts_with('$').then_some((kind, of))
 }
 
 /// The members of a list's records; those of lists without samples of their own are under the empty name.

@@ -154,7 +154,7 @@ fn logged(sandbox: &Sandbox, operation: &str) -> Result<HashSet<String>, String>
 }
 
 fn ours(tools: &Tools, sandbox: &Sandbox, kept: &Path, number: u64) -> Result<Deletes, String> {
-    let mirror = kept.join("mirror");
+    let mirror = kept.join("mirror.db");
     let command = |verb: &str, flag: &str| {
         let mut command = Command::new(&tools.talentdata);
         command.args([verb, "contacts", flag]).arg(&mirror);

@@ -87,6 +87,11 @@ pub(super) const TESTS: &[Test] = &[
         flags: &["-D_XOPEN_SOURCE=700"],
     },
     Test {
+        sources: &["own_names.c", "fixture.c"],
+        standards: &["c11"],
+        flags: &["-D_XOPEN_SOURCE=700"],
+    },
+    Test {
         sources: &["token_cache.c", "service.c", "fixture.c"],
         standards: &["c11"],
         flags: &["-D_XOPEN_SOURCE=700"],

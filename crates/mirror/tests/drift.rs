@@ -1,0 +1,177 @@
+//! Syncs over real sockets, of a list that changes between the requests: no false delete, and the end is the truth.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use talentdata_core::scan::{Basis, Completeness, ScanOptions};
+use talentdata_core::types::Resource;
+use talentdata_core::{Client, ErrorKind};
+use talentdata_mirror::{At, Mirror, Sync, SyncReceipt};
+use talentdata_sandbox::{Drift, Operation, Options, Sandbox, limit::Policy};
+
+const CONTACTS: Resource = Resource::Contacts;
+
+/// How many syncs; `TALENTDATA_ROUNDS` asks for more.
+fn rounds() -> u64 {
+    let given = std::env::var("TALENTDATA_ROUNDS");
+    given.map_or(60, |rounds| rounds.parse().unwrap())
+}
+
+fn start(records: u64, drift: Option<Drift>) -> (Sandbox, Client) {
+    let sandbox = Sandbox::start(Options {
+        records: [("contacts".to_owned(), records)].into(),
+        policy: Policy::Unlimited,
+        faults: true,
+        drift,
+        ..Options::default()
+    });
+    let sandbox = sandbox.unwrap();
+    let client = Client::builder()
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(sandbox.client_secret())
+        .paced(false)
+        .build()
+        .unwrap();
+    (sandbox, client)
+}
+
+fn sync(path: &Path, confirm: bool) -> Sync {
+    Sync {
+        scan: ScanOptions {
+            page_size: Some(20),
+            ..ScanOptions::default()
+        },
+        confirm,
+        ..Sync::new(CONTACTS, path)
+    }
+}
+
+async fn run(sync: &Sync, client: &Client) -> SyncReceipt {
+    sync.run(client, std::future::pending(), |_| {})
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_list_that_never_stands_still_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mirror.db");
+    let drift = Drift {
+        every_requests: 4,
+        times: u32::try_from(rounds() * 8).unwrap(),
+        inserts: 2,
+        deletes: 1,
+        updates: 2,
+        seed: 7,
+        ..Drift::default()
+    };
+    let (sandbox, client) = start(400, Some(drift));
+    let (mut proven, mut deletes) = (0, 0);
+    let mut copy: BTreeMap<String, String> = BTreeMap::new();
+    for round in 0..rounds() {
+        let receipt = run(&sync(&path, round % 3 == 0), &client).await;
+        let is_proven = receipt.scan.completeness == Completeness::Proven;
+        proven += u64::from(is_proven);
+        assert!(is_proven || receipt.changes.delete == 0);
+        // What has happened up to now, in the order of its time.
+        let gone: HashSet<String> = (sandbox.changes("contacts", 0).unwrap().into_iter())
+            .filter(|change| change.operation == Operation::Delete)
+            .map(|change| change.key.as_str().unwrap().to_owned())
+            .collect();
+        let since = receipt.generation - 1 - u64::from(receipt.confirms.is_some());
+        for change in Mirror::open(&path)
+            .unwrap()
+            .changes(CONTACTS, &At::Sync(since))
+            .unwrap()
+        {
+            let change = change.unwrap();
+            match change.op.as_str() {
+                "delete" => {
+                    assert!(gone.contains(&change.key), "false delete of {}", change.key);
+                    assert!(copy.remove(&change.key).is_some());
+                    deletes += 1;
+                }
+                "missing" => {}
+                _ => drop(copy.insert(change.key, change.record.as_str().to_owned())),
+            }
+        }
+    }
+    println!("{} syncs, {proven} proven, {deletes} deletes", rounds());
+    assert!(
+        proven * 10 > rounds() * 7 && deletes > rounds(),
+        "{proven}, {deletes}"
+    );
+    // Until the list stands still, and another sync has seen it so.
+    let mut still = 0;
+    while still < 2 {
+        let receipt = run(&sync(&path, true), &client).await;
+        let counted = receipt.scan.basis == Some(Basis::Counted);
+        still = if counted && receipt.changes == Default::default() {
+            still + 1
+        } else {
+            0
+        };
+    }
+    let mut scan = client.resource(CONTACTS).list();
+    let mut truth = Vec::new();
+    while let Some(record) = scan.next().await {
+        truth.push(record.unwrap().as_str().to_owned());
+    }
+    let mirror = Mirror::open(&path).unwrap();
+    let current = mirror.current(CONTACTS).unwrap();
+    let current: Vec<String> = current
+        .map(|record| record.unwrap().as_str().to_owned())
+        .collect();
+    assert_eq!(current, truth);
+    assert!(mirror.verify().unwrap().holds);
+}
+
+#[tokio::test]
+async fn a_delete_during_the_scan_is_confirmed_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mirror.db");
+    let (sandbox, client) = start(400, None);
+    run(&sync(&path, false), &client).await;
+    sandbox
+        .change("contacts", talentdata_sandbox::Change::DeleteFirst(3))
+        .unwrap();
+    // An insert while it is read: the scan is joined, and deletes nothing by itself.
+    let mut pages = 0;
+    let confirming = sync(&path, true);
+    let receipt = confirming.run(&client, std::future::pending(), |_| {
+        pages += 1;
+        if pages == 3 {
+            sandbox
+                .change("contacts", talentdata_sandbox::Change::Insert(1))
+                .unwrap();
+        }
+    });
+    let receipt = receipt.await.unwrap();
+    let first = receipt.confirms.as_ref().expect("a second scan");
+    assert_eq!(
+        (first.scan.basis, first.changes.missing),
+        (Some(Basis::Joined), 3)
+    );
+    assert_eq!((receipt.changes.delete, receipt.missing), (3, 0));
+    assert_eq!((first.generation, receipt.generation), (2, 3));
+}
+
+#[tokio::test]
+async fn a_service_that_fails_leaves_no_mirror() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mirror.db");
+    let client = Client::builder()
+        .base_url("http://127.0.0.1:9")
+        .client_id("c")
+        .client_secret("canary-canary")
+        .max_attempts(1)
+        .build()
+        .unwrap();
+    let failed = sync(&path, false)
+        .run(&client, std::future::pending(), |_| {})
+        .await;
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::Connect);
+    assert!(!path.exists());
+}
