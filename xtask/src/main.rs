@@ -12,24 +12,22 @@ mod environment;
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
+mod languages;
+mod models;
 mod names;
-mod open_enums;
 mod outputs;
-mod python;
-mod rust;
-mod rust_calls;
-mod rust_lists;
-mod rust_models;
-mod rust_operations;
+mod render;
 mod sandbox;
 mod servers;
 mod settings;
+mod shapes;
 mod spec;
 mod spec_diff;
 mod test;
 mod test_c;
 mod test_python;
 mod tidy;
+mod view;
 mod wheel;
 
 use std::path::{Path, PathBuf};

@@ -9,22 +9,18 @@
 //!    record) gets a `_` behind: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets
 //!    `Value` behind, since a `_` would be lost in the constants of C: `OtherValue`.
 //!
-//! What then is not one name of its own is refused ([`claims`]). A schema whose name our own code has
+//! What then is not one name of its own is refused ([`registry`]). A schema whose name our own code has
 //! gets `Model` behind: `Record` is `RecordModel`.
 
-pub(crate) mod claims;
-mod kept;
-pub(crate) mod taken;
+pub(crate) mod registry;
+mod reserved;
 pub(crate) mod unnamed;
 
+use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::api::{Operation, Parameter};
+use crate::spec::api::{Model, Operation, Parameter};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
-use kept::{
-    ARGUMENTS, C_CLIENT, C_MEMBERS, CHILDREN, COMMANDS, CPP, CPP_CLIENT, CPP_MEMBERS, FLAGS,
-    PYTHON, PYTHON_LISTS, PYTHON_MEMBERS, RUST,
-};
-use taken::Taken;
+use reserved::*;
 
 /// Rules 1 and 2 as a field: also the part of a C function that tells the field.
 pub(crate) fn snake(text: &str) -> String {
@@ -34,6 +30,13 @@ pub(crate) fn snake(text: &str) -> String {
 /// Rules 1 and 2 as a type.
 pub(crate) fn camel(text: &str) -> String {
     numbered(text.to_upper_camel_case(), "N")
+}
+
+/// The words with a capital first letter.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 fn numbered(name: String, letter: &str) -> String {
@@ -57,13 +60,13 @@ fn is_kept(name: &str, kept: &[&str]) -> bool {
 }
 
 /// The type of a schema: its words, and `Model` behind what our own code keeps for itself.
-pub(crate) fn model(schema: &str, taken: &Taken) -> String {
+pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
     let class = cpp_class(&name);
-    let kept = taken.types.contains(&name)
-        || taken.python.contains(&name)
-        || taken.cpp.contains(&class)
-        || is_kept(&class, &[CPP]);
+    let is_error = |kind: &ErrorKind| name == format!("{}Error", kind.name());
+    let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
+        || is_kept(&class, &[CPP, CPP_NAMESPACE])
+        || ErrorKind::ALL.iter().any(is_error);
     match kept {
         true => name + "Model",
         false => name,
@@ -105,8 +108,8 @@ pub(crate) fn operation(id: &str) -> String {
 }
 
 /// The method of a Rust client that calls an operation.
-pub(crate) fn rust_call(operation: &Operation, taken: &Taken) -> String {
-    rust_list(&snake(&operation.name), taken)
+pub(crate) fn rust_call(operation: &Operation) -> String {
+    rust_list(&snake(&operation.name))
 }
 
 /// What a C function that calls an operation has behind `talentdata_client_`.
@@ -120,8 +123,8 @@ pub(crate) fn cpp_call(operation: &Operation) -> String {
 }
 
 /// The method of a Python client that calls an operation.
-pub(crate) fn python_call(operation: &Operation, taken: &Taken) -> String {
-    python_list(&snake(&operation.name), taken)
+pub(crate) fn python_call(operation: &Operation) -> String {
+    python_list(&snake(&operation.name))
 }
 
 /// The command that calls an operation.
@@ -156,19 +159,22 @@ pub(crate) fn rust_field(wire: &str) -> String {
     free(snake(wire), &[RUST])
 }
 
-/// The method of a Rust client.
-pub(crate) fn rust_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[RUST]);
-    if taken.client.contains(&name) {
-        name + "_"
-    } else {
-        name
+/// The map of undocumented fields in a Rust model, unless a documented field bears its name.
+pub(crate) fn unknown_fields(model: &Model) -> &'static str {
+    match model.field("extra") {
+        Some(_) => "unknown_fields",
+        None => "extra",
     }
 }
 
+/// The method of a Rust client.
+pub(crate) fn rust_list(list: &str) -> String {
+    free(list.to_owned(), &[RUST, RUST_CLIENT])
+}
+
 /// The method of a Rust client that gives a list with options.
-pub(crate) fn rust_list_with(list: &str, taken: &Taken) -> String {
-    rust_list(&format!("{list}_with"), taken)
+pub(crate) fn rust_list_with(list: &str) -> String {
+    rust_list(&format!("{list}_with"))
 }
 
 /// The field of a C handle that holds what the response's field lends.
@@ -198,12 +204,14 @@ pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
 }
 
 /// The tag of a list in C++.
-pub(crate) fn cpp_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[CPP]);
-    if taken.cpp.contains(&name) {
-        name + "_"
-    } else {
-        name
+pub(crate) fn cpp_list(list: &str) -> String {
+    let name = free(list.to_owned(), &[CPP, CPP_NAMESPACE]);
+    match ErrorKind::ALL
+        .iter()
+        .any(|kind| name == format!("{}_error", snake(kind.name())))
+    {
+        true => name + "_",
+        false => name,
     }
 }
 
@@ -218,11 +226,9 @@ pub(crate) fn python_value(value: &str) -> String {
 }
 
 /// The property of a Python client.
-pub(crate) fn python_list(list: &str, taken: &Taken) -> String {
-    let name = free(list.to_owned(), &[PYTHON, PYTHON_LISTS]);
-    if taken.python_client.contains(&name) {
-        name + "_"
-    } else {
-        name
-    }
+pub(crate) fn python_list(list: &str) -> String {
+    free(list.to_owned(), &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT])
 }
+
+#[cfg(test)]
+mod tests;

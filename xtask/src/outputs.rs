@@ -1,46 +1,56 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
+use crate::render::{readme, render, rust};
 use crate::spec::{FILE, Spec};
-use crate::{Outcome, c, python, rust, rust_calls, rust_lists, rust_models, settings};
+use crate::{Outcome, c, models};
 use std::path::Path;
 
-/// Turns the spec into the text of one file.
-type Render = fn(&Spec) -> Result<String, String>;
+/// What makes the text of a file.
+enum Source {
+    /// A template; Rust is formatted.
+    Template(&'static str),
+    /// A function that is given the spec.
+    By(fn(&Spec) -> Result<String, String>),
+}
+
+use Source::{By, Template};
 
 /// Every generated file of the repository.
-const OUTPUTS: [(&str, Render); 22] = [
-    ("crates/types/src/generated/models.rs", rust_models::models),
-    ("crates/types/src/generated/operations.rs", rust::operations),
-    ("crates/core/src/generated/lists.rs", rust_lists::lists),
-    ("crates/core/src/generated/calls.rs", rust_calls::calls),
-    ("crates/core/src/generated/settings.rs", settings::settings),
-    ("bindings/python/talentdata/_errors.py", python::errors),
-    ("bindings/python/talentdata/_models.py", python::models),
-    ("bindings/python/talentdata/_lists.py", python::lists),
-    ("bindings/python/talentdata/_calls.py", python::calls),
-    ("bindings/python/talentdata/_settings.py", settings::client),
-    ("crates/ffi-c/src/generated/models.rs", c::accessors::file),
-    ("crates/ffi-c/src/generated/calls.rs", c::calls::file),
-    (
-        "crates/ffi-c/src/generated/settings.rs",
-        settings::functions,
-    ),
-    ("bindings/c/include/talentdata.h", c::header::file),
-    ("bindings/c/include/talentdata/errors.hpp", c::cpp::errors),
-    ("bindings/c/include/talentdata/models.hpp", c::cpp::file),
-    (
-        "bindings/c/include/talentdata/calls.hpp",
-        c::cpp_calls::file,
-    ),
-    (
-        "bindings/c/include/talentdata/settings.hpp",
-        settings::setters,
-    ),
-    ("bindings/c/symbols.txt", c::symbols::file),
-    ("bindings/c/tests/null_arguments.c", c::nulls::file),
-    ("bindings/c/tests/settings.cpp", settings::test),
-    ("README.md", settings::readme),
+#[rustfmt::skip]
+const OUTPUTS: [(&str, Source); 22] = [
+    ("crates/types/src/generated/models.rs", By(models::models)),
+    ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
+    ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
+    ("crates/core/src/generated/calls.rs", Template("calls.rs.j2")),
+    ("crates/core/src/generated/settings.rs", Template("settings.rs.j2")),
+    ("bindings/python/talentdata/_errors.py", Template("_errors.py.j2")),
+    ("bindings/python/talentdata/_models.py", Template("_models.py.j2")),
+    ("bindings/python/talentdata/_lists.py", Template("_lists.py.j2")),
+    ("bindings/python/talentdata/_calls.py", Template("_calls.py.j2")),
+    ("bindings/python/talentdata/_settings.py", Template("_settings.py.j2")),
+    ("crates/ffi-c/src/generated/models.rs", Template("ffi_models.rs.j2")),
+    ("crates/ffi-c/src/generated/calls.rs", Template("ffi_calls.rs.j2")),
+    ("crates/ffi-c/src/generated/settings.rs", Template("ffi_settings.rs.j2")),
+    ("bindings/c/include/talentdata.h", By(c::header)),
+    ("bindings/c/include/talentdata/errors.hpp", Template("errors.hpp.j2")),
+    ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
+    ("bindings/c/include/talentdata/calls.hpp", Template("calls.hpp.j2")),
+    ("bindings/c/include/talentdata/settings.hpp", Template("settings.hpp.j2")),
+    ("bindings/c/symbols.txt", By(c::symbols)),
+    ("bindings/c/tests/null_arguments.c", By(c::nulls)),
+    ("bindings/c/tests/settings.cpp", Template("settings.cpp.j2")),
+    ("README.md", By(readme)),
 ];
+
+impl Source {
+    fn text(&self, spec: &Spec) -> Result<String, String> {
+        match self {
+            Template(name) if name.contains(".rs.") => rust(name, spec),
+            Template(name) => render(name, spec),
+            By(make) => make(spec),
+        }
+    }
+}
 
 /// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
@@ -63,7 +73,7 @@ fn write_all(spec: &Spec) -> Outcome {
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
 pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
     let spec = Spec::load_file(root, file, &file.display().to_string())?;
-    let text = format!("{:#}\n", spec.document);
+    let text = format!("{:#}\n", spec.document.value);
     std::fs::write(root.join(FILE), text)
         .map_err(|error| format!("cannot write {FILE}: {error}"))?;
     println!("wrote {FILE}");
@@ -103,11 +113,11 @@ pub(crate) fn check(root: &Path) -> Outcome {
 
 fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {
     let mut out = Vec::new();
-    for (path, render) in OUTPUTS {
-        let text = render(spec)?;
+    for (path, source) in &OUTPUTS {
+        let text = source.text(spec)?;
         let present = std::fs::read_to_string(spec.root.join(path)).unwrap_or_default();
         if present != text {
-            out.push((path, text));
+            out.push((*path, text));
         }
     }
     Ok(out)

@@ -1,38 +1,30 @@
 //! Reads a spec: refuses what cannot be generated, notes what is not, and yields the typed model.
 
 pub(crate) mod api;
-mod choices;
-mod content;
+mod cursor;
 mod document;
 mod findings;
-mod gone;
-mod keywords;
-mod kind;
 mod lists;
-mod models;
-mod needed;
 mod operations;
-mod parameters;
-mod references;
-mod security;
+mod schema;
 mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
 mod types;
-mod view;
-mod words;
 
-pub(crate) use api::{List, Operation};
+pub(crate) use api::Operation;
+pub(crate) use cursor::{Document, pointer};
 pub(crate) use findings::{Findings, Topic};
 
-use crate::c::shapes;
-use crate::names::taken::Taken;
-use crate::names::{claims, unnamed};
-use crate::settings::{SETTINGS, Setting};
+use crate::c::numbers::Numbers;
+use crate::error_kind::ErrorKind;
+use crate::names::registry::Registry;
+use crate::names::{self, unnamed};
+use crate::settings::{self, SETTINGS, Setting};
+use crate::view::view;
 use api::Api;
-use serde_json::Value;
+use minijinja::{Value, context};
 pub(crate) use shape::reachable;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
@@ -45,15 +37,15 @@ pub(crate) struct Spec {
     /// The workspace that is generated into.
     pub(crate) root: PathBuf,
     /// The document as it is written.
-    pub(crate) document: Value,
+    pub(crate) document: Document,
     /// What the spec says.
     pub(crate) api: Api,
     /// The settings of a client, which are no part of the document.
     pub(crate) settings: Vec<Setting>,
-    /// Names that the hand-written code has.
-    pub(crate) taken: Taken,
-    /// What of it crosses into C, once that was asked for.
-    pub(crate) crossing: OnceCell<Vec<shapes::Model>>,
+    /// The same for templates.
+    view: Value,
+    /// Every name in what is generated.
+    pub(crate) names: Registry,
     /// What is not generated, for the person who generates; empty where everything is.
     pub(crate) summary: String,
 }
@@ -72,50 +64,60 @@ impl Spec {
     }
 
     pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {
-        Spec::beside(Taken::read(root)?, root, text, label)
-    }
-
-    /// The spec in a text, beside hand-written code that has these names.
-    pub(crate) fn beside(
-        taken: Taken,
-        root: &Path,
-        text: &str,
-        label: &str,
-    ) -> Result<Spec, String> {
-        let document = document::read(text).map_err(|reason| format!("{label}: {reason}"))?;
+        let value = document::read(text).map_err(|reason| format!("{label}: {reason}"))?;
+        let document = Document::new(value);
         let mut findings = Findings::default();
-        let api = interface(&document, &taken, &mut findings);
-        needed::check(&api, &mut findings);
-        gone::note(root, &api, &mut findings);
+        let api = interface(&document, &mut findings);
+        shape::check_needed(&api, &mut findings);
+        let numbers = Numbers::given(root)?;
+        let (view, names) = view(&api, &numbers);
+        names.report(&mut findings);
+        note_gone(&api, &numbers, &mut findings);
         let mut spec = Spec {
             root: root.to_owned(),
             document,
             api,
             settings: SETTINGS.to_vec(),
-            taken,
-            crossing: OnceCell::new(),
+            view,
+            names,
             summary: String::new(),
         };
-        claims::check(&spec, &mut findings);
         match findings.refusals(label) {
             Some(refusals) => Err(refusals),
             None => {
-                spec.summary = findings.summary(label);
+                spec.summary = findings.summary(&spec.document, label);
                 Ok(spec)
             }
         }
     }
 
-    /// The operations that are paginated lists, in the spec's order.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
-        self.api.lists()
+    /// What templates are filled with.
+    pub(crate) fn data(&self) -> Value {
+        let errors = ErrorKind::ALL.map(|kind| {
+            context! {
+                name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
+                cpp => format!("{}_error", names::snake(kind.name())),
+                constant => names::constant(kind.name()),
+            }
+        });
+        let settings = settings::view(&self.settings);
+        context! { settings, errors => errors.to_vec(), ..self.view.clone() }
+    }
+}
+
+/// Notes lists of earlier versions that are gone, whose numbers the library keeps.
+fn note_gone(api: &Api, numbers: &Numbers, findings: &mut Findings) {
+    for name in numbers.lists() {
+        if !api.lists().any(|(_, list)| list.name == name) {
+            findings.note(Topic::ListGone, format!("{name}: every language loses it"));
+        }
     }
 }
 
 /// The typed model of a document.
-pub(crate) fn interface(document: &Value, taken: &Taken, findings: &mut Findings) -> Api {
-    references::check(document, document, "", findings);
-    let mut types = Types::new(document, taken, findings);
+pub(crate) fn interface(document: &Document, findings: &mut Findings) -> Api {
+    cursor::check_references(document, findings);
+    let mut types = Types::new(document, findings);
     let written = operations::written(&mut types);
     lists::record_names(&mut types, &written);
     types.components();
@@ -125,34 +127,21 @@ pub(crate) fn interface(document: &Value, taken: &Taken, findings: &mut Findings
     let operations: Vec<Operation> = operations.collect();
     let mut api = types.finish();
     api.operations = operations;
-    shape::open_circles(&mut api, findings);
+    shape::open_cycles(&mut api, findings);
     shape::mark_answered(&mut api, answered);
     unnamed::leave_out(&mut api, findings);
-    for server in document
-        .get("servers")
-        .and_then(Value::as_array)
+    let servers = document.value["servers"].as_array();
+    for url in servers
         .into_iter()
         .flatten()
+        .filter_map(|one| one["url"].as_str())
     {
-        let url = server["url"].as_str().unwrap_or_default();
         let (_, host) = url.split_once("://").unwrap_or(("", url));
         if host.trim_end_matches('/').contains('/') {
-            let text = format!("server {url}: its path belongs to the base URL, which users give");
-            findings.note(Topic::Other, text);
+            findings.note(Topic::Server, url);
         }
     }
-    if document.get("webhooks").is_some() {
-        findings.note(Topic::Other, "webhooks");
-    }
     api
-}
-
-/// A JSON pointer of these steps.
-pub(crate) fn pointer(steps: &[&str]) -> String {
-    let escaped = steps
-        .iter()
-        .map(|step| step.replace('~', "~0").replace('/', "~1"));
-    escaped.map(|step| format!("/{step}")).collect()
 }
 
 /// Whether a character turns the direction of text or is not seen: Rust refuses some of them.

@@ -1,21 +1,22 @@
 //! `cargo xtask spec-diff`: what a new spec changes for the users of each language, and the version it asks for.
 
-mod calls;
 mod compare;
-mod items;
 #[cfg(test)]
 mod tests;
 mod unread;
 
+use crate::names::registry::Surface;
 use crate::spec::{FILE, Spec};
 use compare::{Change, Level, compare};
-use items::{Surface, items};
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// How the program ends where something breaks.
 const BREAKING: u8 = 3;
+
+/// Where releases are written down: `## 1.2.3, DATE`.
+const CHANGELOG: &str = "CHANGELOG.md";
 
 /// Prints every change between two specs; each is a file or a git revision.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
@@ -34,7 +35,13 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     };
     let changes = changes(&old, &new);
     let level = changes.iter().map(Change::level).max();
-    let version = next_version(env!("CARGO_PKG_VERSION"), level);
+    let changelog = std::fs::read_to_string(root.join(CHANGELOG))
+        .map_err(|error| format!("{CHANGELOG}: {error}"))?;
+    // Before the first release nobody has a version to count from.
+    let version = last_release(&changelog).map_or_else(
+        || env!("CARGO_PKG_VERSION").to_owned(),
+        |released| next_version(released, level),
+    );
     match as_json {
         true => println!("{:#}", document(&changes, &version)),
         false => print!("{}", text(&changes, &version)),
@@ -47,7 +54,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
 
 /// Every change between two specs, the gravest first.
 fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
-    let mut changes = compare(&items(old), &items(new));
+    let mut changes = compare(&old.names, &new.names);
     changes.extend(unread::changes(&old.document, &new.document));
     changes
 }
@@ -78,6 +85,16 @@ fn load(root: &Path, name: &str) -> Result<Spec, String> {
         ));
     }
     Spec::parse(root, &String::from_utf8_lossy(&output.stdout), &label)
+}
+
+/// The version that was released last, if any was.
+fn last_release(changelog: &str) -> Option<&str> {
+    let headings = changelog
+        .lines()
+        .filter_map(|line| line.strip_prefix("## "));
+    let released = headings.filter_map(|heading| heading.split_once(", "));
+    let mut released = released.filter(|(_, when)| *when != "not yet released");
+    released.next().map(|(version, _)| version)
 }
 
 /// The smallest version that may follow; before 1.0 the second number says what breaks.

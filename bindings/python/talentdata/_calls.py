@@ -22,11 +22,6 @@ class Calls(BaseClient):
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-        ...     isinstance(client.permissions(), talentdata.TokenPermissions)
-        True
         """
         return TokenPermissions(self._call(False, "getTokenPermissions", None, None))
 
@@ -37,11 +32,6 @@ class Calls(BaseClient):
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-        ...     isinstance(client.version(), talentdata.VersionResponse)
-        True
         """
         return VersionResponse(self._call(False, "getVersion", None, None))
 

@@ -4,387 +4,157 @@ from ._error import Error
 
 
 class ConfigError(Error):
-    """A setting is missing or wrong.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         sandbox.client(share=2)
-    ...     except talentdata.ConfigError as error:
-    ...         print(error.kind, error.attempts)
-    Config 0
-    """
+    """A setting is missing or wrong."""
 
     kind = "Config"
 
 
 class InvalidArgumentError(Error):
-    """An argument is wrong.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         client.pools.page(limit=0)
-    ...     except talentdata.InvalidArgumentError as error:
-    ...         print(error.kind, error.attempts)
-    InvalidArgument 0
-    """
+    """An argument is wrong."""
 
     kind = "InvalidArgument"
 
 
 class ConnectError(Error):
-    """No connection. The same call may succeed later.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         sandbox.client(base_url="http://127.0.0.1:1", max_attempts=1).version()
-    ...     except talentdata.ConnectError as error:
-    ...         print(error.kind, error.attempts)
-    Connect 1
-    """
+    """No connection. The same call may succeed later."""
 
     kind = "Connect"
 
 
 class TlsError(Error):
-    """TLS handshake failed.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         sandbox.client(base_url=sandbox.base_url.replace("http", "https")).version()
-    ...     except talentdata.TlsError as error:
-    ...         print(error.kind, error.operation, error.status)
-    Tls getVersion None
-    """
+    """TLS handshake failed."""
 
     kind = "Tls"
 
 
 class TransportError(Error):
-    """Connection lost, or not HTTP. The same call may succeed later.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"close_after_read": True}})
-    ...     try:
-    ...         client.version()
-    ...     except talentdata.TransportError as error:
-    ...         print(error.kind, error.operation, error.attempts)
-    Transport getVersion 1
-    """
+    """Connection lost, or not HTTP. The same call may succeed later."""
 
     kind = "Transport"
 
 
 class TimeoutError(Error):
-    """A deadline passed. The same call may succeed later.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(timeout=0.1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 60_000}})
-    ...     try:
-    ...         client.version()
-    ...     except talentdata.TimeoutError as error:
-    ...         print(error.kind, error.operation, error.attempts)
-    Timeout getVersion 1
-    """
+    """A deadline passed. The same call may succeed later."""
 
     kind = "Timeout"
 
 
 class RedirectError(Error):
-    """The service redirects; none is followed.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"reply": {"status": 302, "headers": {"location": "https://elsewhere.example"}}})
-    ...     try:
-    ...         client.version()
-    ...     except talentdata.RedirectError as error:
-    ...         print(error.kind, error.status)
-    Redirect 302
-    """
+    """The service redirects; none is followed."""
 
     kind = "Redirect"
 
 
 class TooLargeError(Error):
-    """The response is too large.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"gzip_bomb_mb": 80}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.TooLargeError as error:
-    ...         print(error.kind, error.status)
-    TooLarge 200
-    """
+    """The response is too large."""
 
     kind = "TooLarge"
 
 
 class DecodeError(Error):
-    """The response is not JSON.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"body": "<html>"}})
-    ...     try:
-    ...         client.version()
-    ...     except talentdata.DecodeError as error:
-    ...         print(error.kind, error.status, error.body)
-    Decode 200 <html>
-    """
+    """The response is not JSON."""
 
     kind = "Decode"
 
 
 class SchemaError(Error):
-    """The response does not match the documented schema.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"body": {"version": 5}}})
-    ...     try:
-    ...         client.version()
-    ...     except talentdata.SchemaError as error:
-    ...         print(error.kind, error.status, error.body)
-    Schema 200 {"version":5}
-    """
+    """The response does not match the documented schema."""
 
     kind = "Schema"
 
 
 class AuthError(Error):
-    """Credentials or token refused.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client(client_secret="another-secret") as client:
-    ...     try:
-    ...         client.permissions()
-    ...     except talentdata.AuthError as error:
-    ...         print(error.kind, error.operation, error.status)
-    Auth createToken 401
-    """
+    """Credentials or token refused."""
 
     kind = "Auth"
 
 
 class TokenResponseError(Error):
-    """The issued token cannot be used.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/oauth/token"}, "reply": {"body": {"token": "none"}}})
-    ...     try:
-    ...         client.permissions()
-    ...     except talentdata.TokenResponseError as error:
-    ...         print(error.kind, error.operation, error.status)
-    TokenResponse createToken 200
-    """
+    """The issued token cannot be used."""
 
     kind = "TokenResponse"
 
 
 class ForbiddenError(Error):
-    """Not permitted (403).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 403, "headers": {"x-request-id": "r-7"}}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.ForbiddenError as error:
-    ...         print(error.kind, error.status, error.request_id)
-    Forbidden 403 r-7
-    """
+    """Not permitted (403)."""
 
     kind = "Forbidden"
 
 
 class NotFoundError(Error):
-    """Not found (404).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 404}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.NotFoundError as error:
-    ...         print(error.kind, error.status, error.offset)
-    NotFound 404 0
-    """
+    """Not found (404)."""
 
     kind = "NotFound"
 
 
 class ConflictError(Error):
-    """Conflict (409).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 409}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.ConflictError as error:
-    ...         print(error.kind, error.status)
-    Conflict 409
-    """
+    """Conflict (409)."""
 
     kind = "Conflict"
 
 
 class BadRequestError(Error):
-    """Request refused (other 4xx).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 400, "body": "no such filter"}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.BadRequestError as error:
-    ...         print(error.kind, error.status, error.body)
-    BadRequest 400 no such filter
-    """
+    """Request refused (other 4xx)."""
 
     kind = "BadRequest"
 
 
 class RateLimitedError(Error):
-    """Rate limit reached (429). The same call may succeed later.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 429, "headers": {"retry-after": "120"}}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.RateLimitedError as error:
-    ...         print(error.kind, error.status, error.retry_after)
-    RateLimited 429 120.0
-    """
+    """Rate limit reached (429). The same call may succeed later."""
 
     kind = "RateLimited"
 
 
 class ServerError(Error):
-    """The service failed (5xx). The same call may succeed later.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 503}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.ServerError as error:
-    ...         print(error.kind, error.status, error.attempts)
-    Server 503 1
-    """
+    """The service failed (5xx). The same call may succeed later."""
 
     kind = "Server"
 
 
 class ApiError(Error):
-    """The service said success: false.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": {"success": False}}})
-    ...     try:
-    ...         client.pools.page()
-    ...     except talentdata.ApiError as error:
-    ...         print(error.kind, error.status, error.body)
-    Api 200 {"success":false}
-    """
+    """The service said success: false."""
 
     kind = "Api"
 
 
 class PagingError(Error):
-    """The pages contradict each other.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client(max_attempts=1) as client:
-    ...     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": {"pools": [], "pagination": {"total": 9, "limit": 0, "offset": 0, "hasMore": True}}}})
-    ...     try:
-    ...         list(client.pools.pages())
-    ...     except talentdata.PagingError as error:
-    ...         print(error.kind, error.offset)
-    Paging 0
-    """
+    """The pages contradict each other."""
 
     kind = "Paging"
 
 
 class IncompleteError(Error):
-    """Completeness is not proven.
-
-    The command line and engines end with it; elsewhere `Scan.receipt` says whether a list is complete.
-    """
+    """Completeness is not proven."""
 
     kind = "Incomplete"
 
 
 class IoError(Error):
-    """A file could not be read or written.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         client.pools.export("/no/such/directory/pools.parquet")
-    ...     except talentdata.IoError as error:
-    ...         print(error.kind, error.attempts)
-    Io 0
-    """
+    """A file could not be read or written."""
 
     kind = "Io"
 
 
 class CancelledError(Error):
-    """Stopped by the caller.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         (scan := client.pools.list()).close() or list(scan)
-    ...     except talentdata.CancelledError as error:
-    ...         print(error.kind, error.attempts)
-    Cancelled 0
-    """
+    """Stopped by the caller."""
 
     kind = "Cancelled"
 
 
 class ClosedError(Error):
-    """Used after it was closed.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     try:
-    ...         client.close() or client.version()
-    ...     except talentdata.ClosedError as error:
-    ...         print(error.kind, error.attempts)
-    Closed 0
-    """
+    """Used after it was closed."""
 
     kind = "Closed"
 
 
 class InternalError(Error):
-    """Internal error; please report it.
-
-    Please report it, with its text. The client can still be used.
-    """
+    """Internal error; please report it."""
 
     kind = "Internal"
 
 
 class MismatchError(Error):
-    """A file is not as its receipt says.
-
-    """
+    """A file is not as its receipt says."""
 
     kind = "Mismatch"
 

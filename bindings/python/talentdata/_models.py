@@ -9,14 +9,7 @@ from ._talentdata import Field, Record
 
 
 class ApiStatus(OpenEnum):
-    """Overall status (section 3). Other values are legal.
-
-    >>> import talentdata
-    >>> talentdata.ApiStatus("operational") == talentdata.ApiStatus.OPERATIONAL == "operational"
-    True
-    >>> talentdata.ApiStatus("not yet known").is_known
-    False
-    """
+    """Overall status (section 3). Other values are legal."""
 
     OPERATIONAL = "operational"
     MAINTENANCE = "maintenance"
@@ -24,28 +17,14 @@ class ApiStatus(OpenEnum):
 
 
 class CategoryStatus(OpenEnum):
-    """Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
-
-    >>> import talentdata
-    >>> talentdata.CategoryStatus("operational") == talentdata.CategoryStatus.OPERATIONAL == "operational"
-    True
-    >>> talentdata.CategoryStatus("not yet known").is_known
-    False
-    """
+    """Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal."""
 
     OPERATIONAL = "operational"
     ALPHA = "alpha"
 
 
 class CategoryName(OpenEnum):
-    """Name of an endpoint category (section 2). Other values are legal.
-
-    >>> import talentdata
-    >>> talentdata.CategoryName("authentication") == talentdata.CategoryName.AUTHENTICATION == "authentication"
-    True
-    >>> talentdata.CategoryName("not yet known").is_known
-    False
-    """
+    """Name of an endpoint category (section 2). Other values are legal."""
 
     AUTHENTICATION = "authentication"
     TAXONOMY = "taxonomy"
@@ -56,14 +35,7 @@ class CategoryName(OpenEnum):
 
 
 class TokenPermissions(Record):
-    """What the presented token may do (section 2).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     token_permissions = client.permissions()
-    >>> token_permissions.roles == token_permissions["roles"], token_permissions.permissions == token_permissions["permissions"]
-    (True, True)
-    """
+    """What the presented token may do (section 2)."""
 
     __slots__ = ()
     _documented = ("roles", "permissions",)
@@ -75,14 +47,7 @@ class TokenPermissions(Record):
 
 
 class Pagination(Record):
-    """Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     pagination = client.contacts.page().pagination
-    >>> pagination.total == pagination["total"], pagination.limit == pagination["limit"]
-    (True, True)
-    """
+    """Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests."""
 
     __slots__ = ()
     _documented = ("total", "limit", "offset", "hasMore",)
@@ -98,14 +63,7 @@ class Pagination(Record):
 
 
 class Contact(Record):
-    """A contact (section 2). It carries at least these fields; further fields are not shown.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     contact = client.contacts.page(limit=1)[0]
-    >>> contact.id == contact["id"], contact.first_name == contact["firstName"]
-    (True, True)
-    """
+    """A contact (section 2). It carries at least these fields; further fields are not shown."""
 
     __slots__ = ()
     _documented = ("id", "firstName", "lastName", "email",)
@@ -121,14 +79,7 @@ class Contact(Record):
 
 
 class CategoryEntry(Record):
-    """Status and versions of a category (section 2).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     category_entry = next(iter(client.version().endpoints.values()))
-    >>> category_entry.status == category_entry["status"], category_entry.version == category_entry["version"]
-    (True, True)
-    """
+    """Status and versions of a category (section 2)."""
 
     __slots__ = ()
     _documented = ("status", "version", "model_version", "service_version",)
@@ -144,14 +95,7 @@ class CategoryEntry(Record):
 
 
 class VersionResponse(Record):
-    """Version report (sections 2 and 9).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     version_response = client.version()
-    >>> version_response.version == version_response["version"], version_response.api_status == version_response["apiStatus"]
-    (True, True)
-    """
+    """Version report (sections 2 and 9)."""
 
     __slots__ = ()
     _documented = ("version", "apiStatus", "endpoints",)
@@ -165,14 +109,7 @@ class VersionResponse(Record):
 
 
 class CompatibilityEntry(Record):
-    """Compatibility of one category (section 2).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     compatibility_entry = next(iter(client.check_version("1.0", ["authentication"]).endpoint_compatibility.values()))
-    >>> compatibility_entry.compatible == compatibility_entry["compatible"], compatibility_entry.version == compatibility_entry["version"]
-    (True, True)
-    """
+    """Compatibility of one category (section 2)."""
 
     __slots__ = ()
     _documented = ("compatible", "version", "model_version", "notes",)
@@ -188,14 +125,7 @@ class CompatibilityEntry(Record):
 
 
 class VersionCheckResponse(Record):
-    """Whether a client version is compatible and supported (section 2).
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    ...     version_check_response = client.check_version("1.0", ["authentication"])
-    >>> version_check_response.compatible == version_check_response["compatible"], version_check_response.supported == version_check_response["supported"]
-    (True, True)
-    """
+    """Whether a client version is compatible and supported (section 2)."""
 
     __slots__ = ()
     _documented = ("compatible", "supported", "endpointCompatibility",)

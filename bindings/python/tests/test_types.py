@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import talentdata
+from talentdata import _errors, _models
 
 PROJECT = Path(__file__).parent.parent
 EXAMPLES = sorted((PROJECT / "examples").glob("*.py"))
@@ -54,18 +55,13 @@ def test_examples_in_docstrings(name):
     assert doctest.DocTestRunner().run(examples_in_docstrings()[name]).failed == 0
 
 
-#: What has no example of its own, and why.
-WITHOUT_EXAMPLE = {
-    "__version__": "a string",
-    "IncompleteError": "only the command line ends with it",
-    "InternalError": "it takes a defect to provoke",
-    "MismatchError": "Verification.raise_for_differences shows when it is raised",
-}
+#: What has no example of its own, beside what is generated.
+WITHOUT_EXAMPLE = {"__version__", *_errors.__all__, *_models.__all__}
 
 
-def test_every_public_name_has_an_example_or_a_reason():
+def test_every_public_name_has_an_example_unless_it_is_generated():
     found = examples_in_docstrings()
-    assert {name for name in talentdata.__all__ if name not in found} == set(WITHOUT_EXAMPLE)
+    assert {name for name in talentdata.__all__ if name not in found} == WITHOUT_EXAMPLE
     assert {"talentdata", "Resource.list", "Scan.to_arrow", "Sandbox.set_faults"} <= set(found)
 
 

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod open;
 mod operation;
 
 #[rustfmt::skip]
@@ -14,6 +15,7 @@ mod generated {
 
 pub use generated::models::*;
 pub use generated::operations::*;
+pub use open::{Known, Open};
 pub use operation::{Location, Method, Operation, Parameter, RequestBody, TokenUse};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 use talentdata_types::{
-    ApiStatus, Contact, Resource, Secret, TokenRequest, TokenResponse, VersionResponse,
+    ApiStatus, Contact, KnownApiStatus, Open, Resource, Secret, TokenRequest, TokenResponse,
+    VersionResponse,
 };
 
 #[test]
@@ -28,7 +29,11 @@ fn unknown_statuses_and_categories_are_kept() {
     });
     let version: VersionResponse = serde_json::from_value(report.clone()).unwrap();
     assert_eq!(version.api_status, ApiStatus::Other("sleeping".into()));
-    assert_eq!(ApiStatus::from("degraded"), ApiStatus::Degraded);
+    assert_eq!(
+        ApiStatus::from("degraded"),
+        Open::Known(KnownApiStatus::Degraded)
+    );
+    assert_eq!(ApiStatus::from("degraded").to_string(), "degraded");
     assert_eq!(version.endpoints["payroll"].extra["owner"], "hr");
     assert_eq!(serde_json::to_value(&version).unwrap(), report);
 }

@@ -1,8 +1,7 @@
 //! What the C library exports, from the Rust signatures: the same files that cbindgen makes the header of.
 
-use super::{accessors, calls};
 use crate::names;
-use crate::settings;
+use crate::render::rust;
 use crate::spec::Spec;
 use quote::ToTokens;
 use std::path::{Path, PathBuf};
@@ -89,9 +88,9 @@ pub(super) fn sources(spec: &Spec) -> Result<Vec<Source>, String> {
     }
     // What is on disk may be of another spec.
     for (name, text) in [
-        ("models.rs", accessors::file(spec)?),
-        ("calls.rs", calls::file(spec)?),
-        ("settings.rs", settings::functions(spec)?),
+        ("models.rs", rust("ffi_models.rs.j2", spec)?),
+        ("calls.rs", rust("ffi_calls.rs.j2", spec)?),
+        ("settings.rs", rust("ffi_settings.rs.j2", spec)?),
     ] {
         sources.push(parsed(format!("generated/{name}"), text)?);
     }
@@ -102,14 +101,22 @@ pub(super) fn sources(spec: &Spec) -> Result<Vec<Source>, String> {
 }
 
 fn hand_written(root: &Path) -> Result<Vec<PathBuf>, String> {
-    let directory = root.join(SOURCES);
-    let entries = std::fs::read_dir(&directory).map_err(|error| format!("{SOURCES}: {error}"))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        // cbindgen follows its modules, and would meet every file twice.
-        .filter(|path| !path.ends_with("lib.rs"))
-        .collect();
+    let mut files = Vec::new();
+    let mut waiting = vec![root.join(SOURCES)];
+    while let Some(directory) = waiting.pop() {
+        let entries = std::fs::read_dir(&directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.is_dir() && !path.ends_with("generated") {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                // cbindgen follows its modules, and would meet every file twice.
+                && path != root.join(SOURCES).join("lib.rs")
+            {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     Ok(files)
 }
@@ -131,9 +138,13 @@ fn parsed(name: String, text: String) -> Result<Source, String> {
 
 /// Every public type.
 pub(super) fn types(sources: &[Source]) -> Vec<String> {
-    items(sources)
-        .filter_map(crate::names::taken::type_name)
-        .collect()
+    let names = items(sources).filter_map(|item| match item {
+        Item::Struct(item) => Some(item.ident.to_string()),
+        Item::Enum(item) => Some(item.ident.to_string()),
+        Item::Type(item) => Some(item.ident.to_string()),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// Every exported function.
@@ -256,4 +267,31 @@ fn documentation(attributes: &[Attribute]) -> String {
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_in_every_directory_but_what_is_generated() {
+        let root = tempfile::tempdir().unwrap();
+        for name in [
+            "lib.rs",
+            "scan.rs",
+            "scan/deep/page.rs",
+            "generated/models.rs",
+        ] {
+            let path = root.path().join(SOURCES).join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = hand_written(root.path()).unwrap();
+        let sources = root.path().join(SOURCES);
+        let names = found
+            .iter()
+            .map(|path| path.strip_prefix(&sources).unwrap());
+        let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+        assert_eq!(names, ["scan/deep/page.rs", "scan.rs"]);
+    }
 }

@@ -9,11 +9,11 @@ use std::path::Path;
 const LEDGER: &str = "bindings/c/symbols.txt";
 
 /// The numbers given so far, by the name of the constant.
-pub(super) struct Numbers(BTreeMap<String, u32>);
+pub(crate) struct Numbers(BTreeMap<String, u32>);
 
 impl Numbers {
     /// Those that are committed.
-    pub(super) fn given(root: &Path) -> Result<Self, String> {
+    pub(crate) fn given(root: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(root.join(LEDGER)).map_err(|error| {
             format!("{LEDGER}, which holds the numbers given so far: {error}; get it back from git")
         })?;
@@ -27,8 +27,15 @@ impl Numbers {
         Ok(Numbers(pairs.collect::<Result<_, String>>()?))
     }
 
+    /// The names of all lists that were ever given a number.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = String> {
+        let names = self.0.keys();
+        let names = names.filter_map(|name| name.strip_prefix("TALENTDATA_RESOURCE_"));
+        names.map(str::to_lowercase)
+    }
+
     /// The number of each variant of an enum; a new one comes after all that were given.
-    pub(super) fn of(&self, name: &str, variants: &[String]) -> Vec<u32> {
+    pub(crate) fn of(&self, name: &str, variants: &[String]) -> Vec<u32> {
         let prefix = format!("TALENTDATA_{}_", names::constant(name));
         let given = self.0.iter().filter(|(name, _)| name.starts_with(&prefix));
         let last = given.map(|(_, number)| *number).max().unwrap_or(0);

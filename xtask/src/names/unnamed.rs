@@ -75,7 +75,7 @@ fn without_values(api: &mut Api) {
 }
 
 /// Whether a text has letters to be named by, and none that ends the texts it is written in.
-pub(super) fn is_a_name(written: &str) -> bool {
+fn is_a_name(written: &str) -> bool {
     let name = snake(written);
     !name.is_empty() && name.is_ascii() && !ends_texts(written)
 }

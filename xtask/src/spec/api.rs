@@ -1,6 +1,6 @@
 //! The typed model of the interface: what the spec says, in the form that every emitter reads.
 
-pub(crate) use super::kind::Type;
+use std::fmt::{Display, Formatter};
 
 /// The operation that issues tokens, which the client calls on its own.
 pub(crate) const TOKEN: &str = "createToken";
@@ -69,8 +69,9 @@ pub(crate) struct Parameter {
     pub(crate) location: String,
     pub(crate) description: String,
     pub(crate) required: bool,
-    pub(crate) deprecated: bool,
     pub(crate) kind: Type,
+    /// Where it stands in the spec, as a JSON pointer.
+    pub(crate) place: String,
     /// The largest value of an integer.
     pub(crate) maximum: Option<u64>,
 }
@@ -123,7 +124,6 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// Whether a request may send null for it.
     pub(crate) nullable: bool,
-    pub(crate) deprecated: bool,
     pub(crate) kind: Type,
     /// The enum that the names in a map are of.
     pub(crate) keys: Option<String>,
@@ -252,5 +252,103 @@ impl Model {
     pub(crate) fn refers_to(&self, name: &str) -> bool {
         let mut fields = self.fields.iter();
         fields.any(|field| field.kind.named() == Some(name))
+    }
+}
+
+/// What a value is. Names are those of models and enums.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Text,
+    /// A text that must not be shown.
+    Secret,
+    Integer,
+    /// An integer that needs all 64 bits for its value.
+    Unsigned,
+    Number,
+    Boolean,
+    Enum(String),
+    Model(String),
+    Array(Box<Type>),
+    /// An object whose fields all have this type.
+    Map(Box<Type>),
+    /// An object with any fields.
+    Object,
+    /// Any value.
+    Json,
+    /// A value that may be null, within an array or a map.
+    Nullable(Box<Type>),
+}
+
+impl Type {
+    /// The model or enum that the type refers to, directly or as what an array or a map holds.
+    pub(crate) fn named(&self) -> Option<&str> {
+        match self {
+            Type::Enum(name) | Type::Model(name) => Some(name),
+            Type::Array(held) | Type::Map(held) | Type::Nullable(held) => held.named(),
+            _ => None,
+        }
+    }
+
+    /// The type without null.
+    pub(crate) fn present(&self) -> &Type {
+        match self {
+            Type::Nullable(held) => held.present(),
+            other => other,
+        }
+    }
+
+    /// Whether a value of it is one text, number or truth value.
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(
+            self,
+            Type::Text
+                | Type::Integer
+                | Type::Unsigned
+                | Type::Number
+                | Type::Boolean
+                | Type::Enum(_)
+        )
+    }
+
+    /// The type with this one in place of the model or enum that it refers to.
+    pub(crate) fn with_named(&self, other: &Type) -> Type {
+        match self {
+            Type::Enum(_) | Type::Model(_) => other.clone(),
+            Type::Array(held) => Type::Array(held.with_named(other).into()),
+            Type::Map(held) => Type::Map(held.with_named(other).into()),
+            Type::Nullable(held) => held.with_named(other),
+            plain => plain.clone(),
+        }
+    }
+}
+
+impl Display for Type {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Type::Text => formatter.write_str("text"),
+            Type::Secret => formatter.write_str("secret text"),
+            Type::Integer => formatter.write_str("integer"),
+            Type::Unsigned => formatter.write_str("unsigned 64-bit integer"),
+            Type::Number => formatter.write_str("number"),
+            Type::Boolean => formatter.write_str("boolean"),
+            Type::Enum(name) | Type::Model(name) => formatter.write_str(name),
+            Type::Array(held) => write!(formatter, "array of {held}"),
+            Type::Map(held) => write!(formatter, "map of {held}"),
+            Type::Object => formatter.write_str("object"),
+            Type::Json => formatter.write_str("any JSON"),
+            Type::Nullable(held) => write!(formatter, "{held} or null"),
+        }
+    }
+}
+
+impl Display for Field {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let presence = match (self.required, self.nullable) {
+            (true, false) => "",
+            (true, true) => " or null",
+            (false, false) => ", optional",
+            (false, true) => " or null, optional",
+        };
+        write!(formatter, "{}: {}{presence}", self.wire, self.kind)
     }
 }

@@ -1,5 +1,6 @@
 //! What is found while a spec is read: refusals, which stop generation, and notes on what is not generated.
 
+use super::cursor::Document;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a spec cannot be generated.
@@ -19,36 +20,24 @@ pub(crate) enum Topic {
     Operation,
     Parameter,
     Security,
-    MediaType,
-    Response,
-    Header,
-    Deprecated,
+    Server,
     Raw,
     Unnamed,
-    Keyword,
-    Format,
-    Other,
 }
 
 impl Topic {
     fn title(self) -> &'static str {
         match self {
-            Topic::ListGone => "lists that were generated before and are gone",
+            Topic::ListGone => "lists of earlier versions that are gone",
             Topic::NoList => "operations that look like a list and are not generated as one",
             Topic::Operation => "operations without a method of a client",
             Topic::Parameter => "parameters that no method takes",
             Topic::Security => "security schemes that the client does not send",
-            Topic::MediaType => "media types other than JSON",
-            Topic::Response => "response bodies that are not read",
-            Topic::Header => "response headers that are not read",
-            Topic::Deprecated => "deprecations that no language shows",
+            Topic::Server => "servers whose path belongs to the base URL, which users give",
             Topic::Raw => "values kept as raw JSON",
             Topic::Unnamed => {
                 "fields and values that no language can name; they are delivered like undocumented ones"
             }
-            Topic::Keyword => "keywords that change nothing",
-            Topic::Format => "formats that are delivered as plain text or numbers",
-            Topic::Other => "parts of the document that are not read",
         }
     }
 }
@@ -113,11 +102,8 @@ impl Findings {
         }
     }
 
-    /// The summary of what is not generated; empty where everything is.
-    pub(crate) fn summary(&self, file: &str) -> String {
-        if self.notes.is_empty() {
-            return String::new();
-        }
+    /// The summary of what is not generated: the notes, and what was not read, by keyword.
+    pub(crate) fn summary(&self, document: &Document, file: &str) -> String {
         let mut text = format!("Not generated from {file}:\n");
         for (topic, notes) in &self.notes {
             text += &format!("  {} ({}):\n", topic.title(), notes.len());
@@ -125,6 +111,23 @@ impl Findings {
                 .iter()
                 .for_each(|note| text += &format!("    {note}\n"));
         }
+        let mut unread: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (at, _) in document.unread() {
+            let key = at.rsplit('/').next().unwrap_or_default().to_owned();
+            unread.entry(key).or_default().push(at);
+        }
+        for (key, places) in &unread {
+            let more = places.len().saturating_sub(SHOWN);
+            let more = match more {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = &places[..places.len().min(SHOWN)];
+            text += &format!("  {key} ({}): {}{more}\n", places.len(), shown.join(" "));
+        }
         text
     }
 }
+
+/// How many places of a keyword the summary shows.
+const SHOWN: usize = 4;

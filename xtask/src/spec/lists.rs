@@ -1,13 +1,12 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
 use super::api::{List, Model, Operation, PAGING, Records, Type};
+use super::cursor::pointer;
 use super::findings::Topic;
-use super::operations::Written;
-use super::references::follow;
+use super::operations::{Written, json};
+use super::schema::{Form, schema};
 use super::types::Types;
-use super::{content, pointer};
 use crate::names;
-use serde_json::{Map, Value};
 
 /// What every page says of itself, and as what type.
 const PAGINATION: [(&str, Type); 4] = [
@@ -42,45 +41,28 @@ const PAGES: [&str; 20] = [
 ];
 
 /// Names for records that are written within the response of a list: they are named by the list.
-pub(super) fn record_names(types: &mut Types<'_>, written: &[Written<'_>]) {
-    let document = types.document();
+pub(super) fn record_names<'a>(types: &mut Types<'a>, written: &[Written<'a>]) {
     for one in written {
-        let parameters = one.parameters(document);
-        let has = |name: &str| parameters.iter().any(|(_, one)| one["name"] == name);
-        if !has("limit") || !has("offset") {
-            continue;
-        }
-        let whose = format!("{} {}", one.method.to_uppercase(), one.path);
-        let success = content::responses(document, &one.at, one.body).success;
-        let schema = success.and_then(|at| content::json(document, &at, &whose, types.findings));
-        let Some(envelope) = schema.map(|at| follow(document, at)) else {
+        let parameters = one.parameters();
+        let has = |name: &str| parameters.iter().any(|one| one.value["name"] == name);
+        let response = one.success().filter(|_| has("limit") && has("offset"));
+        let Some(mut envelope) = response.as_ref().and_then(json).map(|one| vec![one]) else {
             continue;
         };
-        for (key, place) in properties(document, envelope) {
-            let at = follow(document, place + &pointer(&[&key])) + "/items";
-            let name = names::camel(&format!("{}Record", names::camel(&names::list(one.path))));
-            types.names.entry(at).or_insert(name);
+        let keywords = loop {
+            match schema(envelope, types.findings).form {
+                Form::Reference(target) => envelope = vec![target],
+                Form::Keywords(keywords) => break keywords,
+            }
+        };
+        for property in keywords.properties.into_iter().flat_map(|(_, all)| all) {
+            if let Some(items) = property.followed().peek("items") {
+                let list = names::camel(&names::list(one.path));
+                let name = names::camel(&format!("{list}Record"));
+                types.names.entry(items.at).or_insert(name);
+            }
         }
     }
-}
-
-/// The properties of a schema and of the parts it is made of: name, and where it stands.
-fn properties(document: &Value, schema: String) -> Vec<(String, String)> {
-    let (mut out, mut waiting) = (Vec::new(), vec![schema]);
-    // Ends also where parts lead in a circle, which is refused elsewhere.
-    for _ in 0..100 {
-        let Some(at) = waiting.pop().map(|at| follow(document, at)) else {
-            break;
-        };
-        let place = format!("{at}/properties");
-        let properties = document.pointer(&place).and_then(Value::as_object);
-        let keys = properties.into_iter().flat_map(Map::keys);
-        out.extend(keys.map(|key| (key.clone(), place.clone())));
-        let parts = document.pointer(&format!("{at}/allOf"));
-        let parts = parts.and_then(Value::as_array).map_or(0, Vec::len);
-        waiting.extend((0..parts).map(|index| format!("{at}/allOf/{index}")));
-    }
-    out
 }
 
 /// An operation with `limit` and `offset` whose response holds the pagination object is a list.

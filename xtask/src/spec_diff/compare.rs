@@ -1,12 +1,12 @@
-//! Compares two specs item by item: what is new, gone or different, and what that does to each surface.
+//! Compares what the files of two specs declare, surface by surface: what is gone or has another type breaks code.
 
-use super::items::{Fact, Item, Surface};
+use crate::names::registry::{Registry, Subject, Surface};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a change does to the code of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// It concerns prose, or what is not generated.
+    /// It concerns prose, or nothing that is generated.
     Documentation,
     Additive,
     Breaking,
@@ -38,103 +38,106 @@ impl Change {
 }
 
 /// Every change, the gravest first.
-pub(super) fn compare(old: &[Item], new: &[Item]) -> Vec<Change> {
-    let before: BTreeMap<&str, &Item> = old.iter().map(|one| (one.key.as_str(), one)).collect();
-    let after: BTreeMap<&str, &Item> = new.iter().map(|one| (one.key.as_str(), one)).collect();
-    let mut out = Vec::new();
-    for item in old {
-        match after.get(item.key.as_str()) {
-            None if !is_part_of(item, &after) => {}
-            None => out.push(whole(item, "is gone", Level::Breaking, &[])),
-            Some(now) => {
-                let whole = item.part_of.as_ref();
-                let whole = whole
-                    .and_then(|key| Some((*before.get(key.as_str())?, *after.get(key.as_str())?)));
-                out.extend(changed(item, now, whole));
+pub(super) fn compare(old: &Registry, new: &Registry) -> Vec<Change> {
+    let by_key = |all: &'_ Registry| -> BTreeMap<String, usize> {
+        let keys = all.subjects.iter().enumerate();
+        keys.map(|(index, (key, _))| (key.clone(), index)).collect()
+    };
+    let (before, after) = (by_key(old), by_key(new));
+    let mut out: Vec<(Option<String>, Change)> = Vec::new();
+    let mut wholes = BTreeSet::new();
+    for (key, subject) in &old.subjects {
+        let part_of = subject.part_of.clone();
+        match after.get(key) {
+            // Of the parts of a thing that is gone nothing more is said.
+            None if part_of
+                .as_ref()
+                .is_some_and(|whole| !after.contains_key(whole)) => {}
+            None => out.push((part_of, whole(key, subject, "is gone", Level::Breaking))),
+            Some(place) => {
+                let change = changed(key, subject, &new.subjects[*place].1);
+                out.extend(change.map(|change| (part_of, change)));
             }
         }
     }
-    for item in new {
-        if !before.contains_key(item.key.as_str()) && is_part_of(item, &before) {
-            out.push(whole(
-                item,
-                "is new",
-                Level::Additive,
-                &item.breaks_when_new,
-            ));
+    for (key, subject) in &new.subjects {
+        let part_of = subject.part_of.clone();
+        let is_part = part_of
+            .as_ref()
+            .is_some_and(|whole| !before.contains_key(whole));
+        if !before.contains_key(key) && !is_part {
+            out.push((part_of, whole(key, subject, "is new", Level::Additive)));
         }
     }
+    wholes.extend(out.iter().filter_map(|(whole, _)| whole.clone()));
+    // What a thing shows of its parts is said of these.
+    out.retain(|(_, change)| {
+        let key = change.text.split(": ").next().unwrap_or_default();
+        change.level() > Level::Documentation || !key.starts_with("enum ") || !wholes.contains(key)
+    });
+    let mut out: Vec<Change> = out.into_iter().map(|(_, change)| change).collect();
     out.sort_by_key(|change| std::cmp::Reverse(change.level()));
     out
 }
 
-/// Whether what holds it is on the other side, too; of the rest it is said as a whole.
-fn is_part_of(item: &Item, others: &BTreeMap<&str, &Item>) -> bool {
-    item.part_of
-        .as_ref()
-        .is_none_or(|whole| others.contains_key(whole.as_str()))
-}
-
-/// An item that is new or gone.
-fn whole(item: &Item, what: &str, level: Level, breaking: &[Surface]) -> Change {
-    let surfaces: BTreeSet<Surface> = item.facts.iter().map(|(surface, _)| *surface).collect();
-    let of = |surface: Surface| match breaking.contains(&surface) {
-        true => (surface, Level::Breaking),
-        false => (surface, level),
-    };
-    let shown = match item.shown.as_str() {
+/// A thing that is new or gone.
+fn whole(key: &str, subject: &Subject, what: &str, level: Level) -> Change {
+    let surfaces = subject
+        .declared
+        .keys()
+        .map(|(surface, ..)| (*surface, level));
+    let levels: BTreeMap<Surface, Level> = surfaces.collect();
+    let shown = match subject.shown.as_str() {
         "" => String::new(),
         shown => format!(" ({shown})"),
     };
-    let unseen = if surfaces.is_empty() {
+    let unseen = if levels.is_empty() {
         "; not generated"
     } else {
         ""
     };
     Change {
-        text: format!("{}{shown} {what}{unseen}", item.key),
-        levels: surfaces.into_iter().map(of).collect(),
+        text: format!("{key}{shown} {what}{unseen}"),
+        levels,
     }
 }
 
-/// An item that is on both sides; what a surface gains or loses with the whole is said of that.
-fn changed(old: &Item, new: &Item, whole: Option<(&Item, &Item)>) -> Option<Change> {
-    let mut levels = BTreeMap::new();
-    for surface in Surface::ALL {
-        let (before, after) = (facts(old, surface), facts(new, surface));
-        let wholly = whole.is_some_and(|(old, new)| {
-            facts(old, surface).is_empty() != facts(new, surface).is_empty()
-        });
-        let level = match (before.is_empty(), after.is_empty()) {
-            (true, true) => None,
-            (true, false) | (false, true) if wholly => None,
-            (true, false) => Some(Level::Additive),
-            (false, true) => Some(Level::Breaking),
-            (false, false) => {
-                let pairs = before.iter().zip(&after);
-                pairs.filter_map(|(old, new)| step(old, new)).max()
+/// A thing that is on both sides.
+fn changed(key: &str, old: &Subject, new: &Subject) -> Option<Change> {
+    let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
+    let mut raise = |surface: Surface, level: Level| {
+        let known = levels.entry(surface).or_insert(level);
+        *known = level.max(*known);
+    };
+    for (name, fact) in &old.declared {
+        match new.declared.get(name) {
+            Some(now) if now.signature != fact.signature || now.demand > fact.demand => {
+                raise(name.0, Level::Breaking);
             }
-        };
-        levels.extend(level.map(|level| (surface, level)));
+            Some(now) if now.demand < fact.demand => raise(name.0, Level::Additive),
+            Some(_) => {}
+            None => raise(name.0, Level::Breaking),
+        }
     }
-    let prose = old.prose != new.prose;
-    if levels.is_empty() && !prose && old.shown == new.shown {
+    for name in new
+        .declared
+        .keys()
+        .filter(|name| !old.declared.contains_key(*name))
+    {
+        raise(name.0, Level::Additive);
+    }
+    let is_same = old.shown == new.shown;
+    if levels.is_empty() && is_same && old.prose == new.prose {
         return None;
     }
-    let text = match old.shown == new.shown {
-        false => format!("{}: {} becomes {}", old.key, old.shown, new.shown),
-        true if levels.is_empty() => format!("{}: the description changes", old.key),
-        true if old.facts.len() != new.facts.len() => {
-            format!("{}: what is generated of it changes", old.key)
-        }
-        true => format!("{} changes its order", old.key),
+    let text = match (is_same, levels.is_empty()) {
+        (false, _) => format!("{key}: {} becomes {}", old.shown, new.shown),
+        (true, true) => format!("{key}: the description changes"),
+        (true, false) => format!("{key}: what is generated of it changes"),
     };
     if levels.is_empty() {
-        let surfaces = old
-            .facts
-            .iter()
-            .map(|(surface, _)| (*surface, Level::Documentation));
-        levels.extend(surfaces);
+        let surfaces = old.declared.keys().map(|(surface, ..)| *surface);
+        levels.extend(surfaces.map(|surface| (surface, Level::Documentation)));
     }
     let unseen = if levels.is_empty() {
         "; not generated"
@@ -144,34 +147,5 @@ fn changed(old: &Item, new: &Item, whole: Option<(&Item, &Item)>) -> Option<Chan
     Some(Change {
         text: text + unseen,
         levels,
-    })
-}
-
-fn facts(item: &Item, surface: Surface) -> Vec<&Fact> {
-    let own = item.facts.iter().filter(|(of, _)| *of == surface);
-    own.map(|(_, fact)| fact).collect()
-}
-
-/// What the change of one fact does; none where it is the same.
-fn step(old: &Fact, new: &Fact) -> Option<Level> {
-    if old == new {
-        return None;
-    }
-    if let (Fact::Order(before), Fact::Order(after)) = (old, new) {
-        let common = |own: &[String], other: &[String]| -> Vec<String> {
-            own.iter()
-                .filter(|one| other.contains(one))
-                .cloned()
-                .collect()
-        };
-        let moved = common(before, after) != common(after, before);
-        return moved.then_some(Level::Additive);
-    }
-    Some(match (old, new) {
-        (Fact::Loose(_), Fact::Loose(_)) => Level::Additive,
-        (Fact::Demand(before), Fact::Demand(after)) if after < before => Level::Additive,
-        (Fact::Allowance(before), Fact::Allowance(after)) if after > before => Level::Additive,
-        (Fact::Detail(None), Fact::Detail(_)) => Level::Additive,
-        _ => Level::Breaking,
     })
 }

@@ -64,9 +64,13 @@ pub enum ApiStatus {
 impl ApiStatus {
     fn of(known: &types::ApiStatus) -> Self {
         match known {
-            types::ApiStatus::Operational => ApiStatus::Operational,
-            types::ApiStatus::Maintenance => ApiStatus::Maintenance,
-            types::ApiStatus::Degraded => ApiStatus::Degraded,
+            types::Open::Known(types::KnownApiStatus::Operational) => {
+                ApiStatus::Operational
+            }
+            types::Open::Known(types::KnownApiStatus::Maintenance) => {
+                ApiStatus::Maintenance
+            }
+            types::Open::Known(types::KnownApiStatus::Degraded) => ApiStatus::Degraded,
             _ => ApiStatus::Other,
         }
     }
@@ -85,8 +89,12 @@ pub enum CategoryStatus {
 impl CategoryStatus {
     fn of(known: &types::CategoryStatus) -> Self {
         match known {
-            types::CategoryStatus::Operational => CategoryStatus::Operational,
-            types::CategoryStatus::Alpha => CategoryStatus::Alpha,
+            types::Open::Known(types::KnownCategoryStatus::Operational) => {
+                CategoryStatus::Operational
+            }
+            types::Open::Known(types::KnownCategoryStatus::Alpha) => {
+                CategoryStatus::Alpha
+            }
             _ => CategoryStatus::Other,
         }
     }

@@ -1,0 +1,300 @@
+//! Generated models: typify makes them of plain JSON Schema, and one pass gives them the names of the registry.
+
+use crate::languages::rust;
+use crate::names;
+use crate::render::print;
+use crate::spec::Spec;
+use crate::spec::api::{Enum, Field, Model, Type};
+use heck::ToUpperCamelCase;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use serde_json::{Map, Value, json};
+use syn::{Attribute, Fields, Item, parse_quote};
+use typify::{TypeSpace, TypeSpaceImpl, TypeSpacePatch, TypeSpaceSettings};
+
+/// What typify is told of a field whose name is that of the map of undocumented fields.
+const DOCUMENTED_EXTRA: &str = "extra-documented";
+
+/// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
+pub(crate) fn models(spec: &Spec) -> Result<String, String> {
+    let (models, enums) = (&spec.api.models, &spec.api.enums);
+    let mut file = typified(models, enums)?;
+    file.items
+        .retain(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
+    for item in &mut file.items {
+        match item {
+            Item::Struct(item) => {
+                let model = models.iter().find(|model| item.ident == model.name);
+                model
+                    .into_iter()
+                    .for_each(|model| named_struct(item, model));
+            }
+            Item::Enum(item) => {
+                let known = enums.iter().find(|known| item.ident == known_name(known));
+                known.into_iter().for_each(|known| named_enum(item, known));
+            }
+            _ => {}
+        }
+    }
+    let items = file.items;
+    let names = models.iter().map(|model| &model.name);
+    let names: Vec<&String> = names.chain(enums.iter().map(|known| &known.name)).collect();
+    let idents = names.iter().map(|name| format_ident!("{name}"));
+    let enums = enums.iter().map(open_enum);
+    let file = syn::parse_quote! {
+        #(#enums)*
+        #(#items)*
+        /// The JSON Schema of every model and open enum, by name.
+        pub fn json_schemas() -> ::std::vec::Vec<(&'static str, ::schemars::Schema)> {
+            ::std::vec![#((#names, ::schemars::schema_for!(#idents))),*]
+        }
+    };
+    Ok(print(crate::spec::FILE, &file))
+}
+
+/// What typify makes of the models and enums.
+fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
+    let mut definitions = Map::new();
+    let mut settings = TypeSpaceSettings::default();
+    settings
+        .with_derive("PartialEq".to_owned())
+        .with_derive("::schemars::JsonSchema".to_owned())
+        .with_map_type("::std::collections::BTreeMap")
+        .with_replacement("Secret", "crate::Secret", std::iter::empty());
+    definitions.insert("Secret".to_owned(), json!({"type": "string"}));
+    for known in enums {
+        let name = known_name(known);
+        let open = format!("crate::Open<{name}>");
+        let open_impls = [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr];
+        settings.with_replacement(plain_camel(&known.name), open, open_impls.into_iter());
+        definitions.insert(known.name.clone(), json!({"type": "string"}));
+        // Its own names of variants would differ: they are given afterwards.
+        let values: Vec<String> = (0..known.values.len()).map(numbered).collect();
+        definitions.insert(name, json!({"type": "string", "enum": values}));
+    }
+    definitions.extend(
+        models
+            .iter()
+            .map(|model| (model.name.clone(), object(model))),
+    );
+    for name in definitions
+        .keys()
+        .filter(|name| plain_camel(name) != **name)
+    {
+        let mut own = TypeSpacePatch::default();
+        settings.with_patch(plain_camel(name), own.with_rename(name));
+    }
+    let failed = |error: &dyn std::fmt::Display| format!("typify: {error}");
+    let definitions: schemars08::Map<String, schemars08::schema::Schema> =
+        serde_json::from_value(Value::Object(definitions)).map_err(|error| failed(&error))?;
+    let mut space = TypeSpace::new(&settings);
+    let added = space.add_ref_types(definitions);
+    added.map_err(|error| failed(&error))?;
+    syn::parse2(space.to_stream()).map_err(|error| failed(&error))
+}
+
+/// The schema of a model; in responses it keeps the fields that the document does not show.
+fn object(model: &Model) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in &model.fields {
+        let mut schema = schema(&field.kind);
+        if field.nullable {
+            schema = nullable(schema);
+        }
+        properties.insert(told(field).to_owned(), schema);
+        required.extend(field.required.then(|| told(field)));
+    }
+    let mut schema = json!({"type": "object", "properties": properties, "required": required});
+    if model.answered {
+        schema["additionalProperties"] = json!({});
+    }
+    schema
+}
+
+fn told(field: &Field) -> &str {
+    match field.wire.as_str() {
+        "extra" => DOCUMENTED_EXTRA,
+        wire => wire,
+    }
+}
+
+fn nullable(schema: Value) -> Value {
+    json!({"oneOf": [schema, {"type": "null"}]})
+}
+
+/// The plain schema of a type.
+fn schema(of: &Type) -> Value {
+    let reference = |name: &str| json!({"$ref": format!("#/definitions/{name}")});
+    match of {
+        Type::Text => json!({"type": "string"}),
+        Type::Secret => reference("Secret"),
+        Type::Integer => json!({"type": "integer", "format": "int64"}),
+        Type::Unsigned => json!({"type": "integer", "format": "uint64"}),
+        Type::Number => json!({"type": "number", "format": "double"}),
+        Type::Boolean => json!({"type": "boolean"}),
+        Type::Enum(name) | Type::Model(name) => reference(name),
+        Type::Array(held) => json!({"type": "array", "items": schema(held)}),
+        Type::Map(held) => json!({"type": "object", "additionalProperties": schema(held)}),
+        Type::Object => json!({"type": "object", "additionalProperties": true}),
+        Type::Json => json!({}),
+        Type::Nullable(held) => nullable(schema(held)),
+    }
+}
+
+/// Gives a struct the documentation of the spec, and its fields their order and the names of the registry.
+fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
+    document(&mut item.attrs, &model.description);
+    if model.answered {
+        item.attrs.push(parse_quote!(#[non_exhaustive]));
+    }
+    let Fields::Named(fields) = &mut item.fields else {
+        return;
+    };
+    let mut placed = Vec::new();
+    for mut field in std::mem::take(&mut fields.named) {
+        let mut settings = serde_settings(&mut field.attrs);
+        let written = settings.iter().find_map(|one| match one {
+            syn::Meta::NameValue(one) if one.path.is_ident("rename") => match &one.value {
+                syn::Expr::Lit(syn::ExprLit {
+                    lit: syn::Lit::Str(text),
+                    ..
+                }) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        });
+        let written = written.or(field.ident.as_ref().map(ToString::to_string));
+        settings.retain(|one| !one.path().is_ident("rename"));
+        let flattened = settings.iter().any(|one| one.path().is_ident("flatten"));
+        let mut of_model = model.fields.iter().enumerate();
+        let found = of_model.find(|(_, one)| !flattened && written.as_deref() == Some(told(one)));
+        let (place, name) = match found {
+            Some((place, one)) => {
+                let name = names::rust_field(&one.wire);
+                if name != one.wire {
+                    let wire = &one.wire;
+                    settings.insert(0, parse_quote!(rename = #wire));
+                }
+                let plain = || format!("The {}.", names::snake(&one.wire).replace('_', " "));
+                document(
+                    &mut field.attrs,
+                    &one.description.clone().unwrap_or_else(plain),
+                );
+                (place, name)
+            }
+            None => {
+                document(&mut field.attrs, "Fields that the document does not show.");
+                (model.fields.len(), names::unknown_fields(model).to_owned())
+            }
+        };
+        field.ident = Some(format_ident!("{name}"));
+        if !settings.is_empty() {
+            field.attrs.push(parse_quote!(#[serde(#(#settings),*)]));
+        }
+        placed.push((place, field));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    fields
+        .named
+        .extend(placed.into_iter().map(|(_, field)| field));
+}
+
+/// Gives the variants of the known values of an enum their documentation.
+fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
+    let name = &known.name;
+    document(
+        &mut item.attrs,
+        &format!("The values of [`{name}`] that the document shows."),
+    );
+    item.attrs.push(parse_quote!(#[non_exhaustive]));
+    // typify keeps the order of the values.
+    for (value, variant) in known.values.iter().zip(&mut item.variants) {
+        variant.ident = format_ident!("{}", names::value_variant(value));
+        serde_settings(&mut variant.attrs);
+        document(&mut variant.attrs, &format!("`{value}`"));
+        variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
+    }
+}
+
+/// The name of a variant until it is given its own.
+fn numbered(index: usize) -> String {
+    format!("V{index}")
+}
+
+/// A name as typify makes it, which differs where single letters follow each other.
+fn plain_camel(name: &str) -> String {
+    name.to_upper_camel_case()
+}
+
+/// The open enum: its known values, and the rest as text.
+fn open_enum(known: &Enum) -> TokenStream {
+    let (text, values, doc) = (
+        &known.name,
+        &known.values,
+        format!(" {}", known.description),
+    );
+    let (name, all) = (
+        format_ident!("{text}"),
+        format_ident!("{}", known_name(known)),
+    );
+    let variants = values
+        .iter()
+        .map(|value| format_ident!("{}", names::value_variant(value)));
+    quote! {
+        #[doc = #doc]
+        pub type #name = crate::Open<#all>;
+
+        impl crate::Known for #all {
+            const NAME: &'static str = #text;
+            const ALL: &'static [Self] = &[#(#all::#variants),*];
+            const TEXTS: &'static [&'static str] = &[#(#values),*];
+        }
+    }
+}
+
+/// The enum of the known values.
+pub(crate) fn known_name(known: &Enum) -> String {
+    format!("Known{}", known.name)
+}
+
+/// Replaces the documentation.
+fn document(attributes: &mut Vec<Attribute>, text: &str) {
+    attributes.retain(|one| !one.path().is_ident("doc"));
+    let text = format!(" {text}");
+    attributes.insert(0, parse_quote!(#[doc = #text]));
+}
+
+/// Takes the settings of serde out of the attributes.
+fn serde_settings(attributes: &mut Vec<Attribute>) -> Vec<syn::Meta> {
+    let mut out = Vec::new();
+    attributes.retain(|one| {
+        let settings = one.path().is_ident("serde").then(|| {
+            one.parse_args_with(
+                syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated,
+            )
+        });
+        let Some(Ok(settings)) = settings else {
+            return true;
+        };
+        out.extend(settings);
+        false
+    });
+    out
+}
+
+/// The name and type that code of a user rests on.
+pub(crate) fn signature(field: &Field, answered: bool) -> String {
+    let kind = rust(&field.kind, "");
+    let is_empty = matches!(field.kind, Type::Array(_) | Type::Map(_) | Type::Object);
+    let optional = match field.required {
+        true => field.nullable,
+        false => !is_empty || (!answered && field.nullable),
+    };
+    let kind = if optional {
+        format!("Option<{kind}>")
+    } else {
+        kind
+    };
+    format!("{}: {kind}", names::rust_field(&field.wire))
+}

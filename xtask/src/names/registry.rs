@@ -1,0 +1,174 @@
+//! The registry of names: whatever a generated file declares, on which surface, and what users of it rest on.
+//!
+//! Names are registered as they are made, so that none is forgotten: a second thing of one name is refused with both
+//! places, and `spec-diff` compares what two specs declare.
+
+use super::snake;
+use super::unnamed::ends_texts;
+use crate::spec::Findings;
+use std::collections::BTreeMap;
+
+/// Who uses what is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Surface {
+    Rust,
+    C,
+    Cpp,
+    Python,
+    CommandLine,
+}
+
+impl Surface {
+    pub(crate) const ALL: [Surface; 5] = [
+        Self::Rust,
+        Self::C,
+        Self::Cpp,
+        Self::Python,
+        Self::CommandLine,
+    ];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Surface::Rust => "Rust",
+            Surface::C => "C",
+            Surface::Cpp => "C++",
+            Surface::Python => "Python",
+            Surface::CommandLine => "command line",
+        }
+    }
+}
+
+/// A thing of the spec that names are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    /// What it is and how it is called: the same in every version of the spec.
+    pub(crate) key: String,
+    /// What the spec calls it.
+    pub(crate) written: String,
+    /// Where it stands.
+    pub(crate) at: String,
+    /// What to do where it cannot be named.
+    pub(crate) way: &'static str,
+}
+
+/// What is said of a thing beside its names.
+#[derive(Debug, Default)]
+pub(crate) struct Subject {
+    /// What it is, in short.
+    pub(crate) shown: String,
+    /// Prose, which breaks nothing.
+    pub(crate) prose: String,
+    /// The thing that it is a part of: with that one new or gone, nothing more is said of it.
+    pub(crate) part_of: Option<String>,
+    /// What code rests on, by surface, scope and name.
+    pub(crate) declared: BTreeMap<(Surface, String, String), Fact>,
+}
+
+/// What code rests on, beside a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fact {
+    /// Any change of it breaks code.
+    pub(crate) signature: String,
+    /// More breaks code, less does not.
+    pub(crate) demand: u64,
+}
+
+/// Everything that the files of one spec declare.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    owners: BTreeMap<(String, String), (String, String)>,
+    pub(crate) subjects: Vec<(String, Subject)>,
+    /// Places, reasons and ways out.
+    refused: Vec<(String, String, &'static str)>,
+}
+
+impl Registry {
+    /// Begins a thing, or goes on with it.
+    pub(crate) fn subject(&mut self, key: &str) -> &mut Subject {
+        let known = self.subjects.iter().rposition(|(other, _)| other == key);
+        let place = known.unwrap_or_else(|| {
+            self.subjects.push((key.to_owned(), Subject::default()));
+            self.subjects.len() - 1
+        });
+        &mut self.subjects[place].1
+    }
+
+    /// Registers the name that a thing has in a scope of a surface; `scope` reads on in a sentence: `in C`.
+    pub(crate) fn declare(
+        &mut self,
+        thing: &Thing,
+        surface: Surface,
+        scope: &str,
+        name: &str,
+        signature: &str,
+    ) {
+        self.claim(thing, scope, name);
+        self.fact(thing, surface, scope, name, signature, 0);
+    }
+
+    /// A fact that needs no name of its own.
+    pub(crate) fn fact(
+        &mut self,
+        thing: &Thing,
+        surface: Surface,
+        scope: &str,
+        name: &str,
+        signature: &str,
+        demand: u64,
+    ) {
+        let fact = Fact {
+            signature: signature.to_owned(),
+            demand,
+        };
+        let key = (surface, scope.to_owned(), name.to_owned());
+        self.subject(&thing.key).declared.insert(key, fact);
+    }
+
+    /// Takes a name that nobody calls a thing by, and which nothing else may have.
+    pub(crate) fn claim(&mut self, thing: &Thing, scope: &str, name: &str) {
+        let key = (scope.to_owned(), name.to_owned());
+        let owner = (thing.written.clone(), thing.at.clone());
+        let Some((other, place)) = self.owners.get(&key) else {
+            self.owners.insert(key, owner);
+            return;
+        };
+        if (other, place) == (&owner.0, &owner.1) && other.is_empty() {
+            return;
+        }
+        let written = &thing.written;
+        let reason =
+            format!("{written:?} becomes {name} {scope}, and so does {other:?} of {place}");
+        self.refuse(thing, reason);
+    }
+
+    /// Refuses what has no letters or digits to be named by, or others than C takes.
+    pub(crate) fn check(&mut self, thing: &Thing, written: &str) {
+        self.check_as(thing, written, &snake(written));
+    }
+
+    /// The same for a name that is not made of all that is written.
+    pub(crate) fn check_as(&mut self, thing: &Thing, written: &str, name: &str) {
+        let reason = match name {
+            "" => format!("{written:?} has no letter or digit to be named by"),
+            name if !name.is_ascii() => {
+                format!("{written:?} has letters that no name in C can have")
+            }
+            _ if ends_texts(written) => {
+                format!("{written:?} has a character that generated texts cannot hold")
+            }
+            _ => return,
+        };
+        self.refuse(thing, reason);
+    }
+
+    pub(crate) fn refuse(&mut self, thing: &Thing, reason: String) {
+        self.refused.push((thing.at.clone(), reason, thing.way));
+    }
+
+    /// Reports what was refused.
+    pub(crate) fn report(&self, findings: &mut Findings) {
+        for (at, reason, way) in &self.refused {
+            findings.refuse(at, reason, way);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Reserved names: words that languages, and our own hand-written code, have for themselves.
+
+/// Keywords of Rust, also those kept for later.
+pub(super) const RUST: &str = "\
+    abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
+    self static struct super trait true try type typeof unsafe unsized use virtual where while \
+    yield";
+
+/// Keywords of C and C++, and lower-case macros of their standard headers.
+pub(super) const CPP: &str = "\
+    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval \
+    constexpr constinit continue decltype default delete do double dynamic_cast else enum errno \
+    explicit export extern false float for friend goto if inline int linux long mutable \
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
+    register reinterpret_cast requires restrict return short signed sizeof static static_assert \
+    static_cast stderr stdin stdout struct switch template this thread_local throw true try \
+    typedef typeid typename union unix unsigned using virtual void volatile wchar_t while xor \
+    xor_eq";
+
+/// What every handle of C has.
+pub(super) const C_MEMBERS: &str = "free json";
+
+/// What every generated C++ class has, or says within itself.
+pub(super) const CPP_MEMBERS: &str = "\
+    find find_text handle handle_ handle_of json raw_ record record_view result try_find \
+    try_find_text try_value value view view_of view_type";
+
+/// What the handles behind C have beside the fields.
+pub(super) const CHILDREN: &str = "json model";
+
+/// Keywords of Python.
+pub(super) const PYTHON: &str = "\
+    False None True and as assert async await break class continue def del elif else except \
+    finally for from global if import in is lambda nonlocal not or pass raise return try while \
+    with yield";
+
+/// Attributes that every record has of its own.
+pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values items";
+
+/// What the class of the lists uses.
+pub(super) const PYTHON_LISTS: &str = "property";
+
+/// What functions of a C client have behind its name.
+pub(super) const C_CLIENT: &str = "\
+    close exporter free from_environment list list_with new page page_with plan plan_with schema \
+    schema_with sync syncer";
+
+/// What a C++ client has of its own.
+pub(super) const CPP_CLIENT: &str = "\
+    client close exporter handle_ list log_ owned page plan raw schema self sync syncer taken \
+    try_exporter try_list try_make try_page try_plan try_schema try_sync try_syncer";
+
+/// The commands that are no operation.
+pub(super) const COMMANDS: &str = "\
+    budget changes completions export forget help page plan resources sandbox schema sync verify";
+
+/// Flags that every command has beside the settings, and the one for a body.
+pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
+
+/// Arguments that calls have of their own, and names that their code says.
+pub(super) const ARGUMENTS: &str =
+    "arguments body call cause client json one options out parameters response_out self";
+
+/// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
+pub(super) const TYPES: &str = "\
+    Arrival Basis Known Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
+    ErrorKind ExportOptions Exporter Field FieldKind Format From JsonText ListShape Lists \
+    Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
+    Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \
+    Plan Reader Receipt Record ReleaseCallback RequestBody Resource Result Scan ScanOptions \
+    Secret Self SelfPipe Settings Sink Some Source Statement String Syncer Text TextArena TokenUse \
+    UnknownResource UserData Value ValueKind Values Vec";
+
+/// Methods of a Rust client.
+pub(super) const RUST_CLIENT: &str = "\
+    admit attempts budget builder call call_within clone close closed config engine exporter \
+    fetch_page fetch_token invoke invoke_as invoke_without judge last_response make memory \
+    needs_page new page page_with plan plan_with request resource retry run scan schema \
+    schema_with scrubber sync syncer token_for with_config with_queue with_thread_start";
+
+/// Names in the C++ namespace, apart from the exceptions.
+pub(super) const CPP_NAMESPACE: &str = "\
+    client config config_setters data detail error error_of export_options exporter freed handle \
+    held json_text library_version list_of list_parameters log log_function merge_sql mirror \
+    number_text object_writer page parameter_set parameter_writer parameters_of plan raw_json \
+    receipt record record_view result scan scan_options sync_options syncer talentdata text \
+    try_merge_sql try_verify value verification verify wire write";
+
+/// Attributes of a Python client.
+pub(super) const PYTHON_CLIENT: &str = "\
+    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _call _call_text _close _defect \
+    _last_response _page _plan _repr_html_ _schema base_url client_id close closed last_response \
+    sync with_options";
+
+/// Names that `import talentdata` gives, apart from the exceptions.
+pub(super) const PYTHON_PACKAGE: &str = "\
+    Any AsyncClient AsyncResource AsyncScan Basis Client Completeness Error False Field \
+    Generation LastResponse Mirror None OpenEnum Page Plan Receipt Record Resource Rows Sandbox \
+    Scan SyncReceipt True Verification __version__ merge_sql scan_polars verify";
