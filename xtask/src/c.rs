@@ -4,6 +4,7 @@ mod exports;
 mod header;
 pub(crate) mod numbers;
 
+pub(crate) use exports::Source;
 pub(crate) use header::file as header;
 
 use crate::render::render_with;
@@ -18,10 +19,10 @@ const FIXTURE: &str = "bindings/c/tests/fixture.h";
 /// `bindings/c/symbols.txt`: what the library exports, so that a change of it shows in review.
 pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
     let sources = exports::sources(spec)?;
-    let functions = exports::functions(&sources)?.into_iter();
+    let functions = exports::functions(sources)?.into_iter();
     let mut functions: Vec<String> = functions.map(|one| one.name).collect();
     functions.sort();
-    let constants = exports::constants(&sources)?;
+    let constants = exports::constants(sources)?;
     let retired = Numbers::given(&spec.root)?.retired(&constants)?;
     render_with("symbols.txt.j2", context! { functions, constants, retired })
 }
@@ -30,7 +31,7 @@ pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
 pub(crate) fn nulls(spec: &Spec) -> Result<String, String> {
     let fixture = std::fs::read_to_string(spec.root.join(FIXTURE))
         .map_err(|error| format!("{FIXTURE}: {error}"))?;
-    let functions = exports::functions(&exports::sources(spec)?)?;
+    let functions = exports::functions(exports::sources(spec)?)?;
     let null_calls = functions.iter().flat_map(|one| null_calls(one, &fixture));
     let null_calls: Vec<Value> = null_calls.collect();
     render_with("null_arguments.c.j2", context! { null_calls })

@@ -16,6 +16,7 @@ pub(crate) use api::Operation;
 pub(crate) use cursor::{Document, pointer};
 pub(crate) use findings::{Findings, Topic};
 
+use crate::c::Source;
 use crate::c::numbers::Numbers;
 use crate::error_kind::ErrorKind;
 use crate::names::registry::Registry;
@@ -25,6 +26,7 @@ use crate::view::view;
 use api::Api;
 use minijinja::{Value, context};
 pub(crate) use shape::reachable;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
@@ -46,6 +48,8 @@ pub(crate) struct Spec {
     view: Value,
     /// Every name in what is generated.
     pub(crate) names: Registry,
+    /// The files of the C library, once they were asked for.
+    pub(crate) library: OnceCell<Vec<Source>>,
     /// What is not generated, for the person who generates; empty where everything is.
     pub(crate) summary: String,
 }
@@ -80,6 +84,7 @@ impl Spec {
             settings: SETTINGS.to_vec(),
             view,
             names,
+            library: OnceCell::new(),
             summary: String::new(),
         };
         match findings.refusals(label) {

@@ -17,7 +17,7 @@ const SHARED: [&str; 4] = [
 ];
 
 /// A file of Rust, as it stands or as it is about to be generated.
-pub(super) struct Source {
+pub(crate) struct Source {
     pub(super) name: String,
     pub(super) text: String,
     items: Vec<Item>,
@@ -81,7 +81,15 @@ impl Function {
 }
 
 /// The hand-written files of the library in the order of their names, those that the spec yields, and those of the core.
-pub(super) fn sources(spec: &Spec) -> Result<Vec<Source>, String> {
+pub(super) fn sources(spec: &Spec) -> Result<&[Source], String> {
+    if spec.library.get().is_none() {
+        // A second one would be the same.
+        let _ = spec.library.set(read(spec)?);
+    }
+    Ok(spec.library.get().map_or(&[], Vec::as_slice))
+}
+
+fn read(spec: &Spec) -> Result<Vec<Source>, String> {
     let mut sources = Vec::new();
     for path in hand_written(&spec.root)? {
         sources.push(source(&path)?);

@@ -16,8 +16,8 @@ const NODISCARD: &str = "TALENTDATA_NODISCARD";
 /// The header, as the sources stand and the spec yields the accessors.
 pub(crate) fn file(spec: &Spec) -> Result<String, String> {
     let sources = exports::sources(spec)?;
-    let names = exports::types(&sources);
-    check(&exports::functions(&sources)?, &names)?;
+    let names = exports::types(sources);
+    check(&exports::functions(sources)?, &names)?;
     // cbindgen reads files only.
     let fresh = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let mut builder = Builder::new().with_config(config(&names)?);

@@ -78,6 +78,8 @@ pub(crate) struct Fact {
 pub(crate) struct Registry {
     owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Vec<(String, Subject)>,
+    /// Where each thing is among them.
+    pub(crate) places: BTreeMap<String, usize>,
     /// Places, reasons and ways out.
     refused: Vec<(String, String, &'static str)>,
 }
@@ -85,11 +87,11 @@ pub(crate) struct Registry {
 impl Registry {
     /// Begins a thing, or goes on with it.
     pub(crate) fn subject(&mut self, key: &str) -> &mut Subject {
-        let known = self.subjects.iter().rposition(|(other, _)| other == key);
-        let place = known.unwrap_or_else(|| {
+        let next = self.subjects.len();
+        let place = *self.places.entry(key.to_owned()).or_insert(next);
+        if place == next {
             self.subjects.push((key.to_owned(), Subject::default()));
-            self.subjects.len() - 1
-        });
+        }
         &mut self.subjects[place].1
     }
 

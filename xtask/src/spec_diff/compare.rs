@@ -39,11 +39,7 @@ impl Change {
 
 /// Every change, the gravest first.
 pub(super) fn compare(old: &Registry, new: &Registry) -> Vec<Change> {
-    let by_key = |all: &'_ Registry| -> BTreeMap<String, usize> {
-        let keys = all.subjects.iter().enumerate();
-        keys.map(|(index, (key, _))| (key.clone(), index)).collect()
-    };
-    let (before, after) = (by_key(old), by_key(new));
+    let (before, after) = (&old.places, &new.places);
     let mut out: Vec<(Option<String>, Change)> = Vec::new();
     let mut wholes = BTreeSet::new();
     for (key, subject) in &old.subjects {

@@ -23,11 +23,11 @@ fn what_a_spec_gains_is_called_from_every_language() {
     generate(&copy);
     rename(&copy);
     std::fs::write(
-        copy.join("crates/core/examples/calls.rs"),
+        copy.join("crates/columns/examples/calls.rs"),
         include_str!("calls/calls.rs"),
     )
     .unwrap();
-    let packages = "-p talentdata-cli -p talentdata-ffi-c -p talentdata-py -p talentdata-core";
+    let packages = "-p talentdata-cli -p talentdata-ffi-c -p talentdata-py -p talentdata-columns";
     cargo(
         &copy,
         &format!("build --quiet {packages} --bins --lib --example calls"),
