@@ -152,7 +152,7 @@ def test_arguments_of_a_list(client, sandbox, use, name, is_a):
 
 def test_fault_rules(sandbox):
     for rule in ({"match": {}}, {"reply": {"statsu": 5}}):
-        with pytest.raises(talentdata.InvalidArgumentError, match="the rules are wrong: .*(reply|status)"):
+        with pytest.raises(talentdata.InvalidArgumentError, match="the fault rules are wrong: .*(reply|status)"):
             sandbox.set_faults(rule)
     with talentdata.Sandbox() as other, pytest.raises(talentdata.InvalidArgumentError, match="started with faults"):
         other.set_faults()

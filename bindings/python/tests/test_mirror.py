@@ -152,12 +152,12 @@ def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path):
         with sandbox.client(paced=False) as client:
             client.sync(["contacts"], tmp_path / "mirror.db")
         sandbox.change("contacts", delete=100)
-        sandbox.misbehave({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
+        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(tmp_path / "mirror.db")),
             when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.misbehave,
+            before_usable=sandbox.set_faults,
         )
         assert said == "interrupted\n", err
         assert [sync.generation for sync in talentdata.Mirror(tmp_path / "mirror.db").syncs] == [1]

@@ -85,7 +85,7 @@ def test_of_a_name_that_occurs_twice_the_last_counts_everywhere(client, faults):
 def test_nesting_is_bounded():
     deep = Record('{"a":' + "[" * 100 + "]" * 100 + "}")
     assert deep.to_dict() == json.loads(deep.json)
-    with pytest.raises(talentdata.InvalidArgumentError, match="128 levels"):
+    with pytest.raises(talentdata.InvalidArgumentError, match="127 levels"):
         Record('{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
 
 

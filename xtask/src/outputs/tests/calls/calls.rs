@@ -1,5 +1,7 @@
 //! Calls each new operation from Rust.
 
+use talentdata_columns::arrow::TableOptions;
+use talentdata_columns::blocking::Scan;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::{
     ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
@@ -64,7 +66,8 @@ async fn main() -> Result<()> {
             arguments,
             ..ScanOptions::default()
         };
-        assert_eq!(client.scan(Resource::Projects, options)?.count(), 600);
+        let projects = Scan::new(&client, Resource::Projects, options, TableOptions::default())?;
+        assert_eq!(projects.count(), 600);
         Ok(found.contacts.len())
     });
     assert_eq!(waits.join().unwrap()?, found.contacts.len());
@@ -143,6 +146,7 @@ async fn resumed(client: &Client) -> Result<()> {
             page_size: Some(100),
             ..ScanOptions::default()
         },
+        table: TableOptions::default(),
         resume: true,
     };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
