@@ -169,7 +169,7 @@ AGAIN = {
 
 BEGIN = """import duckdb, pandas, polars, pyarrow
     # A page that hangs is asked for again, but not for long: DuckDB waits on threads of its own, which no signal reaches.
-    scan = client.with_options(paced=False, attempt_timeout=0.5, max_outage=2).contacts.list()
+    scan = client.with_options(paced=False, attempt_timeout=0.5, max_outage=8).contacts.list()
     records, got, native = iter(scan), [], True"""
 
 #: As a program does that goes on after an error: what other libraries make of the interruption is one.

@@ -66,7 +66,12 @@ async fn main() -> Result<()> {
             arguments,
             ..ScanOptions::default()
         };
-        let projects = Scan::new(&client, Resource::Projects, options, TableOptions::default())?;
+        let projects = Scan::new(
+            &client,
+            Resource::Projects,
+            options,
+            TableOptions::default(),
+        )?;
         assert_eq!(projects.count(), 600);
         Ok(found.contacts.len())
     });
