@@ -16,7 +16,7 @@ use crate::clock::Time;
 use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket};
 use crate::settings::{BudgetHome, Config};
 pub use contact::BudgetStats;
-use contact::Contact;
+use contact::{Contact, News};
 #[cfg(unix)]
 use host::HostBudget;
 pub use look::BudgetState;

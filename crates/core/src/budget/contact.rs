@@ -27,6 +27,31 @@ pub(crate) struct Contact {
     lost_since: Option<Instant>,
     lost: Duration,
     reason: Option<String>,
+    news: Vec<News>,
+}
+
+/// A change of contact, to be logged once no lock is held: a log callback may wait for a thread that needs the lock.
+#[derive(Debug)]
+pub(crate) enum News {
+    Joined { home: String, members: usize },
+    Regained { members: usize },
+    Lost { reason: String },
+}
+
+impl News {
+    pub(crate) fn log(&self) {
+        match self {
+            News::Joined { home, members } => {
+                tracing::debug!(home, members, "joined the shared budget");
+            }
+            News::Regained { members } => {
+                tracing::info!(members, "the shared budget can be reached again");
+            }
+            News::Lost { reason } => {
+                tracing::warn!("the shared budget cannot be reached: {reason}");
+            }
+        }
+    }
 }
 
 impl Contact {
@@ -39,17 +64,24 @@ impl Contact {
             lost_since: None,
             lost: Duration::ZERO,
             reason: None,
+            news: Vec::new(),
         }
+    }
+
+    /// The changes since this was asked last.
+    pub(crate) fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
     }
 
     /// The budget was reached, and is shared by so many clients.
     pub(crate) fn hold(&mut self, members: usize) {
         if self.members == 0 {
-            tracing::debug!(home = self.home, members, "joined the shared budget");
+            let home = self.home.clone();
+            self.news.push(News::Joined { home, members });
         }
         if let Some(since) = self.lost_since.take() {
             self.lost += since.elapsed();
-            tracing::info!(members, "the shared budget can be reached again");
+            self.news.push(News::Regained { members });
         }
         self.members = members;
         self.most_members = self.most_members.max(members);
@@ -59,7 +91,8 @@ impl Contact {
     pub(crate) fn lose(&mut self, reason: &str) {
         if self.lost_since.is_none() {
             self.lost_since = Some(Instant::now());
-            tracing::warn!("the shared budget cannot be reached: {reason}");
+            let reason = reason.to_owned();
+            self.news.push(News::Lost { reason });
         }
         self.reason = Some(reason.to_owned());
     }

@@ -11,7 +11,7 @@ mod shape;
 mod tests;
 
 use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Left, Take, Taking, company};
+use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
 use crate::clock::{self, Time};
 use crate::gate::{
     Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
@@ -100,6 +100,7 @@ impl HostBudget {
                 None
             }
         };
+        contact.take_news().iter().for_each(News::log);
         let (present, gone) = watch::channel(());
         HostBudget {
             shared: Arc::new(Shared {
@@ -129,6 +130,7 @@ impl Budget for HostBudget {
         let shared = Arc::clone(&self.shared);
         off_the_runtime(move || {
             let take = Some(shared.take(class, endpoint));
+            shared.log_news();
             let _ = offers.send(Offer { take, shared });
         });
         Box::pin(async move {
@@ -258,7 +260,17 @@ impl Shared {
         }
     }
 
+    fn log_news(&self) {
+        let news = lock(&self.contact).take_news();
+        news.iter().for_each(News::log);
+    }
+
     fn note_events(&self) {
+        self.apply_events();
+        self.log_news();
+    }
+
+    fn apply_events(&self) {
         let mut state = lock(&self.state);
         if !lock(&self.events).is_empty() && state.change(self, |_, _| ()).is_none() {
             let now = host_clock::now();

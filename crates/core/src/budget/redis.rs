@@ -15,7 +15,7 @@ mod test_server;
 
 use super::look::BudgetState;
 use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Left, Take, Taking, company};
+use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, PriorityClass, RateHeaders, Ticket};
 use crate::settings::{Config, OnUnreachable};
@@ -141,6 +141,9 @@ impl Shared {
         }
         // A pause that was reported meanwhile does not wait for the next request.
         self.ask_if_due(&mut state);
+        let news = state.contact.take_news();
+        drop(state);
+        news.iter().for_each(News::log);
     }
 }
 
