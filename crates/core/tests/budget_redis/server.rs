@@ -1,5 +1,6 @@
 //! Real servers for tests: Redis and Valkey, started on a free port of this machine.
 
+use crate::members::milliseconds;
 use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
@@ -107,12 +108,20 @@ impl Server {
         let () = command.query_async(&mut connection).await.unwrap();
     }
 
-    /// Its wall clock, in seconds since the Unix epoch.
-    pub(crate) async fn time(&self) -> f64 {
+    /// Waits until its wall clock is so many seconds ahead: a server answers `TIME` from a clock that it reads only now
+    /// and then.
+    pub(crate) async fn shows(&self, ahead: f64) {
         let mut connection = self.connection().await;
-        let told = redis::cmd("TIME").query_async(&mut connection).await;
-        let (seconds, micros): (f64, f64) = told.unwrap();
-        seconds + micros / 1e6
+        for _ in 0..ATTEMPTS {
+            let time = redis::cmd("TIME").query_async(&mut connection).await;
+            let (seconds, micros): (f64, f64) = time.unwrap();
+            let shown = seconds + micros / 1e6 - milliseconds() as f64 / 1000.0;
+            if (shown - ahead).abs() < 5.0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the clock of the server is not {ahead} s ahead");
     }
 
     /// Waits until the server holds something.
