@@ -1,5 +1,6 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
+use crate::seal::register;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -30,7 +31,7 @@ pub(crate) const TABLES: [(&str, &str); 7] = [
     (
         "record",
         "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-         last INTEGER, position BLOB NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL) STRICT",
+         last INTEGER, position INTEGER NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL) STRICT",
     ),
     (
         "record_key",
@@ -217,6 +218,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         }
         usable => usable,
     }
+    .and_then(|connection| register(&connection).map(|()| connection))
     .map_err(|error| Fault::from(error).at(path))
 }
 
@@ -253,6 +255,7 @@ impl Claim {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(PATIENCE)?;
+        register(&connection)?;
         // Where there is no shared memory, SQLite stays with its rollback journal by itself.
         let mode = if is_remote(&self.path) {
             "DELETE"

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
 pub mod blocking;
 mod canonical;
 mod commit;
@@ -21,8 +22,9 @@ mod tests;
 mod verify;
 mod views;
 
+pub use batches::RecordBatches;
 pub use mirror::{At, Mirror, forget};
-pub use rows::{Change, Changes, RecordBatches, Records};
+pub use rows::{Change, Changes, Records};
 pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
 pub use verify::Verification;
 

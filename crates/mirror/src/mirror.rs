@@ -88,14 +88,13 @@ impl Mirror {
     /// `Io`, when it cannot be read.
     pub fn resources(&self) -> Result<Vec<Resource>> {
         let connection = open(&self.path)?;
-        let has = |resource: &Resource| {
-            let last = SyncRow::last(&connection, resource.name());
-            last.map(|last| last.is_some())
-                .map_err(|fault| fault.at(&self.path))
-        };
-        let all = Resource::ALL.into_iter();
-        all.filter_map(|one| has(&one).map(|has| has.then_some(one)).transpose())
-            .collect()
+        let mut lists = Vec::new();
+        for resource in Resource::ALL {
+            let syncs = SyncRow::all(&connection, resource.name());
+            let syncs = syncs.map_err(|fault| fault.at(&self.path))?;
+            lists.extend((!syncs.is_empty()).then_some(resource));
+        }
+        Ok(lists)
     }
 
     /// What the syncs of a list have done that are kept, the oldest first.
@@ -127,13 +126,10 @@ impl Mirror {
     pub fn current(&self, resource: Resource) -> Result<Records> {
         let (snapshot, mut syncs) = self.snapshot(resource)?;
         let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
-        if of_missing(&snapshot.connection, resource.name())
-            .map_err(|fault| fault.at(&self.path))?
-            .bytes()
-            != last.missing
-        {
-            let what = "what it has of missing records was changed".to_owned();
-            return Err(snapshot.fault(Fault::Damaged(what)));
+        let missing = of_missing(&snapshot.connection, resource.name());
+        if missing.map_err(|fault| fault.at(&self.path))? != last.missing {
+            let what = "the missing records were changed".to_owned();
+            return Err(Fault::Damaged(what).at(&self.path));
         }
         Records::new(snapshot, last, true)
     }
@@ -189,12 +185,11 @@ impl Mirror {
             );
             return Err(invalid(message));
         }
-        let columns = syncs
-            .last()
-            .map(|last| last.columns.clone())
-            .unwrap_or_default();
-        let wanted = syncs.into_iter().filter(|row| row.number > since);
-        Changes::new(snapshot, &columns, wanted.collect())
+        let columns = syncs.last().map_or("", |last| &last.columns);
+        let columns = TableSchema::from_json(columns)?;
+        let wanted = syncs.iter().filter(|row| row.number > since);
+        let wanted = wanted.map(|row| (row.number, None, row.changes));
+        Ok(Changes::new(snapshot, columns, wanted))
     }
 
     /// One state of the file, and the syncs of a list in it.
@@ -203,28 +198,15 @@ impl Mirror {
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
         let syncs = read.map_err(|fault| fault.at(&self.path))?;
-        let numbers = syncs.iter().map(|row| row.number);
-        if !numbers
-            .clone()
-            .zip(numbers.skip(1))
-            .all(|(one, next)| one + 1 == next)
-        {
-            return Err(Fault::Damaged(format!("a sync of {resource} is lost")).at(&self.path));
+        if syncs.is_empty() {
+            return Err(self.lacks(resource));
         }
-        match syncs.is_empty() {
-            true => Err(self.lacks(resource)),
-            false => {
-                let path = self.path.clone();
-                Ok((
-                    Snapshot {
-                        connection,
-                        path,
-                        resource,
-                    },
-                    syncs,
-                ))
-            }
-        }
+        let snapshot = Snapshot {
+            connection,
+            path: self.path.clone(),
+            resource,
+        };
+        Ok((snapshot, syncs))
     }
 
     fn lacks(&self, resource: Resource) -> Error {

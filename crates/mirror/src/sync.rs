@@ -48,7 +48,7 @@ pub enum MaxDeletes {
 }
 
 impl MaxDeletes {
-    fn allows(self, deletes: u64, records: u64) -> bool {
+    pub(crate) fn allows(self, deletes: u64, records: u64) -> bool {
         match self {
             Self::Usual => deletes <= FEW || deletes.saturating_mul(PART) <= records,
             Self::Share(share) => deletes as f64 <= share * records as f64,
@@ -105,6 +105,13 @@ pub struct ChangeCounts {
     pub missing: u64,
     /// Records that were missing, and are there again.
     pub reappeared: u64,
+}
+
+impl ChangeCounts {
+    /// All changes together.
+    pub(crate) fn total(&self) -> i64 {
+        (self.insert + self.update + self.delete + self.missing + self.reappeared).cast_signed()
+    }
 }
 
 /// Deletes that were not reported, because they are too many to be believed.
@@ -280,7 +287,7 @@ impl Sync {
             ended: SystemTime::now(),
         };
         let receipt = scan.receipt();
-        let interrupt = staging.interrupt();
+        let interrupt = staging.connection.get_interrupt_handle();
         let mut commit = tokio::task::spawn_blocking(move || staging.commit(receipt, &plan));
         let committed = tokio::select! {
             biased;
@@ -305,10 +312,6 @@ impl SyncReceipt {
     fn is_to_be_confirmed(&self) -> bool {
         let joined = self.scan.basis == Some(Basis::Joined);
         joined && self.missing > 0 && self.withheld.is_none()
-    }
-
-    pub(crate) fn is_withheld(max: MaxDeletes, deletes: u64, records: u64) -> Option<Withheld> {
-        (!max.allows(deletes, records)).then_some(Withheld { deletes, records })
     }
 }
 

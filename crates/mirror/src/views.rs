@@ -20,7 +20,7 @@ pub(crate) fn of(list: &str, columns: &TableSchema) -> [(String, String); 2] {
     let current = format!(
         "CREATE VIEW \"{name}\" AS SELECT record.key AS _key{fields}, record.text AS _record FROM record \
          WHERE record.list = '{list}' AND (record.last IS NULL OR record.id IN \
-         (SELECT missing.record FROM missing WHERE missing.list = '{list}')) ORDER BY record.position"
+         (SELECT missing.record FROM missing WHERE missing.list = '{list}')) ORDER BY record.position, record.id"
     );
     let changes = format!(
         "CREATE VIEW \"{list}_changes\" AS SELECT change.sync AS _generation, change.op AS _op, change.key AS _key, \
