@@ -63,10 +63,7 @@ fn step(name: &str, directory: &Path) {
     let began = Instant::now();
     let path = directory.join("mirror.db");
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let client = || {
-        let builder = Client::builder().paced(false);
-        builder.build().unwrap()
-    };
+    let client = || Client::builder().paced(false).build().unwrap();
     let told = match name {
         "export" => {
             let export = Export {

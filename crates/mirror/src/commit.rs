@@ -88,7 +88,8 @@ impl Staging {
     fn apply(&self, scan: Receipt, plan: &Plan) -> Result<SyncReceipt, Fault> {
         let (connection, list) = (&self.connection, self.list);
         let last = SyncRow::all(connection, list)?.pop();
-        let moment = |row: &Option<SyncRow>| row.clone().map(|row| (row.number, row.started));
+        let moment =
+            |row: &Option<SyncRow>| row.clone().map(|row| (row.number(), row.receipt.started));
         if moment(&last) != moment(&self.before) {
             let message = format!("another sync of {list} has ended meanwhile; sync again");
             return Err(io_error(message).into());
@@ -110,11 +111,11 @@ impl Staging {
             Ok(count.unsigned_abs())
         };
         let had = records.unsigned_abs() + count()?;
-        let number = last.as_ref().map_or(0, |last| last.number) + 1;
+        let number = last.as_ref().map_or(0, SyncRow::number) + 1;
         let (started, ended) = (self.started.clone(), utc(plan.ended));
         let proven = scan.completeness == Completeness::Proven;
         let counted = proven && scan.basis == Some(Basis::Counted);
-        let last_seen = last.as_ref().map(|last| last.started.as_str());
+        let last_seen = last.as_ref().map(|last| last.receipt.started.as_str());
         connection.execute(
             NOW,
             params![list, number, ended, last_seen, proven, counted],
@@ -165,16 +166,13 @@ impl Staging {
         let sql = "SELECT digest(seq, op, key, last_seen, seen, record) FROM change WHERE list = ?1 AND sync = ?2";
         let changes = connection.query_row(sql, params![list, number], |row| row.get(0))?;
         let row = SyncRow {
-            number,
-            started: receipt.started.clone(),
-            ended: receipt.ended.clone(),
+            receipt,
             records: now.0,
             digest: now.1,
             changes: Some(changes),
             missing: of_missing(connection, list)?,
             parameters: self.parameters.clone(),
-            columns: serde_json::to_string(&columns).unwrap_or_default(),
-            receipt: serde_json::to_string(&receipt).unwrap_or_default(),
+            columns,
         };
         row.write(connection, list)?;
         if let Some(keep) = plan.keep {
@@ -184,7 +182,7 @@ impl Staging {
                 .unwrap_or(SystemTime::UNIX_EPOCH);
             prune(connection, list, &utc(before))?;
         }
-        Ok(receipt)
+        Ok(row.receipt)
     }
 
     /// Gives the staged records their positions. What came late, and was there before, stays where it was.
@@ -232,7 +230,10 @@ impl Staging {
 /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
 fn prune(connection: &Connection, list: &str, before: &str) -> Result<(), Fault> {
     let syncs = SyncRow::all(connection, list)?.into_iter();
-    let Some(first) = syncs.filter(|row| row.ended.as_str() <= before).last() else {
+    let Some(first) = syncs
+        .filter(|row| row.receipt.ended.as_str() <= before)
+        .last()
+    else {
         return Ok(());
     };
     for delete in [
@@ -242,7 +243,7 @@ fn prune(connection: &Connection, list: &str, before: &str) -> Result<(), Fault>
          (SELECT record FROM change WHERE list = ?1 UNION ALL SELECT record FROM missing WHERE list = ?1)",
     ] {
         let sql = format!("DELETE FROM {delete}");
-        connection.execute(&sql, params![list, first.number])?;
+        connection.execute(&sql, params![list, first.number()])?;
     }
     SyncRow {
         changes: None,

@@ -103,11 +103,7 @@ impl Mirror {
     /// `InvalidArgument` for a list that it does not have; `Io`.
     pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
         let (_, syncs) = self.snapshot(resource)?;
-        let read = |row: &SyncRow| {
-            serde_json::from_str(&row.receipt)
-                .map_err(|error| Fault::Damaged(error.to_string()).at(&self.path))
-        };
-        syncs.iter().map(read).collect()
+        Ok(syncs.into_iter().map(|row| row.receipt).collect())
     }
 
     /// The columns of a list: those of its records so far.
@@ -115,8 +111,9 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs).
     pub fn schema(&self, resource: Resource) -> Result<TableSchema> {
-        let (_, syncs) = self.snapshot(resource)?;
-        TableSchema::from_json(syncs.last().map_or("", |last| &last.columns))
+        let (_, mut syncs) = self.snapshot(resource)?;
+        let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
+        Ok(last.columns)
     }
 
     /// The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -131,7 +128,7 @@ impl Mirror {
             let what = "the missing records were changed".to_owned();
             return Err(Fault::Damaged(what).at(&self.path));
         }
-        Records::new(snapshot, last, true)
+        Ok(Records::new(snapshot, last, true))
     }
 
     /// The list as a sync has read it.
@@ -141,12 +138,15 @@ impl Mirror {
     pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
         let (snapshot, syncs) = self.snapshot(resource)?;
         let number = number(at, &syncs);
-        let wanted = syncs.iter().find(|row| Some(row.number) == number).cloned();
+        let wanted = syncs
+            .iter()
+            .find(|row| Some(row.number()) == number)
+            .cloned();
         let wanted = wanted.ok_or_else(|| {
             let (first, last) = (syncs.first(), syncs.last());
             let shown = |row: Option<&SyncRow>| {
                 row.map_or(String::new(), |row| {
-                    format!("{} ({})", row.number, row.ended)
+                    format!("{} ({})", row.number(), row.receipt.ended)
                 })
             };
             invalid(format!(
@@ -159,7 +159,7 @@ impl Mirror {
                 shown(last)
             ))
         })?;
-        Records::new(snapshot, wanted, false)
+        Ok(Records::new(snapshot, wanted, false))
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
@@ -169,9 +169,9 @@ impl Mirror {
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
         let (snapshot, syncs) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
-        let last = syncs.last().map_or(0, |row| row.number);
+        let last = syncs.last().map_or(0, SyncRow::number);
         let known = syncs.iter().find(|row| row.changes.is_some());
-        let first = known.map_or(last, |row| row.number - 1);
+        let first = known.map_or(last, |row| row.number() - 1);
         if since > last {
             let message = format!(
                 "since: there is no sync {since} of {resource} yet; {last} is the last one"
@@ -185,11 +185,10 @@ impl Mirror {
             );
             return Err(invalid(message));
         }
-        let columns = syncs.last().map_or("", |last| &last.columns);
-        let columns = TableSchema::from_json(columns)?;
-        let wanted = syncs.iter().filter(|row| row.number > since);
-        let wanted = wanted.map(|row| (row.number, None, row.changes));
-        Ok(Changes::new(snapshot, columns, wanted))
+        let newest = syncs.last().ok_or_else(|| self.lacks(resource))?;
+        let wanted = syncs.iter().filter(|row| row.number() > since);
+        let wanted = wanted.map(|row| (row.number(), None, row.changes));
+        Ok(Changes::new(snapshot, newest.columns.clone(), wanted))
     }
 
     /// One state of the file, and the syncs of a list in it.
@@ -223,8 +222,8 @@ fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
         At::Sync(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
         At::Time(time) => {
             // Both are in UTC; fractions are compared digit by digit.
-            let by = |row: &&SyncRow| row.ended.trim_end_matches('Z') <= time.as_str();
-            syncs.iter().rev().find(by).map(|row| row.number)
+            let by = |row: &&SyncRow| row.receipt.ended.trim_end_matches('Z') <= time.as_str();
+            syncs.iter().rev().find(by).map(SyncRow::number)
         }
     }
 }

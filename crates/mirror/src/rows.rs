@@ -9,6 +9,7 @@ use crate::batches::RecordBatches;
 use crate::canonical::Hash;
 use crate::file::Fault;
 use crate::seal::{SyncRow, add};
+use crate::sync::SyncReceipt;
 use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -172,17 +173,17 @@ impl Reader {
 pub struct Records {
     reader: Reader,
     columns: Arc<TableSchema>,
-    receipt: String,
+    receipt: SyncReceipt,
 }
 
 impl Records {
-    pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Result<Self> {
-        let expected = (sync.number, Some(sync.records), Some(sync.digest));
-        Ok(Records {
-            columns: Arc::new(TableSchema::from_json(&sync.columns)?),
+    pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Self {
+        let expected = (sync.number(), Some(sync.records), Some(sync.digest));
+        Records {
+            columns: Arc::new(sync.columns),
             receipt: sync.receipt,
             reader: Reader::new(snapshot, RECORDS, with_missing, std::iter::once(expected)),
-        })
+        }
     }
 
     /// The records in Arrow record batches of `rows` rows, with the columns of the mirror unless others are asked for.
@@ -200,8 +201,7 @@ impl Records {
     /// `Io`, naming the file.
     pub fn write(self, format: Format, target: &Target, table: TableOptions) -> Result<Receipt> {
         let snapshot = &self.reader.snapshot;
-        let receipt: crate::SyncReceipt = serde_json::from_str(&self.receipt)
-            .map_err(|error| Fault::Damaged(error.to_string()).at(&snapshot.path))?;
+        let receipt = self.receipt.clone();
         let (resource, table) = (snapshot.resource, self.table(table));
         let written = write_records(resource, format, target, table, self)?;
         Ok(Receipt {

@@ -5,20 +5,17 @@
 
 use crate::canonical::{Hash, canonical, hash};
 use crate::file::Fault;
+use crate::sync::SyncReceipt;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+use talentdata_columns::arrow::TableSchema;
 
-/// Everything in a row of `sync` but its own seal.
-const SEALED: &str =
-    "list, number, started, ended, records, digest, changes, missing, parameters, columns, receipt";
-
-/// What is known of a sync, as the file has it.
-#[derive(Clone, Debug)]
+/// What is known of a sync; its row in the file has it as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SyncRow {
-    pub(crate) number: i64,
-    pub(crate) started: String,
-    pub(crate) ended: String,
+    pub(crate) receipt: SyncReceipt,
     /// The records that it saw, and their digest.
     pub(crate) records: i64,
     pub(crate) digest: Hash,
@@ -27,70 +24,47 @@ pub(crate) struct SyncRow {
     /// The digest of the records that were missing then.
     pub(crate) missing: Hash,
     pub(crate) parameters: String,
-    pub(crate) columns: String,
-    pub(crate) receipt: String,
+    pub(crate) columns: TableSchema,
 }
 
 impl SyncRow {
+    /// The number of the sync.
+    pub(crate) fn number(&self) -> i64 {
+        self.receipt.generation.cast_signed()
+    }
+
     /// The syncs of a list that are kept, the oldest first.
     pub(crate) fn all(connection: &Connection, list: &str) -> Result<Vec<Self>, Fault> {
-        let mut statement = connection.prepare(&format!(
-            "SELECT number, started, ended, records, digest, changes, missing, parameters, columns, receipt, \
-             seal IS seal({SEALED}) FROM sync WHERE list = ?1 ORDER BY number"
-        ))?;
-        let rows = statement.query_map([list], |row| {
-            Ok((Self::read(row)?, row.get::<_, bool>(10)?))
-        })?;
+        let sql = "SELECT number, about, seal IS seal(list, number, about) FROM sync WHERE list = ?1 ORDER BY number";
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([list])?;
         let mut all: Vec<Self> = Vec::new();
-        for row in rows {
-            let (row, intact) = row?;
-            let follows = all.last().is_none_or(|last| last.number + 1 == row.number);
-            if !intact || !follows {
-                let number = row.number;
-                let what =
-                    format!("the row of sync {number} of {list}, or one before it, was changed");
-                return Err(Fault::Damaged(what));
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(0)?;
+            let about = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            let read = serde_json::from_str(about)
+                .ok()
+                .filter(|_| row.get(2) == Ok(true));
+            let follows = all.last().is_none_or(|last| last.number() + 1 == number);
+            match read.filter(|_| follows) {
+                Some(read) => all.push(read),
+                None => {
+                    let what = format!(
+                        "the row of sync {number} of {list}, or one before it, was changed"
+                    );
+                    return Err(Fault::Damaged(what));
+                }
             }
-            all.push(row);
         }
         Ok(all)
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(SyncRow {
-            number: row.get(0)?,
-            started: row.get(1)?,
-            ended: row.get(2)?,
-            records: row.get(3)?,
-            digest: row.get(4)?,
-            changes: row.get(5)?,
-            missing: row.get(6)?,
-            parameters: row.get(7)?,
-            columns: row.get(8)?,
-            receipt: row.get(9)?,
-        })
-    }
-
     /// Writes it, or writes it again.
     pub(crate) fn write(&self, connection: &Connection, list: &str) -> Result<(), Fault> {
-        let insert = format!(
-            "INSERT OR REPLACE INTO sync ({SEALED}, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-             seal(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))"
-        );
-        let values = params![
-            list,
-            self.number,
-            self.started,
-            self.ended,
-            self.records,
-            self.digest,
-            self.changes,
-            self.missing,
-            self.parameters,
-            self.columns,
-            self.receipt,
-        ];
-        connection.execute(&insert, values)?;
+        let about =
+            serde_json::to_string(self).map_err(|error| Fault::Damaged(error.to_string()))?;
+        let insert = "INSERT OR REPLACE INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
+        connection.execute(insert, params![list, self.number(), about])?;
         Ok(())
     }
 }

@@ -78,11 +78,8 @@ impl Staging {
             );
             return Err(refuse(message).into());
         }
-        let columns = before
-            .as_ref()
-            .map(|before| TableSchema::from_json(&before.columns));
-        let columns = columns.transpose()?;
         connection.execute_batch(TABLE)?;
+        let columns = before.as_ref().map(|before| before.columns.clone());
         let fields = columns.iter().flat_map(TableSchema::iter);
         Ok(Staging {
             fields: fields.map(|column| column.name.clone()).collect(),

@@ -1,7 +1,7 @@
 //! Reads a list and commits what has changed since the last sync.
 
 use crate::commit::Plan;
-use crate::file::{Claim, Fault};
+use crate::file::{Claim, Fault, stopped};
 use crate::staging::Staging;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,11 @@ impl SyncReceipt {
         ))
     }
 
+    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
+    fn is_to_be_confirmed(&self) -> bool {
+        self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
+    }
+
     /// The JSON Schema of a receipt.
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(SyncReceipt).to_value()
@@ -305,19 +310,6 @@ impl Sync {
         };
         committed.map_err(broken)?.map_err(at)
     }
-}
-
-impl SyncReceipt {
-    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
-    fn is_to_be_confirmed(&self) -> bool {
-        let joined = self.scan.basis == Some(Basis::Joined);
-        joined && self.missing > 0 && self.withheld.is_none()
-    }
-}
-
-fn stopped() -> Error {
-    let message = "the sync was stopped; the mirror is as it was";
-    Error::new(ErrorKind::Cancelled, message)
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@ use crate::canonical::{Hash, hex};
 use crate::file::{Fault, TABLES, open};
 use crate::mirror::Mirror;
 use crate::seal::{SyncRow, of_missing};
-use crate::sync::SyncReceipt;
 use crate::views;
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use talentdata_columns::arrow::TableSchema;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, Result};
 
@@ -68,13 +66,12 @@ fn check(connection: &Connection, found: &mut Verification) -> std::result::Resu
             .differences
             .extend(Some(row?).filter(|row| row != "ok"));
     }
-    let mut definitions = TABLES
-        .map(|(name, sql)| (name.to_owned(), sql.to_owned()))
-        .to_vec();
+    let mut definitions = TABLES.map(str::to_owned).to_vec();
     for list in Resource::ALL.map(Resource::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
-        definitions.extend(views::of(list, &TableSchema::from_json(&last.columns)?));
+        let views = views::of(list, &last.columns);
+        definitions.extend(views.map(|(_, sql)| sql));
         found.syncs.insert(list.to_owned(), syncs.len() as u64);
         let mut differ = |what: String| found.differences.push(format!("{list}: {what}"));
         if of_missing(connection, list)? != last.missing {
@@ -92,7 +89,7 @@ fn check(connection: &Connection, found: &mut Verification) -> std::result::Resu
         let reported = sums(connection, list, reported)?;
         for sync in &syncs {
             let until = |steps: &Sums| {
-                let steps = steps.range(..=sync.number).map(|(_, step)| step);
+                let steps = steps.range(..=sync.number()).map(|(_, step)| step);
                 steps.fold((0, 0_u128), |(count, sum), (more, hash)| {
                     (count + more, sum.wrapping_add(*hash))
                 })
@@ -100,7 +97,7 @@ fn check(connection: &Connection, found: &mut Verification) -> std::result::Resu
             let (opened, closed) = (until(&opened), until(&closed));
             let digest = opened.1.wrapping_sub(closed.1).to_le_bytes();
             let records = opened.0 - closed.0;
-            let (number, saw) = (sync.number, sync.records);
+            let (number, saw) = (sync.number(), sync.records);
             if (records, digest) != (saw, sync.digest) {
                 let (then, now) = (hex(sync.digest), hex(digest));
                 differ(format!(
@@ -108,19 +105,18 @@ fn check(connection: &Connection, found: &mut Verification) -> std::result::Resu
                 ));
             }
             let (changes, digest) = reported.get(&number).copied().unwrap_or_default();
-            let counts = serde_json::from_str::<SyncReceipt>(&sync.receipt);
-            let expected = counts.map_or(-1, |receipt| receipt.changes.total());
+            let expected = sync.receipt.changes.total();
             let is_kept = |then| (changes, digest.to_le_bytes()) == (expected, then);
             if !sync.changes.is_none_or(is_kept) {
                 differ(format!("the changes of sync {number} were changed"));
             }
         }
     }
-    for (name, sql) in definitions {
-        if views::definition(connection, &name)? != Some(sql) {
+    for sql in definitions {
+        if !views::is_defined(connection, &sql)? {
             found
                 .differences
-                .push(format!("{name} is not defined as it was"));
+                .push(format!("it lacks what was defined by {sql:?}"));
         }
     }
     Ok(())
