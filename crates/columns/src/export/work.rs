@@ -16,6 +16,8 @@ use talentdata_core::{Error, ErrorKind, Result};
 pub(super) const DATA: &str = "data";
 /// The identities of the records that were delivered.
 pub(super) const IDS: &str = "ids";
+/// The row groups, joined at the end.
+pub(super) const JOINED: &str = "joined";
 const CHECKPOINT: &str = "checkpoint";
 /// The next checkpoint, while it is being written.
 const NEXT: &str = "checkpoint.next";
@@ -85,31 +87,6 @@ impl WorkDirectory {
         created.map_err(|error| failed("create", &path, &error))
     }
 
-    /// Opens a file and digests what was kept of it; it stays as it is.
-    ///
-    /// # Errors
-    /// `Io` when it no longer begins with what was kept.
-    pub(super) fn open_kept(&self, name: &str, kept: &Kept) -> Result<(File, FileDigest)> {
-        let path = self.file(name);
-        let digest = FileDigest::new();
-        let read = || {
-            let file = File::options().read(true).write(true).open(&path)?;
-            let length = file.metadata()?.len();
-            in_chunks((&file).take(kept.bytes), |chunk| digest.update(chunk))?;
-            Ok((file, length))
-        };
-        let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
-        let (shown, expected) = (path.display(), kept.bytes);
-        let why = match length < expected {
-            true => format!("has {length} bytes, but its checkpoint expects at least {expected}"),
-            false if digest.to_hex() != kept.blake3 => {
-                "was changed after its checkpoint was written".to_owned()
-            }
-            false => return Ok((file, digest)),
-        };
-        Err(Error::new(ErrorKind::Io, format!("{shown} {why}")))
-    }
-
     /// Replaces the checkpoint; whatever happens, there is a complete one afterwards, this or the one before.
     ///
     /// # Errors
@@ -133,33 +110,31 @@ impl WorkDirectory {
         sync_directory(&self.path)
     }
 
-    /// Gives the data their final name, which survives a power failure from then on.
+    /// Gives a file in it its final name, which survives a power failure once the directory is synced.
     ///
     /// # Errors
-    /// `Io`, also when another file has taken the place of `data`.
-    pub(super) fn publish(&self, data: &File, output: &Path) -> Result<()> {
+    /// `Io`, also when another file has taken its place.
+    pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
         self.check()?;
-        let path = self.file(DATA);
-        if !is_same(&path, data).map_err(|error| failed("open", &path, &error))? {
+        let path = self.file(name);
+        if !is_same(&path, file).map_err(|error| failed("open", &path, &error))? {
             return Err(replaced(&path));
         }
         fs::rename(&path, output).map_err(|error| failed("create", output, &error))
     }
 
-    /// Removes the files that `which` selects by their names, the data first: without them the others count for nothing.
-    pub(super) fn remove_files(&self, which: impl Fn(&str) -> bool) -> Result<()> {
-        let names = names(&self.path)?.into_iter();
-        let mut chosen: Vec<String> = names.filter(|name| is_ours(name) && which(name)).collect();
-        chosen.sort_by_key(|name| name != DATA);
-        chosen.iter().try_for_each(|name| {
-            let path = self.file(name);
-            remove_if_there(&path).map_err(|error| failed("remove", &path, &error))
-        })
+    pub(super) fn remove_file(&self, name: &str) -> Result<()> {
+        let path = self.file(name);
+        remove_if_there(&path).map_err(|error| failed("remove", &path, &error))
     }
 
-    /// Removes the data of an unfinished export; its checkpoint and the lock stay.
+    /// Removes the data of an unfinished export, without which the rest counts for nothing; its checkpoint and the lock
+    /// stay.
     pub(super) fn clear(&self) -> Result<()> {
-        self.remove_files(|name| name != CHECKPOINT && name != LOCK)
+        let names = [DATA, JOINED, IDS, NEXT];
+        names
+            .into_iter()
+            .try_for_each(|name| self.remove_file(name))
     }
 
     /// Removes everything. The checkpoint goes after what it vouches for, and the lock last: it keeps
@@ -167,10 +142,8 @@ impl WorkDirectory {
     pub(super) fn remove(&self) -> Result<()> {
         self.check()?;
         self.clear()?;
-        for name in [CHECKPOINT, LOCK] {
-            let path = self.file(name);
-            remove_if_there(&path).map_err(|error| failed("remove", &path, &error))?;
-        }
+        self.remove_file(CHECKPOINT)?;
+        self.remove_file(LOCK)?;
         match fs::remove_dir(&self.path) {
             // The next export is in it already, or somebody has put a file there.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -205,7 +178,7 @@ impl Drop for WorkDirectory {
 pub(super) struct Growing {
     pub(super) file: File,
     pub(super) digest: FileDigest,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// What the checkpoint knows of.
     pub(super) kept: Kept,
 }
@@ -224,16 +197,38 @@ impl Growing {
         })
     }
 
+    /// Opens a file and digests what was kept of it; it stays as it is.
+    ///
     /// # Errors
-    /// As [`WorkDirectory::open_kept`].
+    /// `Io` when it no longer begins with what was kept.
     pub(super) fn open(work: &WorkDirectory, name: &str, kept: &Kept) -> Result<Self> {
-        let (file, digest) = work.open_kept(name, kept)?;
-        Ok(Growing {
-            file,
-            digest,
-            path: work.file(name),
-            kept: kept.clone(),
-        })
+        let path = work.file(name);
+        let digest = FileDigest::new();
+        let read = || {
+            let file = File::options().read(true).write(true).open(&path)?;
+            let length = file.metadata()?.len();
+            in_chunks((&file).take(kept.bytes), |chunk| digest.update(chunk))?;
+            Ok((file, length))
+        };
+        let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
+        let expected = kept.bytes;
+        let why = match length < expected {
+            true => format!("has {length} bytes, but its checkpoint expects at least {expected}"),
+            false if digest.to_hex() != kept.blake3 => {
+                "was changed after its checkpoint was written".to_owned()
+            }
+            false => {
+                let kept = kept.clone();
+                return Ok(Growing {
+                    file,
+                    digest,
+                    path,
+                    kept,
+                });
+            }
+        };
+        let message = format!("{} {why}", path.display());
+        Err(Error::new(ErrorKind::Io, message))
     }
 
     /// Drops what is behind the part that was kept, and goes on writing there.
@@ -264,12 +259,7 @@ impl Growing {
 
 /// Whether an export gives a file in its work directory this name.
 fn is_ours(name: &str) -> bool {
-    // A number can be written in several ways; only one is ours.
-    let is_row_group = || {
-        name.parse::<u32>()
-            .is_ok_and(|number| number.to_string() == name)
-    };
-    [DATA, IDS, CHECKPOINT, NEXT, LOCK].contains(&name) || is_row_group()
+    [DATA, IDS, JOINED, CHECKPOINT, NEXT, LOCK].contains(&name)
 }
 
 /// Refuses anything but a directory that we have made, which nobody else may enter.
