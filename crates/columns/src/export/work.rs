@@ -7,6 +7,7 @@
 use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES};
 use super::paths::{directory_of, failed, part_of, sync_directory};
 use crate::digest::{FileDigest, in_chunks};
+use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -279,8 +280,8 @@ fn check_owner(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let mode = |metadata: &Metadata| metadata.mode() & 0o777;
-        if found.uid() == rustix::process::geteuid().as_raw() && mode(&found) == 0o700 {
+        let facts = |found: &Metadata| (found.uid(), found.mode() & 0o777);
+        if facts(&found) == (rustix::process::geteuid().as_raw(), 0o700) {
             return Ok(());
         }
         // Some file systems map owners and modes: what does a directory of ours look like here?
@@ -289,15 +290,15 @@ fn check_owner(path: &Path) -> Result<()> {
             .tempdir_in(directory_of(path))
             .and_then(|made| made.path().metadata());
         let made = made.map_err(|error| failed("create", path, &error))?;
-        if found.uid() != made.uid() {
-            let why = format!("belongs to another user (uid {})", found.uid());
-            return Err(foreign(path, &why));
+        let ((uid, mode), made) = (facts(&found), facts(&made));
+        if uid != made.0 {
+            return Err(foreign(
+                path,
+                &format!("belongs to another user (uid {uid})"),
+            ));
         }
-        if mode(&found) != mode(&made) {
-            let why = format!(
-                "has the mode {:03o}, which no export gives it",
-                mode(&found)
-            );
+        if mode != made.1 {
+            let why = format!("has the mode {mode:03o}, which no export gives it");
             return Err(foreign(path, &why));
         }
     }
@@ -452,29 +453,17 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// Whether `path` is a name of the open file, and not a link to it.
-#[cfg(unix)]
 fn is_same(path: &Path, file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
     match fs::symlink_metadata(path) {
-        Ok(found) => {
-            let open = file.metadata()?;
-            Ok((found.dev(), found.ino()) == (open.dev(), open.ino()))
+        // Nothing else is opened, because a pipe would wait for its other end.
+        Ok(found) if found.is_file() => {
+            Ok(Handle::from_path(path)? == Handle::from_file(file.try_clone()?)?)
         }
+        Ok(_) => Ok(false),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
             _ => Err(error),
         },
-    }
-}
-
-/// Whether `path` is a name of the open file.
-#[cfg(not(unix))]
-fn is_same(path: &Path, file: &File) -> io::Result<bool> {
-    use same_file::Handle;
-    match Handle::from_path(path) {
-        Ok(found) => Ok(found == Handle::from_file(file.try_clone()?)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
