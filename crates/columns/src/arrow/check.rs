@@ -130,7 +130,7 @@ impl<'a> Comparison<'a> {
             };
             let is_known = columns.iter().any(|column| column.name == name);
             // `_extra` holds a field of its own name.
-            if !is_known && !(is_record && name == EXTRA) {
+            if !(is_known || is_record && name == EXTRA) {
                 self.at(Step::Name(name), |this| this.new_field(value));
             }
         }

@@ -241,8 +241,8 @@ fn continued(
     let kept = bytes.lock().unwrap().clone();
     let (mut second, bytes) = sink(kept, false);
     whole(&mut *second, after);
-    let bytes = bytes.lock().unwrap().clone();
-    bytes
+    drop(second);
+    Arc::into_inner(bytes).unwrap().into_inner().unwrap()
 }
 
 type Shared = Arc<std::sync::Mutex<Vec<u8>>>;
