@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-mod batches;
 pub mod blocking;
 mod canonical;
 mod commit;
@@ -22,10 +21,10 @@ mod tests;
 mod verify;
 mod views;
 
-pub use batches::RecordBatches;
 pub use mirror::{At, Mirror, forget};
 pub use rows::{Change, Changes, Records};
 pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
+pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;
 
 /// The columns of a change, which stand before those of its record.

@@ -5,7 +5,6 @@
 //! what was cut short never looks like an end.
 
 use crate::CHANGE_COLUMNS;
-use crate::batches::RecordBatches;
 use crate::canonical::Hash;
 use crate::file::Fault;
 use crate::seal::{SyncRow, add};
@@ -17,7 +16,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::{
-    Column, Columns, Empty, Kind, Source, TableOptions, TableSchema, Timestamp, Unit,
+    Column, Columns, Empty, Kind, RecordBatches, Source, TableOptions, TableSchema, Timestamp, Unit,
 };
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::scan::Receipt;
