@@ -129,23 +129,23 @@ impl Staging {
         connection.execute("UPDATE now SET deletes = proven AND ?1", [allowed])?;
         connection.execute_batch(CHANGES)?;
 
-        let seen = |which| {
-            format!(
-                "count(*) FILTER (WHERE {which}), digest(position, key, text) FILTER (WHERE {which})"
-            )
-        };
+        // What the last sync saw, what of that has ended, and what is new.
+        let sums = ["first < ?2", "last IS NOT NULL", "first = ?2"].map(|which| {
+            format!("count(*) FILTER (WHERE {which}), digest(position, key, text) FILTER (WHERE {which})")
+        });
         let sql = format!(
-            "SELECT {}, {} FROM record INDEXED BY record_order WHERE list = ?1 AND (last IS NULL OR last = ?2 - 1)",
-            seen("first < ?2"),
-            seen("last IS NULL")
+            "SELECT {} FROM record INDEXED BY record_order WHERE list = ?1 AND (last IS NULL OR last = ?2 - 1)",
+            sums.join(", ")
         );
-        let (then, now): ((i64, Hash), (i64, Hash)) =
-            connection.query_row(&sql, params![list, number], |row| {
-                Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?)))
-            })?;
+        let [then, ended, new] = connection.query_row(&sql, params![list, number], |row| {
+            let sum = |at| Ok((row.get::<_, i64>(at)?, row.get::<_, Hash>(at + 1)?));
+            Ok([sum(0)?, sum(2)?, sum(4)?])
+        })?;
         if then != (records, digest) {
             return damaged();
         }
+        let [was, less, more] = [then.1, ended.1, new.1].map(u128::from_le_bytes);
+        let digest = was.wrapping_sub(less).wrapping_add(more).to_le_bytes();
         let columns = self.grown_columns()?;
         views::make(connection, list, &columns)?;
         let mut receipt = SyncReceipt {
@@ -167,8 +167,8 @@ impl Staging {
         let changes = connection.query_row(sql, params![list, number], |row| row.get(0))?;
         let row = SyncRow {
             receipt,
-            records: now.0,
-            digest: now.1,
+            records: records - ended.0 + new.0,
+            digest,
             changes: Some(changes),
             missing: of_missing(connection, list)?,
             parameters: self.parameters.clone(),

