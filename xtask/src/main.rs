@@ -78,10 +78,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
         ["dist", "python"] => dist_python::run(&root()),
-        ["bench"] => bench::run(&root(), None, false),
-        ["bench", "--quick"] => bench::run(&root(), None, true),
-        ["bench", section] => bench::run(&root(), Some(section), false),
-        ["bench", section, "--quick"] => bench::run(&root(), Some(section), true),
+        ["bench", rest @ ..] => bench::run(&root(), rest),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())
