@@ -58,6 +58,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     std::fs::write(&file, settings.to_string()).map_err(failed)?;
     let mut build = tools.command("mkdocs");
     build.args(["build", "--quiet", "--clean", "--config-file"]);
+    build.env("NO_MKDOCS_2_WARNING", "1");
     succeed(build.arg(&file))?;
     println!("{}", site.join("index.html").display());
     Ok(())
