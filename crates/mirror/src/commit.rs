@@ -137,14 +137,16 @@ impl Staging {
             "SELECT {} FROM record INDEXED BY record_order WHERE list = ?1 AND (last IS NULL OR last = ?2 - 1)",
             sums.join(", ")
         );
-        let [then, ended, new] = connection.query_row(&sql, params![list, number], |row| {
-            let sum = |at| Ok((row.get::<_, i64>(at)?, row.get::<_, Hash>(at + 1)?));
+        let [then, closed, new] = connection.query_row(&sql, params![list, number], |row| {
+            let sum = |at: usize| -> rusqlite::Result<(i64, Hash)> {
+                Ok((row.get(at)?, row.get(at + 1)?))
+            };
             Ok([sum(0)?, sum(2)?, sum(4)?])
         })?;
         if then != (records, digest) {
             return damaged();
         }
-        let [was, less, more] = [then.1, ended.1, new.1].map(u128::from_le_bytes);
+        let [was, less, more] = [then.1, closed.1, new.1].map(u128::from_le_bytes);
         let digest = was.wrapping_sub(less).wrapping_add(more).to_le_bytes();
         let columns = self.grown_columns()?;
         views::make(connection, list, &columns)?;
@@ -167,7 +169,7 @@ impl Staging {
         let changes = connection.query_row(sql, params![list, number], |row| row.get(0))?;
         let row = SyncRow {
             receipt,
-            records: records - ended.0 + new.0,
+            records: records - closed.0 + new.0,
             digest,
             changes: Some(changes),
             missing: of_missing(connection, list)?,

@@ -179,6 +179,17 @@ impl SyncReceipt {
         ))
     }
 
+    /// The receipt, where the mirror lacks no change.
+    ///
+    /// # Errors
+    /// `Incomplete` with the [`shortfall`](Self::shortfall): the scan is not proven complete, or deletes were withheld.
+    pub fn require_proven(self) -> Result<Self> {
+        match &self.shortfall {
+            Some(why) => Err(Error::new(ErrorKind::Incomplete, why.clone())),
+            None => Ok(self),
+        }
+    }
+
     /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
     fn is_to_be_confirmed(&self) -> bool {
         self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()

@@ -135,7 +135,9 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
     for _ in 0..3 {
         let receipt = trial.sync(&[], Proof::Counted);
         assert_eq!((receipt.changes.delete, receipt.missing), (0, 3000));
-        let shortfall = receipt.shortfall.unwrap();
+        let refused = receipt.require_proven().unwrap_err();
+        assert_eq!(refused.kind().exit_code(), 31);
+        let shortfall = refused.message();
         assert!(
             shortfall.contains("3000 of the 3000") && shortfall.contains("--max-deletes"),
             "{shortfall}"
