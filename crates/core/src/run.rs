@@ -167,8 +167,5 @@ fn of<S>(sink: &mut Option<S>) -> Result<&mut S> {
 }
 
 fn lost() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "internal error; please report it (the thread of an output has panicked)",
-    )
+    Error::panicked("the thread of an output")
 }

@@ -3,12 +3,12 @@
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::Owned;
-use crate::scan::AbortOnDrop;
 use crate::settings::Config;
 use crate::stop::Stop;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinSet;
 
 /// What the threads of a runtime run when they start.
 pub(super) type ThreadStart = Arc<dyn Fn() + Send + Sync>;
@@ -82,21 +82,18 @@ impl Engine {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let (client, runtime) = self.parts()?;
-        let mut task = AbortOnDrop(runtime.spawn(verb(client.clone())));
+        // It ends with this call.
+        let mut task = JoinSet::new();
+        task.spawn_on(verb(client.clone()), runtime.handle());
         let done = self.wait(async {
             tokio::select! {
                 biased;
                 () = stop.stopped() => None,
-                done = &mut task.0 => Some(done),
+                done = task.join_next() => done,
             }
         })?;
-        done.map(|done| {
-            done.unwrap_or_else(|_| {
-                let message = "internal error: a call panicked; please report it";
-                Err(Error::new(ErrorKind::Internal, message))
-            })
-        })
-        .transpose()
+        done.map(|done| done.unwrap_or_else(|_| Err(Error::panicked("a call"))))
+            .transpose()
     }
 
     /// Waits for `future` on the calling thread.

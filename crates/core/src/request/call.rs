@@ -163,10 +163,8 @@ impl Client {
                 }
                 drop(trial);
             };
-            let sent = clock::now();
             let response = self.0.transport.send(request, permit, bounds, answered);
             let response = response.await;
-            endurance.took(clock::now().saturating_sub(sent));
             if let Some(claim) = &mut claim {
                 endurance.waited_for_others(claim.take_waited());
             }

@@ -28,7 +28,7 @@ pub(super) struct Driver {
     sequence: Sequence<Page>,
     /// Requests under way, each with its request; they end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
-    unknown_fields: UnknownFields,
+    unknown: UnknownFields,
     metrics: Arc<ScanMetrics>,
     started: Time,
     /// For how many seconds the budget could not be reached before.
@@ -59,7 +59,7 @@ impl Driver {
             resource,
             receipt,
             underway: JoinSet::new(),
-            unknown_fields: UnknownFields::new(resource.shape()),
+            unknown: UnknownFields::default(),
             metrics: Arc::default(),
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
@@ -123,10 +123,7 @@ impl Driver {
             let (request, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
                 Some(Err(ended)) if ended.is_panic() => {
-                    return Err(Error::new(
-                        ErrorKind::Internal,
-                        "a page request has panicked",
-                    ));
+                    return Err(Error::panicked("a request for a page"));
                 }
                 Some(Err(_)) => {
                     return Err(Error::new(ErrorKind::Cancelled, "the scan was stopped"));
@@ -201,7 +198,7 @@ impl Driver {
         let fresh = delivery.fresh.iter();
         let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
         let late = delivery.late.iter().filter_map(record).collect();
-        self.unknown_fields.count(&records);
+        self.unknown.count(self.resource.shape(), &records);
         let joiner = &self.sequence.joiner;
         let state = ScanState {
             key: self.identity_key,
@@ -214,7 +211,7 @@ impl Driver {
             records,
             late,
             receipt: receipt.clone(),
-            unknown: self.unknown_fields.unknown(),
+            unknown: self.unknown.clone(),
             entries: delivery.fresh.into_iter().map(|(_, entry)| entry).collect(),
             state,
             _claim: page.claim,
@@ -224,7 +221,7 @@ impl Driver {
     /// Completes the receipt.
     fn conclude(&self) {
         let mut receipt = self.receipt();
-        self.unknown_fields.unknown().read(&mut receipt);
+        self.unknown.read(&mut receipt);
         let evidence = &self.sequence.joiner.evidence;
         receipt.doubts = evidence.doubts().to_vec();
         if !receipt.doubts.is_empty() {
@@ -245,14 +242,5 @@ fn ahead(client: &Client) -> usize {
     match client.config().paced {
         true => AHEAD,
         false => AHEAD_UNPACED,
-    }
-}
-
-/// A task that ends with its owner.
-pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -24,7 +24,7 @@ const MAX_BLANKS: u32 = 4;
 /// So many pages in a row may lead nowhere.
 const MAX_STUCK: u32 = 8;
 /// So many pages may bring nothing new without being farther along the list than those before them.
-const MAX_IDLE: u64 = 40;
+const MAX_IDLE: u64 = 60;
 /// A list whose records have all been replaced is begun again so often.
 const MAX_RESTARTS: u32 = 2;
 /// Records that a page lacked are remembered up to this number.
@@ -138,8 +138,8 @@ pub(crate) struct Joiner {
     blanks: u32,
     stuck: u32,
     idle: u64,
-    /// All pages.
-    judged: u64,
+    /// Pages asked for, those that were read ahead in vain as well.
+    pub(super) requests: u64,
     /// Offset of the page farthest along the list since something new came.
     farthest: u64,
     reached: u64,
@@ -174,7 +174,7 @@ impl Joiner {
             blanks: 0,
             stuck: 0,
             idle: 0,
-            judged: 0,
+            requests: 0,
             farthest: 0,
             reached: 0,
             lacking: HashMap::new(),
@@ -240,7 +240,6 @@ impl Joiner {
             self.granted = page.ids.len() as u64;
         }
         self.granted = self.granted.max(page.ids.len() as u64);
-        self.judged += 1;
         if page.offset > self.farthest {
             self.farthest = page.offset;
         } else {
@@ -494,7 +493,7 @@ impl Joiner {
         }
         // A list that is known to have no order need not be followed wherever it leads.
         let enough = 100 + 3 * self.order.len() as u64 / self.stride();
-        let lost = !self.evidence.doubts().is_empty() && self.judged > enough;
+        let lost = !self.evidence.doubts().is_empty() && self.requests > enough;
         if self.stuck > MAX_STUCK || self.idle > MAX_IDLE || lost {
             self.evidence.doubt(Doubt::MovedTooFar);
             return self.conclude(delivery);
