@@ -12,6 +12,5 @@ pub(crate) mod retry;
 pub(crate) mod transport;
 
 mod call;
-mod token;
 
 pub(crate) use call::Call;

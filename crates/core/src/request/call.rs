@@ -1,6 +1,6 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
-use super::auth::{Refusals, Token};
+use super::auth::{Refusals, Token, read_token};
 use super::memory::Claim;
 use super::metrics::ScanMetrics;
 use super::queue::{HeadOfQueue, Permit, Priority};
@@ -11,11 +11,11 @@ use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::gate::{Endpoint, PriorityClass};
-use crate::settings;
+use crate::settings::{self, not_set};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
-use talentdata_types::{CREATE_TOKEN, Method, Operation};
+use talentdata_types::{CREATE_TOKEN, Method, Operation, TokenRequest, TokenUse};
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -293,6 +293,51 @@ impl Client {
         }
     }
 
+    /// The token that this operation is to carry, if any.
+    async fn token_for(
+        &self,
+        operation: &Operation,
+        asked: Time,
+        rejected: Option<&Arc<Token>>,
+        outage_until: Time,
+    ) -> Result<Option<Arc<Token>>> {
+        let config = &self.0.config;
+        let wanted = match operation.token {
+            TokenUse::Never => false,
+            TokenUse::Always => true,
+            TokenUse::WhenThereIsOne => {
+                config.client_id.is_some() && config.client_secret.is_some()
+            }
+        };
+        if !wanted {
+            return Ok(None);
+        }
+        // Boxed, because fetching a token is itself a call.
+        let fetch = || Box::pin(self.fetch_token(outage_until));
+        self.0.auth.token(asked, rejected, fetch).await.map(Some)
+    }
+
+    async fn fetch_token(&self, outage_until: Time) -> Result<Token> {
+        let config = &self.0.config;
+        let Some(client_id) = config.client_id.clone() else {
+            return Err(not_set("client_id"));
+        };
+        let Some(client_secret) = config.client_secret.clone() else {
+            return Err(not_set("client_secret"));
+        };
+        let body = to_json(&TokenRequest {
+            client_id,
+            client_secret,
+        })?;
+        let call = Call {
+            body: Some(body),
+            outage_until,
+            ..Call::to(CREATE_TOKEN)
+        };
+        self.call(call, |response| read_token(response, clock::now()))
+            .await
+    }
+
     /// The request that a call is sent as.
     fn request(&self, call: &Call, token: Option<&Token>) -> reqwest::Request {
         let mut url = self.0.config.base_url.at(&call.path);
@@ -353,7 +398,7 @@ fn may_have_been_carried_out(error: &Error) -> bool {
 }
 
 /// A request body.
-pub(super) fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
+fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|_| {
         Error::new(
             ErrorKind::Internal,

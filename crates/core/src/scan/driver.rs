@@ -45,7 +45,7 @@ impl Driver {
         mut options: ScanOptions,
         receipt: Arc<Mutex<Receipt>>,
     ) -> Self {
-        let mut joiner = Joiner::new();
+        let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {
             let page_size = options.page_size.or(resource.shape().max_limit);
