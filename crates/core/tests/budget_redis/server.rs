@@ -5,7 +5,7 @@ use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -114,8 +114,8 @@ impl Server {
         for _ in 0..ATTEMPTS {
             let time = redis::cmd("TIME").query_async(&mut connection).await;
             let (seconds, micros): (f64, f64) = time.unwrap();
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            let shown = seconds + micros / 1e6 - now.as_secs_f64();
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+            let shown = seconds + micros / 1e6 - now;
             if (shown - ahead).abs() < 5.0 {
                 return;
             }
