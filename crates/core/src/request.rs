@@ -5,7 +5,6 @@
 
 pub(crate) mod auth;
 pub(crate) mod memory;
-pub(crate) mod metrics;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;

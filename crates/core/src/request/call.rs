@@ -1,8 +1,7 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
 use super::auth::{Refusals, Token, read_token};
-use super::memory::Claim;
-use super::metrics::ScanMetrics;
+use super::memory::{Claim, ScanMetrics};
 use super::queue::{HeadOfQueue, Permit, Priority};
 use super::retry::Endurance;
 use super::transport::{Bounds, Response, SMALL_BODY};
@@ -149,7 +148,10 @@ impl Client {
             };
             endurance.sends();
             if let Some(metrics) = &call.metrics {
-                metrics.sent(permit.waited(), endurance.attempts());
+                let mut counts = metrics.counts();
+                counts.requests += 1;
+                counts.retries += u64::from(endurance.attempts() > 1);
+                counts.waited += permit.waited();
             }
             let request = self.request(call, token.as_deref());
             let bounds = Bounds {
@@ -198,7 +200,7 @@ impl Client {
                 Err(error) => error,
             };
             if let (Some(metrics), Some(429)) = (&call.metrics, error.status()) {
-                metrics.refused();
+                metrics.counts().rate_limited += 1;
             }
             if let (Some(401), Some(token)) = (error.status(), &token) {
                 if refusals.is_worth_another(token, begun) && endurance.refused() {
@@ -233,7 +235,7 @@ impl Client {
             };
             if !wait.is_zero() {
                 if let Some(metrics) = &call.metrics {
-                    metrics.backs_off(wait);
+                    metrics.counts().backed_off += wait;
                 }
                 tokio::time::sleep(wait).await;
             }

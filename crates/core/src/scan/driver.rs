@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::list::check_limit;
 use crate::page::Page;
 use crate::record::IdentityKey;
-use crate::request::metrics::ScanMetrics;
+use crate::request::memory::ScanMetrics;
 use crate::settings::REQUESTS_PER_SECOND;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_types::{Pagination, Resource};
@@ -117,9 +117,7 @@ impl Driver {
             while let Some((request, offset)) = self.sequence.want() {
                 self.fetch(request, offset);
             }
-            if let Some(offset) = self.sequence.needed() {
-                self.client.needs_page(&self.metrics, offset);
-            }
+            self.metrics.needed.send_replace(self.sequence.needed());
             let (request, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
                 Some(Err(ended)) if ended.is_panic() => {
@@ -183,8 +181,8 @@ impl Driver {
         receipt.requests = counts.requests;
         receipt.retries = counts.retries;
         receipt.rate_limited = counts.rate_limited;
-        receipt.seconds_waited_for_budget = counts.seconds_waited;
-        receipt.seconds_backed_off = counts.seconds_backed_off;
+        receipt.seconds_waited_for_budget = counts.waited.as_secs_f64();
+        receipt.seconds_backed_off = counts.backed_off.as_secs_f64();
         let budget_use = receipt.budget.get_or_insert_default();
         budget_use.note(self.client.budget(), self.lost_before);
         receipt.budget_used = receipt.requests as f64 / budget;
