@@ -4,7 +4,7 @@
 mod classes;
 mod failures;
 mod properties;
-mod team;
+pub(crate) mod team;
 mod world;
 
 use std::time::Duration;
@@ -217,5 +217,38 @@ fn a_limit_of_a_long_window_is_shared_as_well() {
         assert!((0.9..=1.0).contains(&share), "{policy}: {share}");
         assert!(least >= 0.97 && most <= 1.03, "{policy}: {least} to {most}");
         assert_eq!(run.refused, 0, "{policy}");
+    }
+}
+
+/// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
+/// spend ten requests a second. Nobody may be refused more than now and then, and nobody be left with less than this.
+#[test]
+fn goals_of_the_first_minute() {
+    let policies = [
+        Policy::ClockWindow,
+        Policy::FirstRequestWindow,
+        Policy::SlidingLog,
+        Policy::SlidingCounter,
+        Policy::TokenBucket,
+    ];
+    let goals = [
+        (Others::None, 20, [96.8, 95.0, 94.8, 91.0, 99.3]),
+        (Others::None, 100, [96.4, 90.0, 89.5, 86.0, 99.0]),
+        (Others::Steady(10.0), 20, [69.0, 70.0, 65.0, 57.5, 75.5]),
+        (Others::Steady(10.0), 100, [70.0, 69.5, 62.0, 53.5, 75.5]),
+    ];
+    for (others, round_trip, goals) in goals {
+        for (policy, goal) in policies.into_iter().zip(goals) {
+            for processes in [1, 4] {
+                let mut team = Team::new(policy, round_trip, processes);
+                (team.scenario.others, team.rewritten) = (others, 0.0);
+                team.scenario.until = secs(60);
+                let runs = team.runs(12);
+                let refused: u64 = runs.iter().map(|run| run.refused).sum();
+                let row = format!("{others:?}, {round_trip} ms, {processes} processes, {policy}");
+                let share = mean(&runs, |run| run.share_between(0, 60));
+                reach(&row, share, goal / 100.0, &format!("{refused} refused"));
+            }
+        }
     }
 }
