@@ -1,6 +1,6 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::render::{readme, render, rust};
+use crate::render::{render, rust, settings_page};
 use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models};
 use std::path::Path;
@@ -39,7 +39,7 @@ const OUTPUTS: [(&str, Source); 22] = [
     ("bindings/c/symbols.txt", By(c::symbols)),
     ("bindings/c/tests/null_arguments.c", By(c::nulls)),
     ("bindings/c/tests/settings.cpp", Template("settings.cpp.j2")),
-    ("README.md", By(readme)),
+    ("docs/settings.md", By(settings_page)),
 ];
 
 impl Source {

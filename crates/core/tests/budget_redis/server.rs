@@ -114,8 +114,8 @@ impl Server {
         for _ in 0..ATTEMPTS {
             let time = redis::cmd("TIME").query_async(&mut connection).await;
             let (seconds, micros): (f64, f64) = time.unwrap();
-            let here = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-            let shown = seconds + micros / 1e6 - here.unwrap().as_secs_f64();
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+            let shown = seconds + micros / 1e6 - now;
             if (shown - ahead).abs() < 5.0 {
                 return;
             }

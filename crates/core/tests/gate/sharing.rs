@@ -220,6 +220,26 @@ fn a_limit_of_a_long_window_is_shared_as_well() {
     }
 }
 
+/// 300 requests in 20 s, of which one may use a tenth: it sends 30 and waits for the next window, the others go on.
+#[test]
+fn a_part_of_a_long_window_is_kept_to() {
+    for policy in [Policy::ClockWindow, Policy::FirstRequestWindow] {
+        let mut team = Team::new(policy, 20, 3);
+        team.scenario.limit = (300, secs(20));
+        team.scenario.until = secs(80);
+        team.members[0].share = 0.1;
+        let run = &team.runs(1)[0];
+        for window in 0..4 {
+            let sent = run.rate_of(0, 20 * window, 20 * (window + 1)) * 20.0;
+            assert!(sent <= 60.0, "{policy}: {sent} in a window");
+        }
+        let sent = run.rate_of(0, 0, 80) * 80.0;
+        // The windows of the server need not begin with the run.
+        assert!((80.0..=155.0).contains(&sent), "{policy}: {sent} in 80 s");
+        assert_eq!(run.refused, 0, "{policy}");
+    }
+}
+
 /// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
 /// spend ten requests a second. Nobody may be refused more than now and then, and nobody be left with less than this.
 #[test]
