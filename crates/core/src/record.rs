@@ -111,14 +111,26 @@ impl RawRecord {
     /// # Errors
     /// `Decode` where it is not JSON, `Schema` where it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
-        let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
-        let text = Bytes::copy_from_slice(raw.get().as_bytes());
-        let whole = std::iter::once(0..text.len());
-        let page = PageText::new(text, whole, "record", 0)?;
-        Ok(RawRecord {
-            page: Arc::new(page),
-            index: 0,
-        })
+        let one = Self::parse_all(&[json])?.pop();
+        one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
+    }
+
+    /// Reads records from a text each, as if they had come on one page.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_all(texts: &[impl AsRef<str>]) -> Result<Vec<Self>> {
+        let mut page = Vec::with_capacity(texts.iter().map(|text| text.as_ref().len()).sum());
+        let mut ranges = Vec::with_capacity(texts.len());
+        for text in texts {
+            let raw: &RawValue =
+                serde_json::from_str(text.as_ref()).map_err(|error| json_error(&error, ""))?;
+            let start = page.len();
+            page.extend_from_slice(raw.get().as_bytes());
+            ranges.push(start..page.len());
+        }
+        let page = PageText::new(page.into(), ranges.into_iter(), "record", 0)?;
+        Ok(page.records())
     }
 
     /// The JSON text, as UTF-8 bytes.
