@@ -16,6 +16,7 @@ mod languages;
 mod models;
 mod names;
 mod outputs;
+mod python;
 mod render;
 mod sandbox;
 mod servers;

@@ -152,6 +152,9 @@ impl<T> Scan<T> {
         if !self.over || self.wanted == 0 {
             receipt.set_unfinished();
         }
+        if self.over && self.wanted == 0 {
+            receipt.completeness = Completeness::Limited;
+        }
         receipt.without(self.current.len())
     }
 

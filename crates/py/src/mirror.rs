@@ -1,17 +1,16 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
-use crate::arguments::parse;
-use crate::arrow::capsule;
-use crate::client::json;
+use crate::arguments::resource as parse;
 use crate::errors::raise;
-use crate::record::RawRecord;
+use crate::record::{RawRecord, json};
+use crate::scan::capsule;
 use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_core::Result;
 use talentdata_core::types::Resource;
@@ -84,9 +83,11 @@ impl RawMirror {
             mirror: Arc::clone(&self.mirror),
             resource: parse(py, resource)?,
             wanted,
+            opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches());
-        opened.map_err(|error| raise(py, &error))?;
+        let opened = opened.map_err(|error| raise(py, &error))?;
+        *rows.lock() = Some(opened);
         Ok(rows)
     }
 }
@@ -112,9 +113,15 @@ pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     resource: Resource,
     wanted: Wanted,
+    /// The first reading, which began when these rows were asked for: another sync may come before they are read.
+    opened: Mutex<Option<RecordBatches>>,
 }
 
 impl RawRows {
+    fn lock(&self) -> MutexGuard<'_, Option<RecordBatches>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn batches(&self) -> Result<RecordBatches> {
         let table = TableOptions::default();
         match &self.wanted {
@@ -144,7 +151,8 @@ impl RawRows {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let batches = py.detach(|| self.batches());
+        let opened = self.lock().take();
+        let batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok));
         let batches = batches.map_err(|error| raise(py, &error))?;
         capsule(py, Box::new(Reader(batches)))
     }
