@@ -48,7 +48,21 @@ pub(crate) fn render_with(template: &str, data: Value) -> Result<String, String>
         environment.add_template(name, source).map_err(failed)?;
     }
     let filled = environment.get_template(template);
-    filled.and_then(|one| one.render(data)).map_err(failed)
+    let text = filled.and_then(|one| one.render(data)).map_err(failed)?;
+    Ok(without_sections(&text))
+}
+
+/// The text without references to sections, such as ` (sections 4 and 9)`: they are of a document that its readers do not have.
+fn without_sections(text: &str) -> String {
+    let mut parts = text.split(" (section");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((reference, rest)) if reference.len() < 30 => out += rest,
+            _ => out = out + " (section" + part,
+        }
+    }
+    out
 }
 
 /// A file of Rust that the spec yields.

@@ -18,7 +18,7 @@ class Calls(BaseClient):
     def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
 
-        Answers 200 when the token is valid (sections 4 and 5).
+        Answers 200 when the token is valid.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
@@ -28,7 +28,7 @@ class Calls(BaseClient):
     def version(self) -> VersionResponse:
         """API version, overall status and status per category (`GET /v1/version`).
 
-        Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+        Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
@@ -38,11 +38,11 @@ class Calls(BaseClient):
     def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
         """Whether a client version is compatible and supported (`POST /v1/version/check`).
 
-        Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+        Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
 
         Args:
-            client_version: The API version the client uses (section 4).
-            endpoints: The categories the client uses (section 4).
+            client_version: The API version the client uses.
+            endpoints: The categories the client uses.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
@@ -58,7 +58,7 @@ class AsyncCalls(BaseClient):
     async def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
 
-        Answers 200 when the token is valid (sections 4 and 5).
+        Answers 200 when the token is valid.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
@@ -68,7 +68,7 @@ class AsyncCalls(BaseClient):
     async def version(self) -> VersionResponse:
         """API version, overall status and status per category (`GET /v1/version`).
 
-        Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+        Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
@@ -78,11 +78,11 @@ class AsyncCalls(BaseClient):
     async def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
         """Whether a client version is compatible and supported (`POST /v1/version/check`).
 
-        Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+        Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
 
         Args:
-            client_version: The API version the client uses (section 4).
-            endpoints: The categories the client uses (section 4).
+            client_version: The API version the client uses.
+            endpoints: The categories the client uses.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.

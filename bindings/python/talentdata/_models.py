@@ -9,7 +9,7 @@ from ._talentdata import Record
 
 
 class ApiStatus(OpenEnum):
-    """Overall status (section 3). Other values are legal."""
+    """Overall status. Other values are legal."""
 
     OPERATIONAL = "operational"
     MAINTENANCE = "maintenance"
@@ -17,14 +17,14 @@ class ApiStatus(OpenEnum):
 
 
 class CategoryStatus(OpenEnum):
-    """Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal."""
+    """Status of a category: operational in most cases, alpha for companies. Other values are legal."""
 
     OPERATIONAL = "operational"
     ALPHA = "alpha"
 
 
 class CategoryName(OpenEnum):
-    """Name of an endpoint category (section 2). Other values are legal."""
+    """Name of an endpoint category. Other values are legal."""
 
     AUTHENTICATION = "authentication"
     TAXONOMY = "taxonomy"
@@ -35,7 +35,7 @@ class CategoryName(OpenEnum):
 
 
 class TokenPermissions(Record):
-    """What the presented token may do (section 2)."""
+    """What the presented token may do."""
 
     __slots__ = ()
     _documented = ("roles", "permissions",)
@@ -43,21 +43,21 @@ class TokenPermissions(Record):
     roles: Field[list[Any]] = Field(
         "roles",
         "array",
-        "Roles associated with the token (section 2). The form of a role is not shown.",
+        "Roles associated with the token. The form of a role is not shown.",
         required=True,
     )
-    """Roles associated with the token (section 2). The form of a role is not shown."""
+    """Roles associated with the token. The form of a role is not shown."""
     permissions: Field[list[str]] = Field(
         "permissions",
         "array",
-        "Permissions granted to the token (section 2).",
+        "Permissions granted to the token.",
         required=True,
     )
-    """Permissions granted to the token (section 2)."""
+    """Permissions granted to the token."""
 
 
 class Pagination(Record):
-    """Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests."""
+    """Paging metadata, in every paginated response. All four can change between page requests."""
 
     __slots__ = ()
     _documented = ("total", "limit", "offset", "hasMore",)
@@ -65,35 +65,35 @@ class Pagination(Record):
     total: Field[int] = Field(
         "total",
         "integer",
-        "Total records available across all pages (section 2).",
+        "Total records available across all pages.",
         required=True,
     )
-    """Total records available across all pages (section 2)."""
+    """Total records available across all pages."""
     limit: Field[int] = Field(
         "limit",
         "integer",
-        "Number of records returned in this response (section 2).",
+        "Number of records returned in this response.",
         required=True,
     )
-    """Number of records returned in this response (section 2)."""
+    """Number of records returned in this response."""
     offset: Field[int] = Field(
         "offset",
         "integer",
-        "Number of records skipped for this response (section 2).",
+        "Number of records skipped for this response.",
         required=True,
     )
-    """Number of records skipped for this response (section 2)."""
+    """Number of records skipped for this response."""
     has_more: Field[bool] = Field(
         "hasMore",
         "boolean",
-        "True when more records exist beyond this page (section 2).",
+        "True when more records exist beyond this page.",
         required=True,
     )
-    """True when more records exist beyond this page (section 2)."""
+    """True when more records exist beyond this page."""
 
 
 class Contact(Record):
-    """A contact (section 2). It carries at least these fields; further fields are not shown."""
+    """A contact. It carries at least these fields; further fields are not shown."""
 
     __slots__ = ()
     _documented = ("id", "firstName", "lastName", "email",)
@@ -101,35 +101,35 @@ class Contact(Record):
     id: Field[str] = Field(
         "id",
         "text",
-        "Identifier (section 2).",
+        "Identifier.",
         required=True,
     )
-    """Identifier (section 2)."""
+    """Identifier."""
     first_name: Field[str] = Field(
         "firstName",
         "text",
-        "First name (section 2).",
+        "First name.",
         required=True,
     )
-    """First name (section 2)."""
+    """First name."""
     last_name: Field[str] = Field(
         "lastName",
         "text",
-        "Last name (section 2).",
+        "Last name.",
         required=True,
     )
-    """Last name (section 2)."""
+    """Last name."""
     email: Field[str] = Field(
         "email",
         "text",
-        "E-mail address (section 2).",
+        "E-mail address.",
         required=True,
     )
-    """E-mail address (section 2)."""
+    """E-mail address."""
 
 
 class CategoryEntry(Record):
-    """Status and versions of a category (section 2)."""
+    """Status and versions of a category."""
 
     __slots__ = ()
     _documented = ("status", "version", "model_version", "service_version",)
@@ -137,34 +137,34 @@ class CategoryEntry(Record):
     status: Field[CategoryStatus] = Field(
         "status",
         "text",
-        "Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.",
+        "Status of a category: operational in most cases, alpha for companies. Other values are legal.",
         required=True,
         of=lambda: CategoryStatus,
     )
-    """Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal."""
+    """Status of a category: operational in most cases, alpha for companies. Other values are legal."""
     version: Field[str] = Field(
         "version",
         "text",
-        "Version of the category (section 2).",
+        "Version of the category.",
         required=True,
     )
-    """Version of the category (section 2)."""
+    """Version of the category."""
     model_version: Field[str | None] = Field(
         "model_version",
         "text",
-        "Only for AI-powered categories: taxonomy, inference and matching (section 2).",
+        "Only for AI-powered categories: taxonomy, inference and matching.",
     )
-    """Only for AI-powered categories: taxonomy, inference and matching (section 2)."""
+    """Only for AI-powered categories: taxonomy, inference and matching."""
     service_version: Field[str | None] = Field(
         "service_version",
         "text",
-        "Only for AI-powered categories: taxonomy, inference and matching (section 2).",
+        "Only for AI-powered categories: taxonomy, inference and matching.",
     )
-    """Only for AI-powered categories: taxonomy, inference and matching (section 2)."""
+    """Only for AI-powered categories: taxonomy, inference and matching."""
 
 
 class VersionResponse(Record):
-    """Version report (sections 2 and 9)."""
+    """Version report."""
 
     __slots__ = ()
     _documented = ("version", "apiStatus", "endpoints",)
@@ -172,30 +172,30 @@ class VersionResponse(Record):
     version: Field[str] = Field(
         "version",
         "text",
-        "Current API version number (section 2).",
+        "Current API version number.",
         required=True,
     )
-    """Current API version number (section 2)."""
+    """Current API version number."""
     api_status: Field[ApiStatus] = Field(
         "apiStatus",
         "text",
-        "Overall status (section 3). Other values are legal.",
+        "Overall status. Other values are legal.",
         required=True,
         of=lambda: ApiStatus,
     )
-    """Overall status (section 3). Other values are legal."""
+    """Overall status. Other values are legal."""
     endpoints: Field[dict[str, CategoryEntry]] = Field(
         "endpoints",
         "model by name",
-        "From category name to its entry; categories are versioned independently of each other (sections 2 and 9).",
+        "From category name to its entry; categories are versioned independently of each other.",
         required=True,
         of=lambda: CategoryEntry,
     )
-    """From category name to its entry; categories are versioned independently of each other (sections 2 and 9)."""
+    """From category name to its entry; categories are versioned independently of each other."""
 
 
 class CompatibilityEntry(Record):
-    """Compatibility of one category (section 2)."""
+    """Compatibility of one category."""
 
     __slots__ = ()
     _documented = ("compatible", "version", "model_version", "notes",)
@@ -203,33 +203,33 @@ class CompatibilityEntry(Record):
     compatible: Field[bool] = Field(
         "compatible",
         "boolean",
-        "Whether the client version is compatible with this category (section 2).",
+        "Whether the client version is compatible with this category.",
         required=True,
     )
-    """Whether the client version is compatible with this category (section 2)."""
+    """Whether the client version is compatible with this category."""
     version: Field[str] = Field(
         "version",
         "text",
-        "Version of the category (section 2).",
+        "Version of the category.",
         required=True,
     )
-    """Version of the category (section 2)."""
+    """Version of the category."""
     model_version: Field[str | None] = Field(
         "model_version",
         "text",
-        "For AI-powered categories (section 2).",
+        "For AI-powered categories.",
     )
-    """For AI-powered categories (section 2)."""
+    """For AI-powered categories."""
     notes: Field[str | None] = Field(
         "notes",
         "text",
-        "Free text (section 2).",
+        "Free text.",
     )
-    """Free text (section 2)."""
+    """Free text."""
 
 
 class VersionCheckResponse(Record):
-    """Whether a client version is compatible and supported (section 2)."""
+    """Whether a client version is compatible and supported."""
 
     __slots__ = ()
     _documented = ("compatible", "supported", "endpointCompatibility",)
@@ -237,25 +237,25 @@ class VersionCheckResponse(Record):
     compatible: Field[bool] = Field(
         "compatible",
         "boolean",
-        "Whether the client version is compatible (section 2).",
+        "Whether the client version is compatible.",
         required=True,
     )
-    """Whether the client version is compatible (section 2)."""
+    """Whether the client version is compatible."""
     supported: Field[bool] = Field(
         "supported",
         "boolean",
-        "Whether the client version is still supported (section 2).",
+        "Whether the client version is still supported.",
         required=True,
     )
-    """Whether the client version is still supported (section 2)."""
+    """Whether the client version is still supported."""
     endpoint_compatibility: Field[dict[str, CompatibilityEntry]] = Field(
         "endpointCompatibility",
         "model by name",
-        "From each requested category name to its entry (section 2).",
+        "From each requested category name to its entry.",
         required=True,
         of=lambda: CompatibilityEntry,
     )
-    """From each requested category name to its entry (section 2)."""
+    """From each requested category name to its entry."""
 
 
 __all__ = [

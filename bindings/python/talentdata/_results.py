@@ -161,10 +161,10 @@ class Receipt(ScanReceipt):
     rate_limited: Field[int] = Field(
         "rate_limited",
         "integer",
-        "Answers with status 429 (section 8).",
+        "Answers with status 429.",
         required=True,
     )
-    """Answers with status 429 (section 8)."""
+    """Answers with status 429."""
     seconds: Field[float] = Field(
         "seconds",
         "number",
@@ -461,10 +461,10 @@ class Plan(Record):
     seconds: Field[float] = Field(
         "seconds",
         "number",
-        "How long they take at this client's part of the budget (section 8), while as many clients share it.",
+        "How long they take at this client's part of the budget, while as many clients share it.",
         required=True,
     )
-    """How long they take at this client's part of the budget (section 8), while as many clients share it."""
+    """How long they take at this client's part of the budget, while as many clients share it."""
 
 
 class BudgetState(Record):

@@ -187,7 +187,9 @@ impl BaseClient {
             return Err(error(py, ErrorKind::InvalidArgument, message));
         };
         let arguments = arguments(py, parameters, body)?;
-        self.run(py, |client| async move { client.invoke(operation, arguments).await })
+        self.run(py, |client| async move {
+            client.invoke(operation, arguments).await
+        })
     }
 
     fn _page(
@@ -202,19 +204,18 @@ impl BaseClient {
         let limit = limit.map(|limit| count("limit", limit)).transpose()?;
         let offset = count("offset", offset)?;
         self.run(py, |client| async move {
-            let page = client.resource(list).with(arguments).page(limit, offset).await?;
+            let page = client
+                .resource(list)
+                .with(arguments)
+                .page(limit, offset)
+                .await?;
             let records = page.records.into_iter();
             let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
 
-    fn _plan(
-        &self,
-        py: Python<'_>,
-        list: &str,
-        parameters: Option<&str>,
-    ) -> PyResult<Py<PyAny>> {
+    fn _plan(&self, py: Python<'_>, list: &str, parameters: Option<&str>) -> PyResult<Py<PyAny>> {
         let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
         self.run(py, |client| async move {
             json(&client.plan_with(list, arguments).await?)
@@ -261,7 +262,9 @@ impl BaseClient {
         let closed = if client.closed() { ", closed" } else { "" };
         let name = slf.get_type().name()?;
         let (url, id) = (client.base_url(), client.client_id().unwrap_or_default());
-        Ok(format!("{name}(base_url={url:?}, client_id={id:?}{closed})"))
+        Ok(format!(
+            "{name}(base_url={url:?}, client_id={id:?}{closed})"
+        ))
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {

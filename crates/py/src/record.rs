@@ -102,7 +102,9 @@ impl Record {
             return Ok(Record { json });
         }
         let text = if let Ok(bytes) = json.cast::<PyBytes>() {
-            PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?.to_cow()?.into_owned()
+            PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?
+                .to_cow()?
+                .into_owned()
         } else if let Ok(text) = json.cast::<PyString>() {
             text.to_cow()?.into_owned()
         } else {

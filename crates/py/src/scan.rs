@@ -45,10 +45,7 @@ pub(crate) fn scan_options(
 }
 
 /// How records become columns.
-pub(crate) fn table_options(
-    py: Python<'_>,
-    given: &mut Arguments<'_>,
-) -> PyResult<TableOptions> {
+pub(crate) fn table_options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<TableOptions> {
     let mut options = TableOptions::default();
     given.set_parsed(&mut options.columns, "columns")?;
     given.set_parsed(&mut options.on_new, "on_new_field")?;
@@ -66,7 +63,9 @@ fn schema(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<TableSchema> {
         TableSchema::from_file(&path)
     } else if given.hasattr("serialize")? {
         // The IPC format is read without touching memory that another library owns.
-        let message = given.call_method0("serialize")?.call_method0("to_pybytes")?;
+        let message = given
+            .call_method0("serialize")?
+            .call_method0("to_pybytes")?;
         TableSchema::from_ipc(message.cast::<PyBytes>()?.as_bytes())
     } else {
         let class = given.get_type().name()?;

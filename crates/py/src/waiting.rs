@@ -285,7 +285,9 @@ fn in_loop(event_loop: &Py<PyAny>, settled: impl FnOnce(Python<'_>) -> PyResult<
     Python::try_attach(|py| {
         let call = Deliver(settled(py)?);
         // A loop that was closed meanwhile refuses; nobody waits there any more.
-        event_loop.call_method1(py, "call_soon_threadsafe", (call,))
+        let called = event_loop.call_method1(py, "call_soon_threadsafe", (call,));
+        // Here, because elsewhere it would keep what it refers to until Python is visited again.
+        called.map(drop)
     });
 }
 

@@ -58,13 +58,13 @@ fn a_schema_is_printed_edited_and_given_back() {
 
     let frozen = run(&mut against(
         &sandbox,
-        &[&given[..], &["--on-new", "freeze"]].concat(),
+        &[&given[..], &["--on-new-field", "freeze"]].concat(),
     ));
     assert_eq!((frozen.code, frozen.stderr.as_str()), (Some(0), ""));
     fs::remove_file(&out).unwrap();
     let failed = run(&mut against(
         &sandbox,
-        &[&given[..], &["--on-new", "fail"]].concat(),
+        &[&given[..], &["--on-new-field", "fail"]].concat(),
     ));
     assert_eq!(failed.code, Some(i32::from(ErrorKind::Schema.exit_code())));
     assert!(
@@ -101,7 +101,7 @@ fn a_schema_that_cannot_be_used_is_a_usage_error() {
             &["contacts", "pools", "--schema", file],
             "a schema is of one list",
         ),
-        (&["contacts", "--on-new", "keep"], "--schema"),
+        (&["contacts", "--on-new-field", "keep"], "--schema"),
         (
             &["contacts", "--schema", file, "--columns", "json"],
             "--columns",
@@ -132,7 +132,10 @@ fn the_published_schema_is_that_of_the_results() {
         "$defs": generator.take_definitions(true),
     });
     let text = format!("{schema:#}\n");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.schema.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/results.schema.json"
+    );
     if std::env::var_os("TALENTDATA_WRITE").is_some() {
         fs::write(path, &text).unwrap();
     }
