@@ -50,9 +50,7 @@ pub(super) fn generate(copy: &Path) {
     write_all(&spec).unwrap();
     assert_eq!(differing(&spec).unwrap(), []);
     let page = std::fs::read_to_string(copy.join("docs/settings.md")).unwrap();
-    assert!(
-        page.contains("| `trial_timeout` | `--trial-timeout` | `TALENTDATA_TRIAL_TIMEOUT` |")
-    );
+    assert!(page.contains("| `trial_timeout` | `--trial-timeout` | `TALENTDATA_TRIAL_TIMEOUT` |"));
 }
 
 pub(super) fn edited(copy: &Path, file: &str, from: &str, to: &str) {
