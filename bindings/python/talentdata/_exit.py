@@ -25,8 +25,12 @@ def _wait() -> None:
 def interrupts() -> Interrupts | None:
     """Tells threads that read a stream without Python about Ctrl-C, where it raises `KeyboardInterrupt` in this thread."""
     global _interrupts
+    current = threading.current_thread()
+    if isinstance(current, threading._DummyThread):
+        # A library asks again on a thread of its own.
+        return _interrupts
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
+    if not usual or current is not threading.main_thread():
         return None
     mine = _interrupts or Interrupts()
     present = signal.set_wakeup_fd(mine.fileno(), warn_on_full_buffer=False)

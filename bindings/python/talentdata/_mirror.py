@@ -90,7 +90,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync yet, or changes
                 after it are no longer kept.
         """
-        return Rows(self._mirror.changes(resource, moment("since", since)))
+        return Rows(self._mirror.rows(resource, moment("since", since), None))
 
     def current(self, resource: str) -> Rows:
         """The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -98,7 +98,7 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
-        return Rows(self._mirror.current(resource))
+        return Rows(self._mirror.rows(resource, None, None))
 
     def as_of(self, resource: str, at: int | str | datetime.datetime) -> Rows:
         """The list as a sync has read it.
@@ -111,7 +111,7 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: There was no such sync, or it is no longer kept.
         """
-        return Rows(self._mirror.as_of(resource, moment("at", at)))
+        return Rows(self._mirror.rows(resource, None, moment("at", at)))
 
     def verify(self) -> list[str]:
         """Reads everything and compares it with the digests of the syncs; returns the differences, normally none."""

@@ -43,7 +43,7 @@ impl RawMirror {
         Ok(resources.map(Resource::name).collect())
     }
 
-    /// What each kept sync of a list has done, the oldest first.
+    /// The receipts of the syncs of a list that are kept, the oldest first.
     fn syncs(&self, py: Python<'_>, resource: &str) -> PyResult<Vec<RawRecord>> {
         let resource = parse(py, resource)?;
         let syncs = py.detach(|| self.mirror.syncs(resource));
@@ -52,37 +52,27 @@ impl RawMirror {
         records.map_err(|error| raise(py, &error))
     }
 
-    /// Reads everything and compares it with what the syncs have written down of it: what is wrong.
+    /// Reads everything and compares it with the digests of the syncs: the differences.
     fn verify(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let verified = py.detach(|| self.mirror.verify());
         Ok(verified.map_err(|error| raise(py, &error))?.differences)
     }
 
-    /// The changes of a list after a sync.
-    fn changes(&self, py: Python<'_>, resource: &str, since: &str) -> PyResult<RawRows> {
-        let since = since.parse().map_err(|error| raise(py, &error))?;
-        self.rows(py, resource, Wanted::Changes(since))
-    }
-
-    /// The list as of the last sync.
-    fn current(&self, py: Python<'_>, resource: &str) -> PyResult<RawRows> {
-        self.rows(py, resource, Wanted::Current)
-    }
-
-    /// The list as of a sync or a time.
-    fn as_of(&self, py: Python<'_>, resource: &str, at: &str) -> PyResult<RawRows> {
-        let at = at.parse().map_err(|error| raise(py, &error))?;
-        self.rows(py, resource, Wanted::AsOf(at))
-    }
-}
-
-impl RawMirror {
-    /// Refuses now what reading would refuse.
-    fn rows(&self, py: Python<'_>, resource: &str, wanted: Wanted) -> PyResult<RawRows> {
+    /// The rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or else as of the last sync. What
+    /// reading would refuse is refused now.
+    fn rows(
+        &self,
+        py: Python<'_>,
+        resource: &str,
+        changes: Option<&str>,
+        as_of: Option<&str>,
+    ) -> PyResult<RawRows> {
+        let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
             resource: parse(py, resource)?,
-            wanted,
+            changes: at(changes).map_err(|error| raise(py, &error))?,
+            as_of: at(as_of).map_err(|error| raise(py, &error))?,
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches());
@@ -100,19 +90,13 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> PyResult<
     forgotten.map_err(|error| raise(py, &error))
 }
 
-/// Which rows of a mirror.
-enum Wanted {
-    Changes(At),
-    Current,
-    AsOf(At),
-}
-
 /// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     resource: Resource,
-    wanted: Wanted,
+    changes: Option<At>,
+    as_of: Option<At>,
     /// The first reading, which began when these rows were asked for: another sync may come before they are read.
     opened: Mutex<Option<RecordBatches>>,
 }
@@ -123,21 +107,15 @@ impl RawRows {
     }
 
     fn batches(&self) -> Result<RecordBatches> {
-        let table = TableOptions::default();
-        match &self.wanted {
-            Wanted::Changes(since) => {
-                let changes = self.mirror.changes(self.resource, since)?;
-                Ok(changes.into_batches(ROWS))
-            }
-            Wanted::Current => {
-                let records = self.mirror.current(self.resource)?;
-                records.into_batches(ROWS, &table)
-            }
-            Wanted::AsOf(at) => {
-                let records = self.mirror.as_of(self.resource, at)?;
-                records.into_batches(ROWS, &table)
-            }
+        if let Some(since) = &self.changes {
+            let changes = self.mirror.changes(self.resource, since)?;
+            return Ok(changes.into_batches(ROWS));
         }
+        let records = match &self.as_of {
+            Some(at) => self.mirror.as_of(self.resource, at)?,
+            None => self.mirror.current(self.resource)?,
+        };
+        records.into_batches(ROWS, &TableOptions::default())
     }
 }
 

@@ -257,18 +257,19 @@ fn spawn<T: Outcome>(
                 biased;
                 outcome = &mut work => break outcome,
                 () = log::arrived() => if log::is_waiting() {
-                    in_loop(&target, |_| Ok(None));
+                    in_loop(|py| Ok((target.clone_ref(py), None)));
                 },
             }
         };
-        in_loop(&target, |py| {
+        in_loop(|py| {
             let value = outcome
                 .map_err(|error| raise(py, &error))
                 .and_then(|value| value.into_py_any(py));
-            Ok(Some(match value {
+            let settled = match value {
                 Ok(value) => (waiting, "set_result", value),
                 Err(error) => (waiting, "set_exception", error.into_value(py).into_any()),
-            }))
+            };
+            Ok((target, Some(settled)))
         });
     });
     let cancel = Cancel(task.abort_handle());
@@ -279,14 +280,14 @@ fn spawn<T: Outcome>(
 /// A future, the method that gives it an outcome, and the outcome.
 type Settled = (Py<PyAny>, &'static str, Py<PyAny>);
 
-/// Has the event loop's own thread deliver what was logged, and give a future its outcome.
-fn in_loop(event_loop: &Py<PyAny>, settled: impl FnOnce(Python<'_>) -> PyResult<Option<Settled>>) {
+/// Has the event loop's own thread deliver what was logged, and give a future its outcome. What refers to Python is dropped
+/// here: elsewhere it would be kept until Python is visited again.
+fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>)>) {
     let Some(_visit) = Visit::begin() else { return };
     Python::try_attach(|py| {
-        let call = Deliver(settled(py)?);
+        let (event_loop, settled) = call(py)?;
         // A loop that was closed meanwhile refuses; nobody waits there any more.
-        let called = event_loop.call_method1(py, "call_soon_threadsafe", (call,));
-        // Here, because elsewhere it would keep what it refers to until Python is visited again.
+        let called = event_loop.call_method1(py, "call_soon_threadsafe", (Deliver(settled),));
         called.map(drop)
     });
 }
