@@ -55,6 +55,14 @@ impl<'py> Arguments<'py> {
         Ok(Some(value).filter(|value| !value.is_none()))
     }
 
+    /// Whether an argument is given.
+    pub(crate) fn has(&self, name: &str) -> PyResult<bool> {
+        Ok(self
+            .given
+            .get_item(name)?
+            .is_some_and(|value| !value.is_none()))
+    }
+
     /// Reads an argument into a place that has its default.
     pub(crate) fn set<T: FromPyObjectOwned<'py>>(
         &mut self,

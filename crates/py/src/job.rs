@@ -82,8 +82,11 @@ impl RawJob {
             let checked = sync.check();
             (Work::Sync(sync), checked)
         } else {
-            let mut format = Format::of_path(&path);
-            given.set_parsed(&mut format, "format")?;
+            let mut format = Format::Jsonl;
+            match given.has("format")? {
+                true => given.set_parsed(&mut format, "format")?,
+                false => format = Format::of_path(&path).map_err(|error| raise(py, &error))?,
+            }
             let mut export = Export {
                 resource: list,
                 format,

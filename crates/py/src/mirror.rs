@@ -109,7 +109,7 @@ impl RawRows {
     fn batches(&self) -> Result<RecordBatches> {
         if let Some(since) = &self.changes {
             let changes = self.mirror.changes(self.resource, since)?;
-            return Ok(changes.into_batches(ROWS));
+            return changes.into_batches(ROWS);
         }
         let records = match &self.as_of {
             Some(at) => self.mirror.as_of(self.resource, at)?,

@@ -177,11 +177,13 @@ pub(crate) fn wait<T: Send + 'static>(
     };
     if !is_main_thread() {
         let mut running = Running::start(runtime, work);
+        // At the second look: the main thread is to notice the signal before it meets the error of this thread.
+        let mut seen = false;
         loop {
             match running.wait(LOOK) {
                 Some(outcome) => return outcome,
-                None if interrupted() => return Err(stopped("Ctrl-C")),
-                None => {}
+                None if seen => return Err(stopped("Ctrl-C")),
+                None => seen = interrupted(),
             }
         }
     }
