@@ -105,7 +105,7 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     assert out == "1.8.2\n", err
 
 
-def kept(path):
+def has_kept(path):
     """Whether there is something to continue."""
     checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
     return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
@@ -124,7 +124,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
         said, out, err = interrupt(
             code,
             *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
-            when=lambda: until(lambda: kept(path) and stuck(sandbox)),
+            when=lambda: until(lambda: has_kept(path) and stuck(sandbox)),
             before_usable=sandbox.set_faults,
         )
         assert said == "interrupted\n", err
