@@ -12,7 +12,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// What a file is, compared with what an export has written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Verification {
     /// Whether the file is what was written, byte for byte.
     pub matches: bool,

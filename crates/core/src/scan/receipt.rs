@@ -166,6 +166,8 @@ pub enum Completeness {
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
+    /// The scan has delivered as many records as the caller had limited it to.
+    Limited,
 }
 
 /// What a proof of completeness rests on, the strongest first.
