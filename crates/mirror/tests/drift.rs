@@ -126,8 +126,14 @@ async fn a_list_that_never_stands_still_is_followed() {
                     r#"{"body":{"success":true}}"#,
                 ];
                 let reply = reply[random.usize(..reply.len())];
+                // A connection that is lost once is tried again; the others are the end of the sync.
+                let which = if reply.contains("cut_at") {
+                    "nth"
+                } else {
+                    "from"
+                };
                 let rule = format!(
-                    r#"{{"match":{{"path":"/v1/contacts","from":{from}}},"reply":{reply}}}"#
+                    r#"{{"match":{{"path":"/v1/contacts","{which}":{from}}},"reply":{reply}}}"#
                 );
                 sandbox
                     .set_faults(&format!(r#"{{"rules":[{rule}]}}"#))
@@ -174,10 +180,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         "{} syncs, {proven} proven, {deletes} deletes; besides, {failed} failed and {killed} were killed",
         rounds()
     );
-    assert!(
-        failed > rounds() / 20 && killed > rounds() / 20,
-        "{failed}, {killed}"
-    );
+    assert!(failed + killed > rounds() / 10, "{failed}, {killed}");
     assert!(
         proven * 10 > rounds() * 7 && deletes > rounds(),
         "{proven}, {deletes}"
