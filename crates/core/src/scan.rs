@@ -138,6 +138,9 @@ impl<T> Scan<T> {
         if !pages.over || pages.wanted == 0 {
             receipt.set_unfinished();
         }
+        if pages.over && pages.wanted == 0 && receipt.doubts.is_empty() {
+            receipt.completeness = Completeness::Limited;
+        }
         receipt.without(pages.current.len())
     }
 }

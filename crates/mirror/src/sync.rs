@@ -129,8 +129,10 @@ pub struct SyncReceipt {
     /// Its number: the syncs of a list are counted from 1.
     pub generation: u64,
     /// When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.
+    #[schemars(extend("format" = "date-time"))]
     pub started: String,
     /// When its scan had ended.
+    #[schemars(extend("format" = "date-time"))]
     pub ended: String,
     /// Changes since the sync before.
     pub changes: ChangeCounts,

@@ -166,6 +166,8 @@ pub enum Completeness {
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
+    /// The scan has delivered as many records as the caller had limited it to.
+    Limited,
 }
 
 /// What a proof of completeness rests on, the strongest first.
@@ -301,14 +303,14 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
-    /// The receipt of a scan whose completeness is proven.
+    /// The receipt of a scan that is proven complete, or that delivered as many records as its limit asked for.
     ///
     /// # Errors
     /// `Incomplete`, which names the doubts, for any other.
     pub fn require_proven(self) -> Result<Receipt> {
         let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
         let message = match self.completeness {
-            Completeness::Proven => return Ok(self),
+            Completeness::Proven | Completeness::Limited => return Ok(self),
             Completeness::Unfinished => "the scan has not reached the end of the list".to_owned(),
             Completeness::NotProven => {
                 format!("completeness is not proven: {}", reasons.join("; "))

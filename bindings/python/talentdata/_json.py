@@ -1,12 +1,24 @@
-"""Arguments of calls as JSON, which is how they reach the native module."""
+"""JSON on its way to and from the native module, and packages that are used when they are installed."""
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from ._talentdata import Record
+
+
+def loads(text: str) -> Any:
+    """The value of a JSON text; integers are exact, however long they are."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        # Python refuses to read so many digits at once; its decimals do not.
+        from decimal import Decimal
+
+        return json.loads(text, parse_int=lambda digits: int(Decimal(digits)))
 
 
 def parameters_text(values: Mapping[str, Any]) -> str:
@@ -29,7 +41,7 @@ def body_text(required: Any, optional: Mapping[str, Any] | None = None) -> str |
 
 def value_of(text: str | None) -> Any:
     """A response that no class describes."""
-    return None if text is None else json.loads(text)
+    return None if text is None else loads(text)
 
 
 def _text(value: Any) -> str:
@@ -43,3 +55,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"a {type(value).__name__} cannot be sent as JSON; use dict, list, str, int, float, bool or None")
+
+
+def need(module: str, purpose: str) -> Any:
+    """A module of another package; an ImportError that says how to get it where it is absent."""
+    package = module.split(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != package:
+            raise
+        message = f"{purpose} needs the package {package}; run `pip install {package}`"
+        raise ImportError(message, name=package) from None
