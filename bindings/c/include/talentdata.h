@@ -368,7 +368,7 @@ typedef uint32_t talentdata_value_kind;
 #endif // __cplusplus
 
 /**
- * Overall status (section 3). Other values are legal.
+ * Overall status. Other values are legal.
  */
 enum talentdata_api_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -401,7 +401,7 @@ typedef uint32_t talentdata_api_status;
 #endif // __cplusplus
 
 /**
- * Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+ * Status of a category: operational in most cases, alpha for companies. Other values are legal.
  */
 enum talentdata_category_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -555,7 +555,7 @@ typedef uint32_t talentdata_format;
 #endif // __cplusplus
 
 /**
- * Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
+ * Status and versions of a category. Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_category_entry talentdata_category_entry;
 
@@ -566,7 +566,7 @@ typedef struct talentdata_category_entry talentdata_category_entry;
 typedef struct talentdata_client talentdata_client;
 
 /**
- * Compatibility of one category (section 2). Read-only. It belongs to the handle it was read from.
+ * Compatibility of one category. Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_compatibility_entry talentdata_compatibility_entry;
 
@@ -608,7 +608,7 @@ typedef struct talentdata_mirror talentdata_mirror;
 typedef struct talentdata_page talentdata_page;
 
 /**
- * Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Read-only. It belongs to the handle it was read from.
+ * Paging metadata, in every paginated response. All four can change between page requests. Read-only. It belongs to the handle it was read from.
  */
 typedef struct talentdata_pagination talentdata_pagination;
 
@@ -651,7 +651,7 @@ typedef struct talentdata_scan_options talentdata_scan_options;
 typedef struct talentdata_syncer talentdata_syncer;
 
 /**
- * What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
+ * What the presented token may do. Read-only. Freed with talentdata_token_permissions_free.
  */
 typedef struct talentdata_token_permissions talentdata_token_permissions;
 
@@ -661,12 +661,12 @@ typedef struct talentdata_token_permissions talentdata_token_permissions;
 typedef struct talentdata_value talentdata_value;
 
 /**
- * Whether a client version is compatible and supported (section 2). Read-only. Freed with talentdata_version_check_response_free.
+ * Whether a client version is compatible and supported. Read-only. Freed with talentdata_version_check_response_free.
  */
 typedef struct talentdata_version_check_response talentdata_version_check_response;
 
 /**
- * Version report (sections 2 and 9). Read-only. Freed with talentdata_version_response_free.
+ * Version report. Read-only. Freed with talentdata_version_response_free.
  */
 typedef struct talentdata_version_response talentdata_version_response;
 
@@ -2193,7 +2193,7 @@ talentdata_error *talentdata_verify(const char *file,
                                     talentdata_json_text **report_out);
 
 /**
- * The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
+ * The field `roles`: Roles associated with the token. The form of a role is not shown.
  *
  * @param token_permissions the token permissions
  * @param count_out the number
@@ -2205,7 +2205,7 @@ talentdata_error *talentdata_token_permissions_roles_count(const talentdata_toke
                                                            size_t *count_out);
 
 /**
- * The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
+ * The field `roles`: Roles associated with the token. The form of a role is not shown.
  *
  * @param token_permissions the token permissions
  * @param index from 0
@@ -2220,7 +2220,7 @@ talentdata_error *talentdata_token_permissions_roles_at(const talentdata_token_p
                                                         talentdata_text *json_out);
 
 /**
- * The field `permissions`: Permissions granted to the token (section 2).
+ * The field `permissions`: Permissions granted to the token.
  *
  * @param token_permissions the token permissions
  * @param count_out the number
@@ -2232,7 +2232,7 @@ talentdata_error *talentdata_token_permissions_permissions_count(const talentdat
                                                                  size_t *count_out);
 
 /**
- * The field `permissions`: Permissions granted to the token (section 2).
+ * The field `permissions`: Permissions granted to the token.
  *
  * @param token_permissions the token permissions
  * @param index from 0
@@ -2268,7 +2268,7 @@ talentdata_error *talentdata_token_permissions_json(const talentdata_token_permi
 void talentdata_token_permissions_free(talentdata_token_permissions *token_permissions);
 
 /**
- * The field `total`: Total records available across all pages (section 2).
+ * The field `total`: Total records available across all pages.
  *
  * @param pagination the pagination
  * @param value_out its value
@@ -2280,7 +2280,7 @@ talentdata_error *talentdata_pagination_total(const talentdata_pagination *pagin
                                               int64_t *value_out);
 
 /**
- * The field `limit`: Number of records returned in this response (section 2).
+ * The field `limit`: Number of records returned in this response.
  *
  * @param pagination the pagination
  * @param value_out its value
@@ -2292,7 +2292,7 @@ talentdata_error *talentdata_pagination_limit(const talentdata_pagination *pagin
                                               int64_t *value_out);
 
 /**
- * The field `offset`: Number of records skipped for this response (section 2).
+ * The field `offset`: Number of records skipped for this response.
  *
  * @param pagination the pagination
  * @param value_out its value
@@ -2304,7 +2304,7 @@ talentdata_error *talentdata_pagination_offset(const talentdata_pagination *pagi
                                                int64_t *value_out);
 
 /**
- * The field `hasMore`: True when more records exist beyond this page (section 2).
+ * The field `hasMore`: True when more records exist beyond this page.
  *
  * @param pagination the pagination
  * @param value_out its value
@@ -2329,7 +2329,7 @@ talentdata_error *talentdata_pagination_json(const talentdata_pagination *pagina
                                              talentdata_text *json_out);
 
 /**
- * The field `id`: Identifier (section 2).
+ * The field `id`: Identifier.
  *
  * @param record the record
  * @param text_out its value
@@ -2342,7 +2342,7 @@ talentdata_error *talentdata_contact_id(const talentdata_record *record,
                                         talentdata_text *text_out);
 
 /**
- * The field `firstName`: First name (section 2).
+ * The field `firstName`: First name.
  *
  * @param record the record
  * @param text_out its value
@@ -2355,7 +2355,7 @@ talentdata_error *talentdata_contact_first_name(const talentdata_record *record,
                                                 talentdata_text *text_out);
 
 /**
- * The field `lastName`: Last name (section 2).
+ * The field `lastName`: Last name.
  *
  * @param record the record
  * @param text_out its value
@@ -2368,7 +2368,7 @@ talentdata_error *talentdata_contact_last_name(const talentdata_record *record,
                                                talentdata_text *text_out);
 
 /**
- * The field `email`: E-mail address (section 2).
+ * The field `email`: E-mail address.
  *
  * @param record the record
  * @param text_out its value
@@ -2381,7 +2381,7 @@ talentdata_error *talentdata_contact_email(const talentdata_record *record,
                                            talentdata_text *text_out);
 
 /**
- * The field `version`: Current API version number (section 2).
+ * The field `version`: Current API version number.
  *
  * @param version_response the version response
  * @param text_out its value
@@ -2394,7 +2394,7 @@ talentdata_error *talentdata_version_response_version(const talentdata_version_r
                                                       talentdata_text *text_out);
 
 /**
- * The field `apiStatus`: Overall status (section 3). Other values are legal.
+ * The field `apiStatus`: Overall status. Other values are legal.
  *
  * @param version_response the version response
  * @param value_out its value
@@ -2406,7 +2406,7 @@ talentdata_error *talentdata_version_response_api_status(const talentdata_versio
                                                          talentdata_api_status *value_out);
 
 /**
- * The field `apiStatus`: Overall status (section 3). Other values are legal.
+ * The field `apiStatus`: Overall status. Other values are legal.
  *
  * @param version_response the version response
  * @param text_out its value
@@ -2419,7 +2419,7 @@ talentdata_error *talentdata_version_response_api_status_text(const talentdata_v
                                                               talentdata_text *text_out);
 
 /**
- * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
  *
  * @param version_response the version response
  * @param count_out the number
@@ -2431,7 +2431,7 @@ talentdata_error *talentdata_version_response_endpoints_count(const talentdata_v
                                                               size_t *count_out);
 
 /**
- * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
  *
  * @param version_response the version response
  * @param index from 0
@@ -2446,7 +2446,7 @@ talentdata_error *talentdata_version_response_endpoints_name(const talentdata_ve
                                                              talentdata_text *text_out);
 
 /**
- * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
  *
  * @param version_response the version response
  * @param index from 0
@@ -2461,7 +2461,7 @@ talentdata_error *talentdata_version_response_endpoints_at(const talentdata_vers
                                                            const talentdata_category_entry **item_out);
 
 /**
- * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
  *
  * @param version_response the version response
  * @param name NUL-terminated UTF-8 text
@@ -2476,7 +2476,7 @@ talentdata_error *talentdata_version_response_endpoints_find(const talentdata_ve
                                                              const talentdata_category_entry **item_out);
 
 /**
- * The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+ * The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
  *
  * @param version_response the version response
  * @param name UTF-8 text
@@ -2514,7 +2514,7 @@ talentdata_error *talentdata_version_response_json(const talentdata_version_resp
 void talentdata_version_response_free(talentdata_version_response *version_response);
 
 /**
- * The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+ * The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal.
  *
  * @param category_entry the category entry
  * @param value_out its value
@@ -2526,7 +2526,7 @@ talentdata_error *talentdata_category_entry_status(const talentdata_category_ent
                                                    talentdata_category_status *value_out);
 
 /**
- * The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+ * The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal.
  *
  * @param category_entry the category entry
  * @param text_out its value
@@ -2539,7 +2539,7 @@ talentdata_error *talentdata_category_entry_status_text(const talentdata_categor
                                                         talentdata_text *text_out);
 
 /**
- * The field `version`: Version of the category (section 2).
+ * The field `version`: Version of the category.
  *
  * @param category_entry the category entry
  * @param text_out its value
@@ -2552,7 +2552,7 @@ talentdata_error *talentdata_category_entry_version(const talentdata_category_en
                                                     talentdata_text *text_out);
 
 /**
- * The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
+ * The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching.
  *
  * @param category_entry the category entry
  * @param text_out its value; absent when the service sends none
@@ -2565,7 +2565,7 @@ talentdata_error *talentdata_category_entry_model_version(const talentdata_categ
                                                           talentdata_text *text_out);
 
 /**
- * The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
+ * The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching.
  *
  * @param category_entry the category entry
  * @param text_out its value; absent when the service sends none
@@ -2591,7 +2591,7 @@ talentdata_error *talentdata_category_entry_json(const talentdata_category_entry
                                                  talentdata_text *json_out);
 
 /**
- * The field `compatible`: Whether the client version is compatible (section 2).
+ * The field `compatible`: Whether the client version is compatible.
  *
  * @param version_check_response the version check response
  * @param value_out its value
@@ -2603,7 +2603,7 @@ talentdata_error *talentdata_version_check_response_compatible(const talentdata_
                                                                bool *value_out);
 
 /**
- * The field `supported`: Whether the client version is still supported (section 2).
+ * The field `supported`: Whether the client version is still supported.
  *
  * @param version_check_response the version check response
  * @param value_out its value
@@ -2615,7 +2615,7 @@ talentdata_error *talentdata_version_check_response_supported(const talentdata_v
                                                               bool *value_out);
 
 /**
- * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+ * The field `endpointCompatibility`: From each requested category name to its entry.
  *
  * @param version_check_response the version check response
  * @param count_out the number
@@ -2627,7 +2627,7 @@ talentdata_error *talentdata_version_check_response_endpoint_compatibility_count
                                                                                  size_t *count_out);
 
 /**
- * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+ * The field `endpointCompatibility`: From each requested category name to its entry.
  *
  * @param version_check_response the version check response
  * @param index from 0
@@ -2642,7 +2642,7 @@ talentdata_error *talentdata_version_check_response_endpoint_compatibility_name(
                                                                                 talentdata_text *text_out);
 
 /**
- * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+ * The field `endpointCompatibility`: From each requested category name to its entry.
  *
  * @param version_check_response the version check response
  * @param index from 0
@@ -2657,7 +2657,7 @@ talentdata_error *talentdata_version_check_response_endpoint_compatibility_at(co
                                                                               const talentdata_compatibility_entry **item_out);
 
 /**
- * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+ * The field `endpointCompatibility`: From each requested category name to its entry.
  *
  * @param version_check_response the version check response
  * @param name NUL-terminated UTF-8 text
@@ -2672,7 +2672,7 @@ talentdata_error *talentdata_version_check_response_endpoint_compatibility_find(
                                                                                 const talentdata_compatibility_entry **item_out);
 
 /**
- * The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+ * The field `endpointCompatibility`: From each requested category name to its entry.
  *
  * @param version_check_response the version check response
  * @param name UTF-8 text
@@ -2710,7 +2710,7 @@ talentdata_error *talentdata_version_check_response_json(const talentdata_versio
 void talentdata_version_check_response_free(talentdata_version_check_response *version_check_response);
 
 /**
- * The field `compatible`: Whether the client version is compatible with this category (section 2).
+ * The field `compatible`: Whether the client version is compatible with this category.
  *
  * @param compatibility_entry the compatibility entry
  * @param value_out its value
@@ -2722,7 +2722,7 @@ talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_com
                                                             bool *value_out);
 
 /**
- * The field `version`: Version of the category (section 2).
+ * The field `version`: Version of the category.
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value
@@ -2735,7 +2735,7 @@ talentdata_error *talentdata_compatibility_entry_version(const talentdata_compat
                                                          talentdata_text *text_out);
 
 /**
- * The field `model_version`: For AI-powered categories (section 2).
+ * The field `model_version`: For AI-powered categories.
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value; absent when the service sends none
@@ -2748,7 +2748,7 @@ talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_
                                                                talentdata_text *text_out);
 
 /**
- * The field `notes`: Free text (section 2).
+ * The field `notes`: Free text.
  *
  * @param compatibility_entry the compatibility entry
  * @param text_out its value; absent when the service sends none
@@ -2774,7 +2774,7 @@ talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibi
                                                       talentdata_text *json_out);
 
 /**
- * Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+ * Roles and permissions of the presented token. Answers 200 when the token is valid.
  *
  * @param client the client
  * @param response_out the response
@@ -2787,7 +2787,7 @@ talentdata_error *talentdata_client_permissions(const talentdata_client *client,
                                                 talentdata_token_permissions **response_out);
 
 /**
- * API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+ * API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
  *
  * @param client the client
  * @param response_out the response
@@ -2800,7 +2800,7 @@ talentdata_error *talentdata_client_version(const talentdata_client *client,
                                             talentdata_version_response **response_out);
 
 /**
- * Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+ * Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
  *
  * @param client the client
  * @param body the request body as JSON, a VersionCheckRequest, NUL-terminated

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
@@ -58,7 +60,7 @@ def decoder() -> json.JSONDecoder:
 def spelt(value: object) -> str:
     """The JSON text of a value that `decoder` has read, without white space."""
     if isinstance(value, Number):
-        return str(value)
+        return decimal(value)
     if isinstance(value, Members):
         return "{" + ",".join(f"{json.dumps(name)}:{spelt(item)}" for name, item in value) + "}"
     if isinstance(value, list):
@@ -111,11 +113,22 @@ def member(field: pyarrow.Field, text: str | None) -> str:
 
 
 def plain(value: object) -> str:
-    """Of a number, the shortest text without an exponent that reads as the same double."""
-    if isinstance(value, float):
-        text = format(Decimal(repr(value)), "f")
-        return text.removesuffix(".0") if "." in text else text
-    return json.dumps(value)
+    """The JSON text of a value that Python has a type for."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return decimal(repr(value)) if is_number else json.dumps(value)
+
+
+def decimal(text: str) -> str:
+    """A number by its value, however it is spelled; a fraction of up to 17 digits as the double that it reads as."""
+    double, given = float(text), Decimal(text)
+    length = len("".join(map(str, given.as_tuple().digits)).strip("0"))
+    is_normal = math.isfinite(double) and abs(double) >= sys.float_info.min
+    if is_normal and length <= 17 and not text.lstrip("-").isdigit():
+        given = Decimal(repr(double))
+    sign, digits, exponent = given.as_tuple()
+    whole = "".join(map(str, digits)).lstrip("0")
+    short = whole.rstrip("0")
+    return f"{'-' * sign}{short}e{exponent + len(whole) - len(short)}" if short else "0"
 
 
 def calendar(days: int) -> str:

@@ -61,7 +61,7 @@ pub extern "C" fn talentdata_client_exporter(
                 resource: list(resource)?,
                 format: options
                     .and_then(|options| options.format)
-                    .unwrap_or_else(|| Format::of_path(&path)),
+                    .map_or_else(|| Format::of_path(&path), Ok)?,
                 target: Target::File(path),
                 scan: options.map_or_else(Default::default, |options| options.scan.clone()),
                 table: options.map_or_else(Default::default, |options| options.table.clone()),

@@ -88,7 +88,7 @@ pub extern "C" fn talentdata_mirror_changes(
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = terminated(&since, "since")?.parse()?;
         let changes = mirror.inner.changes(list(resource)?, &since)?;
-        Ok(stream(changes.into_batches(ROWS)))
+        Ok(stream(changes.into_batches(ROWS)?))
     })
 }
 

@@ -71,6 +71,7 @@ pub extern "C" fn talentdata_receipt_completeness(
                 CoreCompleteness::Unfinished => Completeness::Unfinished,
                 CoreCompleteness::Proven => Completeness::Proven,
                 CoreCompleteness::NotProven => Completeness::NotProven,
+                CoreCompleteness::Limited => Completeness::Unfinished,
             })
         },
     )

@@ -11,10 +11,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// What a child has used.
 #[derive(Clone, Copy)]
 pub(crate) struct Usage {
-    /// Processor time, user and system, in seconds.
-    pub(crate) cpu: f64,
-    /// From its start to its end, in seconds.
-    pub(crate) wall: f64,
     /// Its largest resident memory, in MiB.
     pub(crate) peak: f64,
 }
@@ -24,18 +20,6 @@ pub(crate) struct Usage {
 /// # Errors
 /// When it does not start, does not succeed, or takes longer; then it is killed.
 pub(crate) fn run(command: &mut Command, most: Duration) -> Result<Usage, String> {
-    run_to(command, most, &[0])
-}
-
-/// The same for a program that may end with one of these exit codes.
-///
-/// # Errors
-/// As there.
-pub(super) fn run_to(
-    command: &mut Command,
-    most: Duration,
-    codes: &[i32],
-) -> Result<Usage, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("{name}: {error}");
     let started = Instant::now();
@@ -44,12 +28,10 @@ pub(super) fn run_to(
     loop {
         peak = high_water_mark(child.id()).or(peak);
         if let Some(used) = child.try_wait4().map_err(failed)? {
-            if !used.status.code().is_some_and(|code| codes.contains(&code)) {
+            if !used.status.success() {
                 return Err(format!("{command:?} ended with {}", used.status));
             }
             return Ok(Usage {
-                cpu: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
-                wall: started.elapsed().as_secs_f64(),
                 peak: peak.unwrap_or(used.rusage.maxrss as f64 / f64::from(1 << 20)),
             });
         }

@@ -11,8 +11,8 @@ const SOURCES: &str = "crates/ffi-c/src";
 /// Enums of the core that C has as they are.
 const SHARED: [&str; 4] = [
     "crates/core/src/error/kind.rs",
-    "crates/columns/src/arrow/options.rs",
-    "crates/columns/src/export/format.rs",
+    "crates/columns/src/arrow/schema.rs",
+    "crates/columns/src/format.rs",
     "crates/core/src/nested/kind.rs",
 ];
 

@@ -9,11 +9,11 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What the client uses (section 4).
+/// What the client uses.
 struct version_check_request {
-  /// The API version the client uses (section 4).
+  /// The API version the client uses.
   std::string client_version{};
-  /// The categories the client uses (section 4).
+  /// The categories the client uses.
   std::vector<std::string> endpoints{};
 
   /// Appends it as JSON.
@@ -31,15 +31,15 @@ namespace detail {
 template <class Client>
 class calls {
  public:
-  /// Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+  /// Roles and permissions of the presented token. Answers 200 when the token is valid.
   result<talentdata::token_permissions> try_permissions() const {
     return Client::template owned<talentdata::token_permissions>([&](auto **out) { return talentdata_client_permissions(self().raw(), out); });
   }
-  /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+  /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
   result<talentdata::version_response> try_version() const {
     return Client::template owned<talentdata::version_response>([&](auto **out) { return talentdata_client_version(self().raw(), out); });
   }
-  /// Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+  /// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
   result<talentdata::version_check_response> try_check_version(const version_check_request &body) const {
     const std::string json = detail::to_json(body);
     return Client::template owned<talentdata::version_check_response>([&](auto **out) { return talentdata_client_check_version_n(self().raw(), json.data(), json.size(), out); });

@@ -6,13 +6,13 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What the presented token may do (section 2).
+/// What the presented token may do.
 class token_permissions {
  public:
   using handle_of = talentdata_token_permissions;
   explicit token_permissions(talentdata_token_permissions *owned) noexcept : handle_(owned) {}
 
-  /// The number of entries: Roles associated with the token (section 2). The form of a role is not shown.
+  /// The number of entries: Roles associated with the token. The form of a role is not shown.
   std::size_t roles_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_token_permissions_roles_count(handle(), out); });
   }
@@ -21,7 +21,7 @@ class token_permissions {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_token_permissions_roles_at(handle(), index, out); });
   }
   std::string_view roles_at(std::size_t index) const && = delete;
-  /// The number of entries: Permissions granted to the token (section 2).
+  /// The number of entries: Permissions granted to the token.
   std::size_t permissions_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_token_permissions_permissions_count(handle(), out); });
   }
@@ -41,25 +41,25 @@ class token_permissions {
   detail::handle<talentdata_token_permissions, talentdata_token_permissions_free> handle_;
 };
 
-/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. A view: valid as long as what it was read from.
+/// Paging metadata, in every paginated response. All four can change between page requests. A view: valid as long as what it was read from.
 class pagination {
  public:
   using view_of = talentdata_pagination;
   explicit pagination(const talentdata_pagination *borrowed) noexcept : handle_(borrowed) {}
 
-  /// Total records available across all pages (section 2).
+  /// Total records available across all pages.
   std::int64_t total() const {
     return detail::sure<std::int64_t>([&](auto *out) { return talentdata_pagination_total(handle(), out); });
   }
-  /// Number of records returned in this response (section 2).
+  /// Number of records returned in this response.
   std::int64_t limit() const {
     return detail::sure<std::int64_t>([&](auto *out) { return talentdata_pagination_limit(handle(), out); });
   }
-  /// Number of records skipped for this response (section 2).
+  /// Number of records skipped for this response.
   std::int64_t offset() const {
     return detail::sure<std::int64_t>([&](auto *out) { return talentdata_pagination_offset(handle(), out); });
   }
-  /// True when more records exist beyond this page (section 2).
+  /// True when more records exist beyond this page.
   bool has_more() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_pagination_has_more(handle(), out); });
   }
@@ -73,40 +73,40 @@ class pagination {
   const talentdata_pagination *handle_;
 };
 
-/// A contact (section 2). It carries at least these fields; further fields are not shown. A view: valid as long as what it was read from.
+/// A contact. It carries at least these fields; further fields are not shown. A view: valid as long as what it was read from.
 class contact_view : public record_view {
  public:
   explicit contact_view(record_view from) noexcept : record_view(from) {}
 
-  /// Identifier (section 2).
+  /// Identifier.
   result<std::string_view> try_id() const {
     return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_id(raw_, out); });
   }
-  /// First name (section 2).
+  /// First name.
   result<std::string_view> try_first_name() const {
     return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_first_name(raw_, out); });
   }
-  /// Last name (section 2).
+  /// Last name.
   result<std::string_view> try_last_name() const {
     return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_last_name(raw_, out); });
   }
-  /// E-mail address (section 2).
+  /// E-mail address.
   result<std::string_view> try_email() const {
     return detail::read<std::string_view>([&](auto *out) { return talentdata_contact_email(raw_, out); });
   }
 #if defined(__cpp_exceptions)
-  /// Identifier (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// Identifier. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view id() const { return detail::take(try_id()); }
-  /// First name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// First name. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view first_name() const { return detail::take(try_first_name()); }
-  /// Last name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// Last name. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view last_name() const { return detail::take(try_last_name()); }
-  /// E-mail address (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// E-mail address. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view email() const { return detail::take(try_email()); }
 #endif
 };
 
-/// A contact (section 2). It carries at least these fields; further fields are not shown.
+/// A contact. It carries at least these fields; further fields are not shown.
 class contact : public record {
  public:
   using view_type = contact_view;
@@ -116,57 +116,57 @@ class contact : public record {
   contact_view view() const & noexcept { return contact_view(record::view()); }
   contact_view view() const && = delete;
 
-  /// Identifier (section 2).
+  /// Identifier.
   result<std::string_view> try_id() const & { return view().try_id(); }
   result<std::string_view> try_id() const && = delete;
-  /// First name (section 2).
+  /// First name.
   result<std::string_view> try_first_name() const & { return view().try_first_name(); }
   result<std::string_view> try_first_name() const && = delete;
-  /// Last name (section 2).
+  /// Last name.
   result<std::string_view> try_last_name() const & { return view().try_last_name(); }
   result<std::string_view> try_last_name() const && = delete;
-  /// E-mail address (section 2).
+  /// E-mail address.
   result<std::string_view> try_email() const & { return view().try_email(); }
   result<std::string_view> try_email() const && = delete;
 #if defined(__cpp_exceptions)
-  /// Identifier (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// Identifier. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view id() const & { return view().id(); }
   std::string_view id() const && = delete;
-  /// First name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// First name. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view first_name() const & { return view().first_name(); }
   std::string_view first_name() const && = delete;
-  /// Last name (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// Last name. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view last_name() const & { return view().last_name(); }
   std::string_view last_name() const && = delete;
-  /// E-mail address (section 2). Throws an error of the kind SCHEMA when it is not as documented.
+  /// E-mail address. Throws an error of the kind SCHEMA when it is not as documented.
   std::string_view email() const & { return view().email(); }
   std::string_view email() const && = delete;
 #endif
 };
 
-/// Status and versions of a category (section 2). A view: valid as long as what it was read from.
+/// Status and versions of a category. A view: valid as long as what it was read from.
 class category_entry {
  public:
   using view_of = talentdata_category_entry;
   explicit category_entry(const talentdata_category_entry *borrowed) noexcept : handle_(borrowed) {}
 
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
   talentdata_category_status status() const {
     return detail::sure<talentdata_category_status>([&](auto *out) { return talentdata_category_entry_status(handle(), out); });
   }
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
   std::string_view status_text() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_category_entry_status_text(handle(), out); });
   }
-  /// Version of the category (section 2).
+  /// Version of the category.
   std::string_view version() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_category_entry_version(handle(), out); });
   }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2).
+  /// Only for AI-powered categories: taxonomy, inference and matching.
   std::optional<std::string_view> model_version() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_category_entry_model_version(handle(), out); });
   }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2).
+  /// Only for AI-powered categories: taxonomy, inference and matching.
   std::optional<std::string_view> service_version() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_category_entry_service_version(handle(), out); });
   }
@@ -180,27 +180,27 @@ class category_entry {
   const talentdata_category_entry *handle_;
 };
 
-/// Version report (sections 2 and 9).
+/// Version report.
 class version_response {
  public:
   using handle_of = talentdata_version_response;
   explicit version_response(talentdata_version_response *owned) noexcept : handle_(owned) {}
 
-  /// Current API version number (section 2).
+  /// Current API version number.
   std::string_view version() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_version(handle(), out); });
   }
   std::string_view version() const && = delete;
-  /// Overall status (section 3). Other values are legal.
+  /// Overall status. Other values are legal.
   talentdata_api_status api_status() const {
     return detail::sure<talentdata_api_status>([&](auto *out) { return talentdata_version_response_api_status(handle(), out); });
   }
-  /// Overall status (section 3). Other values are legal.
+  /// Overall status. Other values are legal.
   std::string_view api_status_text() const & {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_version_response_api_status_text(handle(), out); });
   }
   std::string_view api_status_text() const && = delete;
-  /// The number of entries: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+  /// The number of entries: From category name to its entry; categories are versioned independently of each other.
   std::size_t endpoints_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_version_response_endpoints_count(handle(), out); });
   }
@@ -230,25 +230,25 @@ class version_response {
   detail::handle<talentdata_version_response, talentdata_version_response_free> handle_;
 };
 
-/// Compatibility of one category (section 2). A view: valid as long as what it was read from.
+/// Compatibility of one category. A view: valid as long as what it was read from.
 class compatibility_entry {
  public:
   using view_of = talentdata_compatibility_entry;
   explicit compatibility_entry(const talentdata_compatibility_entry *borrowed) noexcept : handle_(borrowed) {}
 
-  /// Whether the client version is compatible with this category (section 2).
+  /// Whether the client version is compatible with this category.
   bool compatible() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_compatibility_entry_compatible(handle(), out); });
   }
-  /// Version of the category (section 2).
+  /// Version of the category.
   std::string_view version() const {
     return detail::sure<std::string_view>([&](auto *out) { return talentdata_compatibility_entry_version(handle(), out); });
   }
-  /// For AI-powered categories (section 2).
+  /// For AI-powered categories.
   std::optional<std::string_view> model_version() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_compatibility_entry_model_version(handle(), out); });
   }
-  /// Free text (section 2).
+  /// Free text.
   std::optional<std::string_view> notes() const {
     return detail::sure<std::optional<std::string_view>>([&](auto *out) { return talentdata_compatibility_entry_notes(handle(), out); });
   }
@@ -262,21 +262,21 @@ class compatibility_entry {
   const talentdata_compatibility_entry *handle_;
 };
 
-/// Whether a client version is compatible and supported (section 2).
+/// Whether a client version is compatible and supported.
 class version_check_response {
  public:
   using handle_of = talentdata_version_check_response;
   explicit version_check_response(talentdata_version_check_response *owned) noexcept : handle_(owned) {}
 
-  /// Whether the client version is compatible (section 2).
+  /// Whether the client version is compatible.
   bool compatible() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_version_check_response_compatible(handle(), out); });
   }
-  /// Whether the client version is still supported (section 2).
+  /// Whether the client version is still supported.
   bool supported() const {
     return detail::sure<bool>([&](auto *out) { return talentdata_version_check_response_supported(handle(), out); });
   }
-  /// The number of entries: From each requested category name to its entry (section 2).
+  /// The number of entries: From each requested category name to its entry.
   std::size_t endpoint_compatibility_count() const {
     return detail::sure<std::size_t>([&](auto *out) { return talentdata_version_check_response_endpoint_compatibility_count(handle(), out); });
   }

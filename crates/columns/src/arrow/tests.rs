@@ -7,7 +7,6 @@ pub(crate) mod rebuild;
 mod scan;
 mod schema;
 pub(crate) mod tables;
-mod written;
 
 use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
 use proptest::prelude::*;
@@ -29,7 +28,7 @@ pub(crate) fn batches(
     records: &[RawRecord],
     rows: usize,
 ) -> Vec<RecordBatch> {
-    let mut builder = BatchBuilder::new(columns, rows);
+    let mut builder = BatchBuilder::new(std::sync::Arc::new(columns.clone()), rows);
     let mut batches = Vec::new();
     for record in records {
         builder.append(record);
@@ -63,14 +62,5 @@ proptest! {
                 prop_assert_eq!(batch, &whole.slice(number * rows, batch.num_rows()));
             }
         }
-    }
-
-    #[test]
-    fn columns_survive_a_checkpoint(Table { records, sample } in table()) {
-        let columns = infer(&records[..sample]);
-        let text = serde_json::to_string(&columns).unwrap();
-        let back: TableSchema = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(back.to_arrow(), columns.to_arrow());
-        prop_assert_eq!(back, columns);
     }
 }

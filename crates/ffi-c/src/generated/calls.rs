@@ -14,7 +14,7 @@ use crate::text::Text;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use talentdata_core::types::{self, Resource as Lists};
-/// Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+/// Roles and permissions of the presented token. Answers 200 when the token is valid.
 ///
 /// @param client the client
 /// @param response_out the response
@@ -36,7 +36,7 @@ pub extern "C" fn talentdata_client_permissions(
         },
     )
 }
-/// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+/// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
 ///
 /// @param client the client
 /// @param response_out the response
@@ -58,7 +58,7 @@ pub extern "C" fn talentdata_client_version(
         },
     )
 }
-/// Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+/// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
 ///
 /// @param client the client
 /// @param body the request body as JSON, a VersionCheckRequest, NUL-terminated

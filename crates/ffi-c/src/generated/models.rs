@@ -48,7 +48,7 @@ impl Resource {
         (Resource::TaxonomyRoles, Lists::TaxonomyRoles),
     ];
 }
-/// Overall status (section 3). Other values are legal.
+/// Overall status. Other values are legal.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum ApiStatus {
@@ -75,7 +75,7 @@ impl ApiStatus {
         }
     }
 }
-/// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+/// Status of a category: operational in most cases, alpha for companies. Other values are legal.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum CategoryStatus {
@@ -99,7 +99,7 @@ impl CategoryStatus {
         }
     }
 }
-/// What the presented token may do (section 2). Read-only. Freed with talentdata_token_permissions_free.
+/// What the presented token may do. Read-only. Freed with talentdata_token_permissions_free.
 pub struct TokenPermissions {
     model: types::TokenPermissions,
     json: String,
@@ -114,7 +114,7 @@ impl TokenPermissions {
         })
     }
 }
-/// The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
+/// The field `roles`: Roles associated with the token. The form of a role is not shown.
 ///
 /// @param token_permissions the token permissions
 /// @param count_out the number
@@ -132,7 +132,7 @@ pub extern "C" fn talentdata_token_permissions_roles_count(
         |token_permissions| Ok(token_permissions.roles.len()),
     )
 }
-/// The field `roles`: Roles associated with the token (section 2). The form of a role is not shown.
+/// The field `roles`: Roles associated with the token. The form of a role is not shown.
 ///
 /// @param token_permissions the token permissions
 /// @param index from 0
@@ -153,7 +153,7 @@ pub extern "C" fn talentdata_token_permissions_roles_at(
         |token_permissions| Ok(Text::of(at(&token_permissions.roles, index)?)),
     )
 }
-/// The field `permissions`: Permissions granted to the token (section 2).
+/// The field `permissions`: Permissions granted to the token.
 ///
 /// @param token_permissions the token permissions
 /// @param count_out the number
@@ -171,7 +171,7 @@ pub extern "C" fn talentdata_token_permissions_permissions_count(
         |token_permissions| Ok(token_permissions.model.permissions.len()),
     )
 }
-/// The field `permissions`: Permissions granted to the token (section 2).
+/// The field `permissions`: Permissions granted to the token.
 ///
 /// @param token_permissions the token permissions
 /// @param index from 0
@@ -223,7 +223,7 @@ pub extern "C" fn talentdata_token_permissions_free(
 ) {
     guard_or((), || drop(token_permissions));
 }
-/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests. Read-only. It belongs to the handle it was read from.
+/// Paging metadata, in every paginated response. All four can change between page requests. Read-only. It belongs to the handle it was read from.
 pub struct Pagination {
     model: types::Pagination,
     json: String,
@@ -233,7 +233,7 @@ impl Pagination {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// The field `total`: Total records available across all pages (section 2).
+/// The field `total`: Total records available across all pages.
 ///
 /// @param pagination the pagination
 /// @param value_out its value
@@ -251,7 +251,7 @@ pub extern "C" fn talentdata_pagination_total(
         |pagination| Ok(pagination.model.total),
     )
 }
-/// The field `limit`: Number of records returned in this response (section 2).
+/// The field `limit`: Number of records returned in this response.
 ///
 /// @param pagination the pagination
 /// @param value_out its value
@@ -269,7 +269,7 @@ pub extern "C" fn talentdata_pagination_limit(
         |pagination| Ok(pagination.model.limit),
     )
 }
-/// The field `offset`: Number of records skipped for this response (section 2).
+/// The field `offset`: Number of records skipped for this response.
 ///
 /// @param pagination the pagination
 /// @param value_out its value
@@ -287,7 +287,7 @@ pub extern "C" fn talentdata_pagination_offset(
         |pagination| Ok(pagination.model.offset),
     )
 }
-/// The field `hasMore`: True when more records exist beyond this page (section 2).
+/// The field `hasMore`: True when more records exist beyond this page.
 ///
 /// @param pagination the pagination
 /// @param value_out its value
@@ -324,7 +324,7 @@ pub extern "C" fn talentdata_pagination_json(
         |pagination| Ok(Text::of(&pagination.json)),
     )
 }
-/// The field `id`: Identifier (section 2).
+/// The field `id`: Identifier.
 ///
 /// @param record the record
 /// @param text_out its value
@@ -343,7 +343,7 @@ pub extern "C" fn talentdata_contact_id(
         |record| record.text(&[Lists::Contacts], "id", true),
     )
 }
-/// The field `firstName`: First name (section 2).
+/// The field `firstName`: First name.
 ///
 /// @param record the record
 /// @param text_out its value
@@ -362,7 +362,7 @@ pub extern "C" fn talentdata_contact_first_name(
         |record| record.text(&[Lists::Contacts], "firstName", true),
     )
 }
-/// The field `lastName`: Last name (section 2).
+/// The field `lastName`: Last name.
 ///
 /// @param record the record
 /// @param text_out its value
@@ -381,7 +381,7 @@ pub extern "C" fn talentdata_contact_last_name(
         |record| record.text(&[Lists::Contacts], "lastName", true),
     )
 }
-/// The field `email`: E-mail address (section 2).
+/// The field `email`: E-mail address.
 ///
 /// @param record the record
 /// @param text_out its value
@@ -400,7 +400,7 @@ pub extern "C" fn talentdata_contact_email(
         |record| record.text(&[Lists::Contacts], "email", true),
     )
 }
-/// Version report (sections 2 and 9). Read-only. Freed with talentdata_version_response_free.
+/// Version report. Read-only. Freed with talentdata_version_response_free.
 pub struct VersionResponse {
     model: types::VersionResponse,
     json: String,
@@ -415,7 +415,7 @@ impl VersionResponse {
         })
     }
 }
-/// The field `version`: Current API version number (section 2).
+/// The field `version`: Current API version number.
 ///
 /// @param version_response the version response
 /// @param text_out its value
@@ -434,7 +434,7 @@ pub extern "C" fn talentdata_version_response_version(
         |version_response| Ok(Text::of(version_response.model.version.as_str())),
     )
 }
-/// The field `apiStatus`: Overall status (section 3). Other values are legal.
+/// The field `apiStatus`: Overall status. Other values are legal.
 ///
 /// @param version_response the version response
 /// @param value_out its value
@@ -452,7 +452,7 @@ pub extern "C" fn talentdata_version_response_api_status(
         |version_response| Ok(ApiStatus::of(&version_response.model.api_status)),
     )
 }
-/// The field `apiStatus`: Overall status (section 3). Other values are legal.
+/// The field `apiStatus`: Overall status. Other values are legal.
 ///
 /// @param version_response the version response
 /// @param text_out its value
@@ -471,7 +471,7 @@ pub extern "C" fn talentdata_version_response_api_status_text(
         |version_response| Ok(Text::of(version_response.model.api_status.as_str())),
     )
 }
-/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
 ///
 /// @param version_response the version response
 /// @param count_out the number
@@ -489,7 +489,7 @@ pub extern "C" fn talentdata_version_response_endpoints_count(
         |version_response| Ok(version_response.endpoints.len()),
     )
 }
-/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
 ///
 /// @param version_response the version response
 /// @param index from 0
@@ -510,7 +510,7 @@ pub extern "C" fn talentdata_version_response_endpoints_name(
         |version_response| Ok(Text::of(&at(&version_response.endpoints, index)?.0)),
     )
 }
-/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
 ///
 /// @param version_response the version response
 /// @param index from 0
@@ -531,7 +531,7 @@ pub extern "C" fn talentdata_version_response_endpoints_at<'a>(
         |version_response| Ok(&at(&version_response.endpoints, index)?.1),
     )
 }
-/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
 ///
 /// @param version_response the version response
 /// @param name NUL-terminated UTF-8 text
@@ -554,7 +554,7 @@ pub extern "C" fn talentdata_version_response_endpoints_find<'a>(
         ),
     )
 }
-/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+/// The field `endpoints`: From category name to its entry; categories are versioned independently of each other.
 ///
 /// @param version_response the version response
 /// @param name UTF-8 text
@@ -608,7 +608,7 @@ pub extern "C" fn talentdata_version_response_free(
 ) {
     guard_or((), || drop(version_response));
 }
-/// Status and versions of a category (section 2). Read-only. It belongs to the handle it was read from.
+/// Status and versions of a category. Read-only. It belongs to the handle it was read from.
 pub struct CategoryEntry {
     model: types::CategoryEntry,
     json: String,
@@ -618,7 +618,7 @@ impl CategoryEntry {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+/// The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal.
 ///
 /// @param category_entry the category entry
 /// @param value_out its value
@@ -636,7 +636,7 @@ pub extern "C" fn talentdata_category_entry_status(
         |category_entry| Ok(CategoryStatus::of(&category_entry.model.status)),
     )
 }
-/// The field `status`: Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+/// The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal.
 ///
 /// @param category_entry the category entry
 /// @param text_out its value
@@ -655,7 +655,7 @@ pub extern "C" fn talentdata_category_entry_status_text(
         |category_entry| Ok(Text::of(category_entry.model.status.as_str())),
     )
 }
-/// The field `version`: Version of the category (section 2).
+/// The field `version`: Version of the category.
 ///
 /// @param category_entry the category entry
 /// @param text_out its value
@@ -674,7 +674,7 @@ pub extern "C" fn talentdata_category_entry_version(
         |category_entry| Ok(Text::of(category_entry.model.version.as_str())),
     )
 }
-/// The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
+/// The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching.
 ///
 /// @param category_entry the category entry
 /// @param text_out its value; absent when the service sends none
@@ -695,7 +695,7 @@ pub extern "C" fn talentdata_category_entry_model_version(
         ),
     )
 }
-/// The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching (section 2).
+/// The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching.
 ///
 /// @param category_entry the category entry
 /// @param text_out its value; absent when the service sends none
@@ -735,7 +735,7 @@ pub extern "C" fn talentdata_category_entry_json(
         |category_entry| Ok(Text::of(&category_entry.json)),
     )
 }
-/// Whether a client version is compatible and supported (section 2). Read-only. Freed with talentdata_version_check_response_free.
+/// Whether a client version is compatible and supported. Read-only. Freed with talentdata_version_check_response_free.
 pub struct VersionCheckResponse {
     model: types::VersionCheckResponse,
     json: String,
@@ -753,7 +753,7 @@ impl VersionCheckResponse {
         })
     }
 }
-/// The field `compatible`: Whether the client version is compatible (section 2).
+/// The field `compatible`: Whether the client version is compatible.
 ///
 /// @param version_check_response the version check response
 /// @param value_out its value
@@ -771,7 +771,7 @@ pub extern "C" fn talentdata_version_check_response_compatible(
         |version_check_response| Ok(version_check_response.model.compatible),
     )
 }
-/// The field `supported`: Whether the client version is still supported (section 2).
+/// The field `supported`: Whether the client version is still supported.
 ///
 /// @param version_check_response the version check response
 /// @param value_out its value
@@ -789,7 +789,7 @@ pub extern "C" fn talentdata_version_check_response_supported(
         |version_check_response| Ok(version_check_response.model.supported),
     )
 }
-/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+/// The field `endpointCompatibility`: From each requested category name to its entry.
 ///
 /// @param version_check_response the version check response
 /// @param count_out the number
@@ -807,7 +807,7 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_count
         |version_check_response| Ok(version_check_response.endpoint_compatibility.len()),
     )
 }
-/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+/// The field `endpointCompatibility`: From each requested category name to its entry.
 ///
 /// @param version_check_response the version check response
 /// @param index from 0
@@ -830,7 +830,7 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_name(
         ),
     )
 }
-/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+/// The field `endpointCompatibility`: From each requested category name to its entry.
 ///
 /// @param version_check_response the version check response
 /// @param index from 0
@@ -853,7 +853,7 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_at<'a
         ),
     )
 }
-/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+/// The field `endpointCompatibility`: From each requested category name to its entry.
 ///
 /// @param version_check_response the version check response
 /// @param name NUL-terminated UTF-8 text
@@ -879,7 +879,7 @@ pub extern "C" fn talentdata_version_check_response_endpoint_compatibility_find<
         ),
     )
 }
-/// The field `endpointCompatibility`: From each requested category name to its entry (section 2).
+/// The field `endpointCompatibility`: From each requested category name to its entry.
 ///
 /// @param version_check_response the version check response
 /// @param name UTF-8 text
@@ -936,7 +936,7 @@ pub extern "C" fn talentdata_version_check_response_free(
 ) {
     guard_or((), || drop(version_check_response));
 }
-/// Compatibility of one category (section 2). Read-only. It belongs to the handle it was read from.
+/// Compatibility of one category. Read-only. It belongs to the handle it was read from.
 pub struct CompatibilityEntry {
     model: types::CompatibilityEntry,
     json: String,
@@ -946,7 +946,7 @@ impl CompatibilityEntry {
         Ok(Self { json: json(&model)?, model })
     }
 }
-/// The field `compatible`: Whether the client version is compatible with this category (section 2).
+/// The field `compatible`: Whether the client version is compatible with this category.
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param value_out its value
@@ -964,7 +964,7 @@ pub extern "C" fn talentdata_compatibility_entry_compatible(
         |compatibility_entry| Ok(compatibility_entry.model.compatible),
     )
 }
-/// The field `version`: Version of the category (section 2).
+/// The field `version`: Version of the category.
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value
@@ -983,7 +983,7 @@ pub extern "C" fn talentdata_compatibility_entry_version(
         |compatibility_entry| Ok(Text::of(compatibility_entry.model.version.as_str())),
     )
 }
-/// The field `model_version`: For AI-powered categories (section 2).
+/// The field `model_version`: For AI-powered categories.
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value; absent when the service sends none
@@ -1004,7 +1004,7 @@ pub extern "C" fn talentdata_compatibility_entry_model_version(
         ),
     )
 }
-/// The field `notes`: Free text (section 2).
+/// The field `notes`: Free text.
 ///
 /// @param compatibility_entry the compatibility entry
 /// @param text_out its value; absent when the service sends none
