@@ -232,10 +232,8 @@ impl Staging {
 /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
 fn prune(connection: &Connection, list: &str, before: &str) -> Result<(), Fault> {
     let syncs = SyncRow::all(connection, list)?.into_iter();
-    let Some(first) = syncs
-        .filter(|row| row.receipt.ended.as_str() <= before)
-        .last()
-    else {
+    let by_then = |row: &SyncRow| row.receipt.ended.as_str() <= before;
+    let Some(first) = syncs.rev().find(by_then) else {
         return Ok(());
     };
     for delete in [
