@@ -17,7 +17,7 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 22] = [
+const OUTPUTS: [(&str, Source); 26] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
@@ -28,17 +28,21 @@ const OUTPUTS: [(&str, Source); 22] = [
     ("bindings/python/talentdata/_lists.py", Template("_lists.py.j2")),
     ("bindings/python/talentdata/_calls.py", Template("_calls.py.j2")),
     ("bindings/python/talentdata/_settings.py", Template("_settings.py.j2")),
-    ("crates/ffi-c/src/generated/models.rs", Template("ffi_models.rs.j2")),
-    ("crates/ffi-c/src/generated/calls.rs", Template("ffi_calls.rs.j2")),
-    ("crates/ffi-c/src/generated/settings.rs", Template("ffi_settings.rs.j2")),
-    ("bindings/c/include/talentdata.h", By(c::header)),
+    ("bindings/c/include/talentdata/base.h", By(|spec| c::header(spec, "base"))),
+    ("bindings/c/include/talentdata/error.h", By(|spec| c::header(spec, "error"))),
+    ("bindings/c/include/talentdata/record.h", By(|spec| c::header(spec, "record"))),
+    ("bindings/c/include/talentdata/client.h", By(|spec| c::header(spec, "client"))),
+    ("bindings/c/include/talentdata/log.h", By(|spec| c::header(spec, "log"))),
+    ("bindings/c/include/talentdata/scan.h", By(|spec| c::header(spec, "scan"))),
+    ("bindings/c/include/talentdata/job.h", By(|spec| c::header(spec, "job"))),
+    ("bindings/c/include/talentdata/mirror.h", By(|spec| c::header(spec, "mirror"))),
+    ("bindings/c/include/talentdata/models.h", Template("models.h.j2")),
+    ("bindings/c/include/talentdata/operations.h", Template("operations.h.j2")),
     ("bindings/c/include/talentdata/errors.hpp", Template("errors.hpp.j2")),
     ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
-    ("bindings/c/include/talentdata/calls.hpp", Template("calls.hpp.j2")),
-    ("bindings/c/include/talentdata/settings.hpp", Template("settings.hpp.j2")),
+    ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
     ("bindings/c/symbols.txt", By(c::symbols)),
     ("bindings/c/tests/null_arguments.c", By(c::nulls)),
-    ("bindings/c/tests/settings.cpp", Template("settings.cpp.j2")),
     ("README.md", By(readme)),
 ];
 

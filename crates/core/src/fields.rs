@@ -70,7 +70,7 @@ impl RawRecord {
     }
 }
 
-fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+pub(crate) fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
     match value.as_bytes().first()? {
         b'{' => json::member(value, step),
         b'[' => {
@@ -95,7 +95,7 @@ fn excerpt(text: &str) -> &str {
 }
 
 /// A step of a JSON pointer.
-fn unescaped(step: &str) -> String {
+pub(crate) fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 

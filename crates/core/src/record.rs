@@ -121,6 +121,27 @@ impl RawRecord {
         })
     }
 
+    /// Any JSON value as one piece, such as a response that is an array; its text was checked before.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON.
+    pub(crate) fn whole(json: &str, offset: u64) -> Result<Self> {
+        let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
+        let text = Bytes::copy_from_slice(raw.get().as_bytes());
+        let place = Place {
+            json: 0..text.len(),
+            id: None,
+        };
+        Ok(RawRecord {
+            page: Arc::new(PageText {
+                text,
+                offset,
+                records: vec![place],
+            }),
+            index: 0,
+        })
+    }
+
     /// The JSON text, as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         let place = self.place().map(|place| place.json.clone());
