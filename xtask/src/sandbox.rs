@@ -1,6 +1,5 @@
 //! The sandbox as a child process, given fault rules and asked for what it has seen; it ends when its owner lets go of it, however that happens.
 
-use crate::Outcome;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -57,20 +56,6 @@ impl Sandbox {
             .env("TALENTDATA_CLIENT_ID", &self.client_id)
             .env("TALENTDATA_CLIENT_SECRET", &self.client_secret)
             .env("NO_PROXY", "127.0.0.1")
-    }
-
-    /// The secret that it takes.
-    pub(crate) fn client_secret(&self) -> &str {
-        &self.client_secret
-    }
-
-    /// Gives it fault rules.
-    ///
-    /// # Errors
-    /// When it does not take the rules.
-    pub(crate) fn set_faults(&self, rules: &[Value]) -> Outcome {
-        let body = serde_json::json!({ "rules": rules }).to_string();
-        self.exchange("POST", "/__faults", &body).map(drop)
     }
 
     /// What an admin endpoint answers.

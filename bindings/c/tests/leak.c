@@ -2,8 +2,8 @@
 #include <talentdata.h>
 
 int main(void) {
-  talentdata_config *config;
-  talentdata_error_free(talentdata_config_new(&config));
+  talentdata_config *config = talentdata_config_new();
+  (void)config;
   config = NULL;
   return 0;
 }
