@@ -10,14 +10,14 @@ void use(td::client &client, td::scan<td::contact> &scan) {
   client.try_version();
 #elif MISUSE == 2  // deleted
   auto copy = scan;
-#elif MISUSE == 3  // talentdata_scan_cancel
+#elif MISUSE == 3  // invalid conversion
   const talentdata_scan *raw = nullptr;
   talentdata_scan_cancel(raw);
-#elif MISUSE == 4  // convert
+#elif MISUSE == 4  // no matching function
   (void)client.list(TALENTDATA_FORMAT_CSV);
 #elif MISUSE == 5  // talentdata_job_run
   talentdata_job_run(nullptr, nullptr);
-#elif MISUSE == 6  // invalid conversion
+#elif MISUSE == 6  // no matching function
   (void)client.export_job(td::contacts, "a.csv", {2});
 #endif
 }

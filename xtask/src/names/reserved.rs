@@ -62,13 +62,12 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Basis Known Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
-    ErrorKind ExportOptions Exporter Field FieldKind Format From JsonText ListShape Lists \
-    Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
-    Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \
-    Plan Reader Receipt Record ReleaseCallback RequestBody Resource Result Scan ScanOptions \
-    Secret Self SelfPipe Settings Sink Some Source Statement String Syncer Text TextArena TokenUse \
-    UnknownResource UserData Value ValueKind Values Vec";
+    Arrival Known Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
+    Format FormatNumber From Job ListShape Location LogCallback LogLevel LogLevelNumber MayBeFreed \
+    MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean OptionalInteger \
+    OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody Resource Result Scan \
+    Secret Self SelfPipe Sink Some Source String Text TextArena TokenUse Typed UnknownResource \
+    UserData ValueKind Vec Verify Work";
 
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
@@ -79,9 +78,11 @@ pub(super) const RUST_CLIENT: &str = "\
 
 /// Names in the C++ namespace, apart from the exceptions.
 pub(super) const CPP_NAMESPACE: &str = "\
-    client config detail error error_of export_options job library_version list_of log_function \
-    mirror nothing page parameters raw_json receipt record result scan scan_options sync_options \
-    talentdata try_verify verify without_exceptions with_exceptions";
+    client config copied detail done error error_of export_options freed handle is_optional job \
+    library_version list_of log log_function mirror nothing number_text object_writer \
+    options_handle page parameters raw_json reader receipt record result scalar_reader scan \
+    scan_options sync_options talentdata text try_verify verify with_exceptions \
+    without_exceptions write";
 
 /// Attributes of a Python client.
 pub(super) const PYTHON_CLIENT: &str = "\
