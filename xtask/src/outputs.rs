@@ -1,6 +1,6 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::render::{readme, render, rust};
+use crate::render::{render, rust, settings_page};
 use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models};
 use std::path::Path;
@@ -43,7 +43,7 @@ const OUTPUTS: [(&str, Source); 26] = [
     ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
     ("bindings/c/symbols.txt", By(c::symbols)),
     ("bindings/c/tests/null_arguments.c", By(c::nulls)),
-    ("README.md", By(readme)),
+    ("docs/settings.md", By(settings_page)),
 ];
 
 impl Source {

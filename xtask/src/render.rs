@@ -98,8 +98,8 @@ fn wrap_line(words: &str, width: usize) -> Vec<String> {
 }
 
 /// The part of a file between two marks, as the template fills it; the rest stays as it is.
-pub(crate) fn readme(spec: &Spec) -> Result<String, String> {
-    const FILE: &str = "README.md";
+pub(crate) fn settings_page(spec: &Spec) -> Result<String, String> {
+    const FILE: &str = "docs/settings.md";
     let text = std::fs::read_to_string(spec.root.join(FILE))
         .map_err(|error| format!("{FILE}: {error}"))?;
     let begin =

@@ -14,7 +14,7 @@ from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck, until
 
 import talentdata
 
-MANUAL = pathlib.Path(__file__).parents[3] / "docs" / "mirror.md"
+MANUAL = pathlib.Path(__file__).parents[3] / "docs" / "sync.md"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_views_are_tables_for_everybody(service, tmp_path):
     client.sync(["contacts"], tmp_path / "mirror.db")
     sandbox.change("contacts", delete=5, update=7)
     client.sync(["contacts"], tmp_path / "mirror.db")
-    # The three queries of docs/mirror.md.
+    # The three queries of docs/sync.md.
     queries = [text.split("```")[0] for text in MANUAL.read_text().split("```sql\n")[1:4]]
     with contextlib.closing(sqlite3.connect(tmp_path / "mirror.db")) as connection:
         current, changes, history = (pandas.read_sql(query, connection) for query in queries)

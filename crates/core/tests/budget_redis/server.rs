@@ -1,12 +1,11 @@
 //! Real servers for tests: Redis and Valkey, started on a free port of this machine.
 
-use crate::members::milliseconds;
 use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -115,7 +114,8 @@ impl Server {
         for _ in 0..ATTEMPTS {
             let time = redis::cmd("TIME").query_async(&mut connection).await;
             let (seconds, micros): (f64, f64) = time.unwrap();
-            let shown = seconds + micros / 1e6 - milliseconds() as f64 / 1000.0;
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+            let shown = seconds + micros / 1e6 - now;
             if (shown - ahead).abs() < 5.0 {
                 return;
             }

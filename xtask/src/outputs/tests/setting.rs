@@ -49,10 +49,8 @@ pub(super) fn generate(copy: &Path) {
     spec.settings.insert(0, ROW.0);
     write_all(&spec).unwrap();
     assert_eq!(differing(&spec).unwrap(), []);
-    let readme = std::fs::read_to_string(copy.join("README.md")).unwrap();
-    assert!(
-        readme.contains("| `trial_timeout` | `--trial-timeout` | `TALENTDATA_TRIAL_TIMEOUT` |")
-    );
+    let page = std::fs::read_to_string(copy.join("docs/settings.md")).unwrap();
+    assert!(page.contains("| `trial_timeout` | `--trial-timeout` | `TALENTDATA_TRIAL_TIMEOUT` |"));
 }
 
 pub(super) fn edited(copy: &Path, file: &str, from: &str, to: &str) {

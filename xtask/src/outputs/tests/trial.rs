@@ -12,7 +12,7 @@ use std::process::Command;
 const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
-    "README.md",
+    "docs/settings.md",
     "clippy.toml",
     "crates",
     "xtask",
