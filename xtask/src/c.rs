@@ -33,7 +33,7 @@ const TOPICS: [(&str, &[&str]); 8] = [
     ),
     ("log", &["ffi-c/src/log.rs", "ffi-c/src/boundary.rs"]),
     ("scan", &["ffi-c/src/scan.rs"]),
-    ("job", &["ffi-c/src/job.rs", "columns/src/export/format.rs"]),
+    ("job", &["ffi-c/src/job.rs", "columns/src/format.rs"]),
     ("mirror", &["ffi-c/src/mirror.rs"]),
 ];
 

@@ -6,6 +6,7 @@ mod cargo;
 mod deny;
 mod dist;
 mod dist_python;
+mod docs;
 mod environment;
 /// The kinds of error, from the file that declares them; a dependency on all of the core would turn
 /// the order of building round.
@@ -49,6 +50,7 @@ Usage: cargo xtask VERB
   test rust          one part of it (parts: format generate tidy deny clippy rust c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
   dist python        wheel and source package, into target/dist/python
+  docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
   bench python       one section of it (sections: budget shared throughput syncs python)
   bench --quick      measure less, and write nothing; bench python --quick does that for one section
@@ -77,11 +79,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["test"] => test::run(&root(), None),
         ["test", part] => test::run(&root(), Some(part)),
+        ["docs"] => docs::run(&root()),
         ["dist", "python"] => dist_python::run(&root()),
-        ["bench"] => bench::run(&root(), None, false),
-        ["bench", "--quick"] => bench::run(&root(), None, true),
-        ["bench", section] => bench::run(&root(), Some(section), false),
-        ["bench", section, "--quick"] => bench::run(&root(), Some(section), true),
+        ["bench", rest @ ..] => bench::run(&root(), rest),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(())

@@ -2,8 +2,7 @@
 #include <talentdata.h>
 
 int main(void) {
-  talentdata_config *config = talentdata_config_new();
-  (void)config;
+  talentdata_config *volatile config = talentdata_config_new();
   config = NULL;
-  return 0;
+  return config != NULL;
 }

@@ -90,13 +90,15 @@ class Resource(Generic[R]):
         """Writes the whole list to a file, which appears under its name when it is complete.
 
         Needs no other package, and memory for a part of the records only. After Ctrl-C, an error or a crash, the same
-        call with `resume=True` continues; the message says whether there is something to continue.
+        call with `resume=True` continues: JSON Lines after the first page, CSV after the first 1,000 records, Parquet
+        after the first row group (8,192 records). Until then, and for Arrow, the export begins again. The message of
+        the error says how many records are kept.
 
         Args:
             path: The file. Until it is complete, the records are in files beside it whose names begin with its own;
                 only their owner can read them.
             format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
-                file format). By default that of the file name extension, else `"jsonl"`.
+                file format). By default that of the file name extension; `"jsonl"` without one.
             resume: Continue an interrupted export of this list to this file with the same options, or begin if there
                 is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.

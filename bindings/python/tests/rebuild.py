@@ -58,7 +58,7 @@ def decoder() -> json.JSONDecoder:
 def spelt(value: object) -> str:
     """The JSON text of a value that `decoder` has read, without white space."""
     if isinstance(value, Number):
-        return str(value)
+        return decimal(value)
     if isinstance(value, Members):
         return "{" + ",".join(f"{json.dumps(name)}:{spelt(item)}" for name, item in value) + "}"
     if isinstance(value, list):
@@ -111,11 +111,17 @@ def member(field: pyarrow.Field, text: str | None) -> str:
 
 
 def plain(value: object) -> str:
-    """Of a number, the shortest text without an exponent that reads as the same double."""
-    if isinstance(value, float):
-        text = format(Decimal(repr(value)), "f")
-        return text.removesuffix(".0") if "." in text else text
-    return json.dumps(value)
+    """The JSON text of a value that Python has a type for."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return decimal(repr(value)) if is_number else json.dumps(value)
+
+
+def decimal(text: str) -> str:
+    """A number by its decimal value, however it is spelled."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    whole = "".join(map(str, digits)).lstrip("0")
+    short = whole.rstrip("0")
+    return f"{'-' * sign}{short}e{exponent + len(whole) - len(short)}" if short else "0"
 
 
 def calendar(days: int) -> str:

@@ -208,17 +208,17 @@ impl Verb {
     }
 
     /// The format requested explicitly, or by the name of the single file.
-    fn format(&self, one: bool) -> Format {
-        let named = || match one {
-            true => Format::of_path(&self.out),
+    fn format(&self, one: bool) -> Result<Format, Error> {
+        match self.format {
+            Some(format) => Ok(format),
+            None if one => Format::of_path(&self.out),
             // Then the path is a directory.
-            false => Format::Jsonl,
-        };
-        self.format.unwrap_or_else(named)
+            None => Ok(Format::Jsonl),
+        }
     }
 
     fn export(&self, resource: Resource, one: bool, table: TableOptions) -> Result<Export, Error> {
-        let format = self.format(one);
+        let format = self.format(one)?;
         let file = format!("{resource}.{}", format.name());
         Ok(Export {
             resource,

@@ -56,7 +56,7 @@ pub(crate) struct Forget {
 }
 
 pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
-    let format = verb.format.unwrap_or_else(|| Format::of_path(&verb.out));
+    let format = verb.format.map_or_else(|| Format::of_path(&verb.out), Ok)?;
     let target = match verb.out == Path::new("-") {
         true => Target::Stdout,
         false => Target::File(verb.out.clone()),

@@ -13,7 +13,7 @@
 //!    listed in the member `_absent` of `_extra`, if that is its first member; a null against it is
 //!    a null in `_extra`.
 //!
-//! Strings give their text, numbers the text that Rust displays, and string columns whose metadata
+//! Strings give their text, numbers their decimal value, and string columns whose metadata
 //! `talentdata:content` says `json` the value's own text. Timestamps are written with the offset
 //! `talentdata:offset` and `talentdata:fraction` digits, dates as RFC 3339 prescribes. Lists and
 //! structs are written without white space between tokens, the members of a struct in its order; rule 3
@@ -21,18 +21,15 @@
 //! again like that, the whole field is in `_extra`.
 
 mod batch;
-mod builder;
+mod cell;
 mod check;
-mod extra;
 mod field;
 mod file;
 mod infer;
-mod nested;
-mod options;
-mod plan;
-mod row;
-mod scan;
+mod object;
+mod sample;
 mod schema;
+mod stream;
 mod time;
 
 #[cfg(test)]
@@ -41,9 +38,11 @@ pub(crate) mod tests;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use batch::BatchBuilder;
+pub(crate) use cell::text;
 pub(crate) use check::{Checker, Counts};
-pub(crate) use infer::Seen;
-pub use options::{Columns, OnNew, TableOptions};
-pub(crate) use row::{Cell, Form, Splitter};
-pub use scan::BatchScan;
-pub use schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+pub(crate) use object::Object;
+pub(crate) use sample::{Page, Sample};
+pub use schema::{
+    Column, Columns, EXTRA, Empty, Kind, OnNew, Source, TableOptions, TableSchema, Timestamp, Unit,
+};
+pub use stream::{BatchScan, RecordBatches};

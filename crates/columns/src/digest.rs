@@ -1,7 +1,7 @@
 //! Digests by which a receipt recognises a file and its records.
 
 use blake3::Hasher;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
@@ -96,36 +96,19 @@ pub(crate) fn in_chunks(mut reader: impl Read, mut take: impl FnMut(&[u8])) -> i
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecordsDigest {
     pub(crate) count: u64,
-    sum: Sum,
+    sum: u128,
 }
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum(u128);
 
 impl RecordsDigest {
     /// Adds a record as it is in a line of JSON Lines, without the line break.
     pub(crate) fn add(&mut self, line: &[u8]) {
         self.count += 1;
-        self.sum = Sum(self.sum.0.wrapping_add(xxh3_128(line)));
+        self.sum = self.sum.wrapping_add(xxh3_128(line));
     }
 
     /// The sum as 32 hexadecimal digits.
     pub(crate) fn to_hex(self) -> String {
-        format!("{:032x}", self.sum.0)
-    }
-}
-
-impl Serialize for Sum {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:032x}", self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Sum {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let digits = String::deserialize(deserializer)?;
-        let sum = u128::from_str_radix(&digits, 16);
-        sum.map(Sum).map_err(de::Error::custom)
+        format!("{:032x}", self.sum)
     }
 }
 

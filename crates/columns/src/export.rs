@@ -1,11 +1,12 @@
 //! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
-//! Until then the records are in the work directory `PATH.part`: in `data` (those of Parquet in a file for each row
-//! group, `1` and so on), with `checkpoint`, which says how far they go, `ids`, the identities of the records, and
-//! `lock`. The checkpoint is written at the start, after the first page, about once a second from then on, and
-//! whenever the export stops, each time after the data that it describes have been synced. An interrupted export
-//! continues from there; if the list has not changed, the file has the same bytes as one written without
-//! interruption. What is kept is compared with its digests before it is believed.
+//! Until then the records are in the work directory `PATH.part`: in `data` (row groups of Parquet as files one behind the
+//! other, which are joined in `joined` at the end), with `checkpoint`, which says how far they go, `ids`, the identities
+//! of the records, and `lock`. The checkpoint is written at the start, then after the first page of JSON Lines, the first
+//! 1,000 records of CSV or each row group of Parquet (8,192 records), about once a second, and whenever the export stops,
+//! each time after the data that it describes have been synced. An interrupted export continues from there; if the list
+//! has not changed, the file has the same bytes as one written without interruption. What is kept is compared with its
+//! digests before it is believed.
 //!
 //! The work directory is ours because we made it: nobody else may enter it. Anything else at that name is refused and
 //! left as it is (`work.rs`). The lock keeps other exports to the same path away until nothing is left to clean up.
@@ -16,19 +17,16 @@
 
 mod checkpoint;
 mod encoder;
-mod format;
 mod key;
 mod output;
 mod paths;
-mod records;
 mod unfinished;
 mod work;
 
-pub use format::Format;
-
-pub use records::write_records;
+pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
+use encoder::Part;
 use key::ExportKey;
 use output::Output;
 use paths::{Destination, look, would_meet};
@@ -36,9 +34,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use talentdata_core::scan::{Receipt, Resume};
+use talentdata_core::run::Sink;
+use talentdata_core::scan::{Receipt, Resume, Written};
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
+use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
 
 /// How long a stop waits for an output that may block for ever.
@@ -83,7 +82,7 @@ impl Export {
     /// # Errors
     /// `InvalidArgument` when a file that cannot be resumed is to be, and for parameters that the list does not take.
     pub fn check(&self) -> Result<()> {
-        if self.resume && self.format == Format::Arrow {
+        if self.resume && !self.format.can_resume() {
             let message =
                 "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -111,7 +110,7 @@ impl Export {
         };
         let found = WorkDirectory::peek(&path);
         found.is_some_and(|found| {
-            let key = ExportKey::new(self, client.config());
+            let key = ExportKey::new(self, Some(client.config()));
             found.progress.is_some() && key.difference(&found.key).is_none()
         })
     }
@@ -144,7 +143,7 @@ impl Export {
             Target::File(path) => matches!(look(path)?, Destination::Stream),
         };
         let (export, config) = (self.clone(), client.config().clone());
-        let open = move || Output::open(&export, &config);
+        let open = move || Output::open(&export, Some(&config));
         let scan = |resume: Option<(Resume, u64)>| {
             let (resume, earlier) = resume.map_or((None, 0), |(at, records)| (Some(at), records));
             let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
@@ -157,4 +156,43 @@ impl Export {
         let patience = blocks.then_some(PATIENCE);
         talentdata_core::run::run(open, patience, scan, stop, progress).await
     }
+}
+
+/// Records at hand that are written at once.
+const RECORDS: usize = 256;
+
+/// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
+///
+/// # Errors
+/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list.
+pub fn write_records(
+    resource: Resource,
+    format: Format,
+    target: &Target,
+    table: TableOptions,
+    records: impl Iterator<Item = Result<RawRecord>>,
+) -> Result<Written> {
+    let mut output = Output::open(
+        &Export {
+            resource,
+            format,
+            target: target.clone(),
+            scan: ScanOptions::default(),
+            table,
+            resume: false,
+        },
+        None,
+    )?;
+    let mut records = records.fuse();
+    let mut write = || {
+        loop {
+            let part: Vec<RawRecord> = records.by_ref().take(RECORDS).collect::<Result<_>>()?;
+            match part.is_empty() {
+                true => return output.end(),
+                false => output.take(Part::AtHand(part))?,
+            }
+        }
+    };
+    let written = write();
+    written.map_err(|error| output.abandon(error))
 }

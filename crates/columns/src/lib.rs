@@ -19,8 +19,8 @@
 pub mod arrow;
 pub mod blocking;
 pub mod export;
-pub mod format;
 pub mod session;
 pub mod verify;
 
 mod digest;
+mod format;

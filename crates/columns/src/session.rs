@@ -4,7 +4,6 @@
 //! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
 
 mod buffer;
-mod source;
 #[cfg(test)]
 mod tests;
 
@@ -12,15 +11,12 @@ pub use buffer::{Hints, Use};
 
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
 use buffer::Buffer;
-use source::Source;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use talentdata_core::Client;
-use talentdata_core::Result;
-use talentdata_core::Stop;
+use talentdata_core::process::Owned;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{RawRecord, Scan, ScanOptions};
+use talentdata_core::{Client, RawRecord, Result, Scan, ScanOptions, Stop};
 
 /// A list to be read once. Threads and tasks may share it; the first [`Use`] is the only one.
 ///
@@ -154,27 +150,6 @@ impl Session {
         self.buffer().give_table();
     }
 
-    /// Hands the session on to a stream of record batches, which begin behind the records that were taken.
-    ///
-    /// # Errors
-    /// `InvalidArgument` while somebody waits, and once there are record batches; else as [`fill`](Self::fill).
-    pub fn into_batches(&self, client: &Client, rows: usize) -> Result<Use> {
-        let stream = self.stream();
-        self.usable()?;
-        let mut buffer = self.buffer();
-        let Ok(mut source) = self.source.try_lock() else {
-            return Err(buffer.refusal());
-        };
-        let not_taken = || buffer.hand_on(stream);
-        let batches = |scan| BatchScan::new(scan, self.table.clone(), rows);
-        let turned = source.turn(|| self.scan(client), not_taken, batches);
-        match turned.map(|batches| batches.receipt()) {
-            Some(receipt) => buffer.received = receipt,
-            None => return Err(buffer.refusal()),
-        }
-        Ok(stream)
-    }
-
     /// What has been done so far; final once the scan has ended. `records` counts those that were handed out.
     pub fn receipt(&self) -> Receipt {
         self.buffer().receipt()
@@ -306,5 +281,42 @@ impl Session {
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a session has its records from: a scan that begins with the first wait, and gives records or record batches.
+enum Source {
+    /// Nothing was asked for yet.
+    New,
+    Records(Owned<Scan>),
+    Batches(Owned<Box<BatchScan>>),
+    Ended,
+}
+
+impl Source {
+    fn is_ended(&self) -> bool {
+        matches!(self, Source::Ended)
+    }
+
+    /// The scan, which begins where it is new; none where it gives record batches.
+    fn records(&mut self, begin: impl FnOnce() -> Scan) -> Option<&mut Scan> {
+        if matches!(self, Source::New) {
+            *self = Source::Records(Owned::new(begin()));
+        }
+        match self {
+            Source::Records(scan) => scan.get_mut(),
+            _ => None,
+        }
+    }
+
+    /// The scan as record batches, likewise; none where it gives records.
+    fn batches(&mut self, begin: impl FnOnce() -> BatchScan) -> Option<&mut BatchScan> {
+        if matches!(self, Source::New) {
+            *self = Source::Batches(Owned::new(Box::new(begin())));
+        }
+        match self {
+            Source::Batches(batches) => batches.get_mut().map(|batches| &mut **batches),
+            _ => None,
+        }
     }
 }

@@ -10,15 +10,14 @@ use crate::options::{OF_EXPORTS, OF_SYNCS, Options};
 use crate::record::Record;
 use crate::text::Text;
 use std::mem::MaybeUninit;
-use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
+use talentdata_core::Stop;
 use talentdata_core::blocking::Job as CoreJob;
 use talentdata_core::scan::Receipt;
-use talentdata_core::{Result, Stop};
 use talentdata_mirror::{Sync as MirrorSync, SyncReceipt, blocking as mirror_blocking};
 
 /// A number that C passes for a format; the header says `talentdata_format`.
@@ -70,7 +69,7 @@ pub extern "C" fn talentdata_client_export(
         let export = Export {
             resource: resource(&list)?,
             format: match format {
-                0 => format_of(path)?,
+                0 => Format::of_path(path)?,
                 number => Format::of_number(number)?,
             },
             target: Target::File(path.to_owned()),
@@ -222,9 +221,4 @@ impl Job {
             _lent: MayBeFreed::default(),
         })
     }
-}
-
-/// The format that the extension of a path tells.
-fn format_of(path: &Path) -> Result<Format> {
-    Ok(Format::of_path(path))
 }

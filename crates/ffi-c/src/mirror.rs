@@ -86,7 +86,7 @@ pub extern "C" fn talentdata_mirror_changes(
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
         let changes = mirror.inner.changes(resource(&list)?, &since)?;
-        Ok(batches(changes.into_batches(ROWS)))
+        Ok(batches(changes.into_batches(ROWS)?))
     })
 }
 

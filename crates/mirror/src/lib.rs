@@ -22,8 +22,9 @@ mod verify;
 mod views;
 
 pub use mirror::{At, Mirror, forget};
-pub use rows::{Change, Changes, RecordBatches, Records};
+pub use rows::{Change, Changes, Records};
 pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
+pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;
 
 /// The columns of a change, which stand before those of its record.

@@ -13,8 +13,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::{
-    BatchBuilder, Column, Columns, Empty, Kind, RecordBatch, SchemaRef, Source, TableOptions,
-    TableSchema, Timestamp, Unit,
+    Column, Columns, Empty, Kind, RecordBatches, Source, TableOptions, TableSchema, Timestamp, Unit,
 };
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::scan::Receipt;
@@ -68,7 +67,7 @@ impl Records {
     /// `Io`, when the first records cannot be read; `InvalidArgument` for a schema of another list.
     pub fn into_batches(self, rows: usize, table: &TableOptions) -> Result<RecordBatches> {
         let (resource, table) = (self.snapshot.resource, self.table(table.clone()));
-        RecordBatches::new(resource, Box::new(self), &table, rows)
+        RecordBatches::new(resource, &table, rows, self)
     }
 
     /// Writes the records as an export of the list writes them; returns its receipt, by which the file can be verified.
@@ -213,10 +212,17 @@ impl Changes {
     }
 
     /// The changes in Arrow record batches of `rows` rows: the columns of a change, then those of the record.
-    pub fn into_batches(self, rows: usize) -> RecordBatches {
-        let schema = self.table_schema();
+    ///
+    /// # Errors
+    /// None but what a mirror of another list would give.
+    pub fn into_batches(self, rows: usize) -> Result<RecordBatches> {
+        let resource = self.snapshot.resource;
+        let table = TableOptions {
+            schema: Some(Arc::new(self.table_schema())),
+            ..TableOptions::default()
+        };
         let records = self.map(|change| change.and_then(|change| change.row()));
-        RecordBatches::with_schema(Box::new(records), &schema, rows)
+        RecordBatches::new(resource, &table, rows, records)
     }
 
     /// Writes the changes: in JSON Lines each with its record as it is, in other formats with its columns. Returns how many
@@ -379,69 +385,4 @@ impl Change {
 
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-type Rows = Box<dyn Iterator<Item = Result<RawRecord>> + Send>;
-
-/// Rows as Arrow record batches. After an error there are no more.
-pub struct RecordBatches {
-    rows: Rows,
-    builder: BatchBuilder,
-    over: bool,
-}
-
-impl RecordBatches {
-    fn new(resource: Resource, mut rows: Rows, table: &TableOptions, size: usize) -> Result<Self> {
-        let (mut sample, mut bytes) = (Vec::new(), 0);
-        while table.schema.is_none()
-            && sample.len() < TableSchema::SAMPLE
-            && bytes < TableSchema::SAMPLE_BYTES
-            && let Some(row) = rows.next().transpose()?
-        {
-            bytes += row.as_bytes().len();
-            sample.push(row);
-        }
-        let schema = table.schema_of(resource, &sample)?;
-        let rows = Box::new(sample.into_iter().map(Ok).chain(rows));
-        Ok(Self::with_schema(rows, &schema, size))
-    }
-
-    fn with_schema(rows: Rows, schema: &TableSchema, size: usize) -> Self {
-        RecordBatches {
-            rows,
-            builder: BatchBuilder::new(schema, size.max(1)),
-            over: false,
-        }
-    }
-
-    /// The schema of all batches.
-    pub fn schema(&self) -> SchemaRef {
-        self.builder.schema()
-    }
-}
-
-impl Iterator for RecordBatches {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.over {
-            match self.rows.next() {
-                Some(Ok(row)) => {
-                    self.builder.append(&row);
-                    if self.builder.is_full() {
-                        return Some(self.builder.finish());
-                    }
-                }
-                Some(Err(error)) => {
-                    self.over = true;
-                    return Some(Err(error));
-                }
-                None => {
-                    self.over = true;
-                    return (!self.builder.is_empty()).then(|| self.builder.finish());
-                }
-            }
-        }
-        None
-    }
 }

@@ -45,7 +45,7 @@ impl RawExport {
         client.core(py)?;
         let format = match format {
             Some(name) => name.parse().map_err(|error| raise(py, &error))?,
-            None => Format::of_path(&path),
+            None => Format::of_path(&path).map_err(|error| raise(py, &error))?,
         };
         let table = (columns, schema, on_new);
         let table = table::options(py, table)?;

@@ -120,7 +120,7 @@ impl RawRows {
         match &self.wanted {
             Wanted::Changes(since) => {
                 let changes = self.mirror.changes(self.resource, since)?;
-                Ok(changes.into_batches(ROWS))
+                changes.into_batches(ROWS)
             }
             Wanted::Current => {
                 let records = self.mirror.current(self.resource)?;

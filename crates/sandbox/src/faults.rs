@@ -3,25 +3,24 @@
 //! Exists only with [`Options::faults`](crate::Options::faults). The README of this crate describes the rules, the log
 //! and the endpoints, none of which counts against the limit.
 
-mod admin;
-mod edit;
-mod script;
-mod send;
-
-use std::collections::VecDeque;
+use crate::http::{Answer, Received};
+use crate::service::{Service, lock};
+use crate::state::Logged;
+use ::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
+use ::http::{HeaderMap, HeaderName, Method, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, COOKIE, HeaderName, PROXY_AUTHORIZATION};
-use serde_json::{Map, Value, json};
+mod wire;
 
-use crate::request::Received;
-use crate::service::Service;
-use crate::shared::lock;
-pub(crate) use admin::{answer as administer, refusal};
-pub(crate) use script::Reply;
-use script::{Condition, How, Script};
-pub(crate) use send::{end, play};
+pub(crate) use wire::{end, play};
 
 /// Long tests must not fill the memory.
 const MAX_LOGGED: usize = 100_000;
@@ -202,4 +201,221 @@ fn redact(value: &mut Value) -> bool {
 fn is_secret(name: &str) -> bool {
     let name = name.replace(['_', '-'], "").to_ascii_lowercase();
     SECRET.contains(&name.as_str())
+}
+
+/// The response, when the request is for one of these endpoints and they exist.
+pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer> {
+    let faults = service.faults.as_ref()?;
+    let done = json!({"done": true});
+    let answered = match (&request.method, request.path.as_str()) {
+        (&Method::POST, "/__faults") => match set(service, &request.body) {
+            Ok(()) => Ok(done),
+            Err(message) => return Some(Answer::error(400, "invalid_script", &message)),
+        },
+        (&Method::DELETE, "/__faults") => {
+            *lock(faults) = Faults::default();
+            Ok(done)
+        }
+        (&Method::GET, "/__requests") => Ok(lock(faults).log()),
+        (&Method::GET, "/__stats") => Ok(json!(service.stats())),
+        (&Method::GET, "/__drift") => drift(service, request),
+        (&Method::POST, "/__drift") => change(service, request).map(|()| done),
+        (&Method::DELETE, "/__drift") => {
+            service.contents.restart();
+            Ok(done)
+        }
+        (&Method::GET, "/__changes") => changes(service, request),
+        _ => return None,
+    };
+    Some(match answered {
+        Ok(body) => Answer::json(200, &body),
+        Err(error) => Answer::error(400, "invalid_request", &error.to_string()),
+    })
+}
+
+/// `{"list", "total", "stayed", "came", "went", "moved"}`, the last four as arrays of identities: records that were
+/// there all the time (in their order), that came since, that went (some of them after they had come), and that have
+/// changed their place (some of which went). The identity of a record without an `id` is an object of its members.
+fn drift(service: &Service, request: &Received) -> io::Result<Value> {
+    let name = request.parameter("list").unwrap_or_default();
+    let list = service.contents.named(&name)?;
+    let identity = |number| list.records.identity(number);
+    Ok(list.with(|state| {
+        json!({
+            "list": name,
+            "total": state.total(),
+            "stayed": state.stayed().map(identity).collect::<Value>(),
+            "came": state.came().map(identity).collect::<Value>(),
+            "went": state.went().map(identity).collect::<Value>(),
+            "moved": state.moved().map(identity).collect::<Value>(),
+        })
+    }))
+}
+
+/// Makes the [`Change`](crate::Change) in the body to a list.
+fn change(service: &Service, request: &Received) -> io::Result<()> {
+    let name = request.parameter("list").unwrap_or_default();
+    let change = serde_json::from_slice(&request.body)?;
+    service
+        .contents
+        .named(&name)?
+        .with(|state| state.change(change))
+}
+
+/// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
+/// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
+fn changes(service: &Service, request: &Received) -> io::Result<Value> {
+    let name = request.parameter("list").unwrap_or_default();
+    let skip = request
+        .parameter("skip")
+        .map_or(Ok(0), |text| text.parse::<usize>());
+    let skip = skip.map_err(|_| io::Error::other("skip: a whole number is expected"))?;
+    let changes = service.contents.named(&name)?.changes(skip);
+    let next = skip.saturating_add(changes.len());
+    let changes: Value = changes.iter().map(Logged::to_json).collect();
+    Ok(json!({"list": name, "changes": changes, "next": next}))
+}
+
+/// The refusal of a request to the sandbox on this port by a web page; none where it may go on.
+///
+/// A page of any site can send requests to this machine. Its browser names the site in `Origin`, or, where the site
+/// has pointed its own name at this machine, in `Host`.
+pub(crate) fn refusal(headers: &HeaderMap, port: u16) -> Option<Answer> {
+    let text = |name: HeaderName| Some(headers.get(name)?.to_str().unwrap_or_default());
+    let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+    let host = text(header::HOST).unwrap_or_default().to_ascii_lowercase();
+    let site = text(HeaderName::from_static("sec-fetch-site"));
+    let foreign = site.is_some_and(|site| !["none", "same-origin"].contains(&site));
+    let message = if !ours.contains(&host) {
+        "the Host header must be a loopback name with the port of this sandbox"
+    } else if foreign || headers.contains_key(header::ORIGIN) {
+        "web pages must not use this endpoint"
+    } else {
+        return None;
+    };
+    Some(Answer::error(403, "forbidden", message))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Script {
+    pub(super) rules: Vec<Rule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    #[serde(rename = "match", default)]
+    pub(super) condition: Condition,
+    pub(super) reply: Reply,
+}
+
+/// Which requests a rule is for; without any member, all of them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Condition {
+    pub(super) method: Option<String>,
+    pub(super) path: Option<String>,
+    /// Only this one of the matching requests, counted from 1.
+    pub(super) nth: Option<u64>,
+    /// This one and all later ones.
+    pub(super) from: Option<u64>,
+    /// Connections instead of requests: `how` is done as soon as one is accepted.
+    pub(super) accept: bool,
+}
+
+/// What is done to the response that the service gave; without any member, nothing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Reply {
+    pub(crate) status: Option<u16>,
+    /// Replaced or added; an array sends the header several times.
+    pub(crate) headers: BTreeMap<String, Values>,
+    pub(crate) omit_headers: Vec<String>,
+    /// JSON; a string is sent as it is, without quotes.
+    #[serde(deserialize_with = "present")]
+    pub(crate) body: Option<Value>,
+    #[serde(deserialize_with = "base64")]
+    pub(crate) body_base64: Option<Bytes>,
+    pub(crate) gzip: bool,
+    /// In place of the body, a gzipped JSON object of so many MiB.
+    pub(crate) gzip_bomb_mb: Option<u32>,
+    pub(crate) delay_ms: u64,
+    /// Nothing is answered; the connection ends as `how` says.
+    pub(crate) close_after_read: bool,
+    /// In place of the whole answer, status line and all.
+    pub(crate) raw: Option<String>,
+    #[serde(deserialize_with = "base64")]
+    pub(crate) raw_base64: Option<Bytes>,
+    pub(crate) framing: Option<Framing>,
+    /// Bytes of the body (as it is encoded, without chunk sizes) that are sent before the connection ends.
+    pub(crate) cut_at: Option<usize>,
+    /// The same, counted from the first byte of the status line.
+    pub(crate) cut_at_wire: Option<usize>,
+    pub(crate) how: Option<How>,
+    pub(crate) trickle: Option<Trickle>,
+    /// After the body, spaces without end.
+    pub(crate) endless: bool,
+}
+
+/// One value of a header, or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Values {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Values {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+}
+
+/// How the end of the body is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Framing {
+    /// By `content-length`.
+    Length,
+    /// By chunks of 64 bytes.
+    Chunked,
+    /// By the end of the connection.
+    Close,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum How {
+    /// In order.
+    #[default]
+    Fin,
+    /// By a reset.
+    Rst,
+    /// Not at all: it stays open and silent until the client closes it.
+    Stall,
+}
+
+/// So many bytes at a time.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trickle {
+    pub(crate) bytes: usize,
+    #[serde(default)]
+    pub(crate) every_ms: u64,
+}
+
+/// Tells a body that is `null` from a body that is not given.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
+    let text = String::deserialize(from)?;
+    let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
+    Ok(Some(bytes.into()))
 }

@@ -1,9 +1,20 @@
-//! The paginated lists of the document, and what follows from it for each of them.
+//! The paginated lists: what the document says of them, what they hold, and their pages (sections 2, 4 and 8).
 
-use crate::rng::hash;
+use crate::http::{Answer, Received};
+use crate::inspect::invalid_parameter;
+use crate::options::{Options, named};
+use crate::records::Records;
 use crate::samples;
+use crate::samples::{Object, array, hash, put};
 use crate::schema::{Schemas, whole_bounds};
+use crate::service::{Clock, lock};
 use crate::spec::{Operation, Spec, Success};
+use crate::state::{Logged, State};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Mutex;
 
 /// The most records on a page where the document gives no maximum.
 const USUAL_MAX_LIMIT: u64 = 100;
@@ -121,6 +132,231 @@ impl List {
                 _ => "items",
             })
     }
+}
+
+/// The contents of all lists.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    options: Options,
+    lists: Vec<Held>,
+}
+
+/// The contents of one list.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) records: Records,
+    state: Mutex<State>,
+    clock: Clock,
+}
+
+impl Held {
+    /// Works on the list as it is now.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(lock(&self.state).at(self.clock.now()))
+    }
+
+    pub(crate) fn page(&self, asked: Asked) -> Slice {
+        self.with(|state| state.page(asked))
+    }
+
+    /// The record with this `id`, if the list holds it.
+    pub(crate) fn record(&self, id: &str) -> Option<Value> {
+        let number = self.records.find(id)?;
+        let (version, read) = self.with(|state| state.reads_of(number))?;
+        Some(self.records.value(number, version, read))
+    }
+
+    /// Deletes the record with this `id`, if the list holds it.
+    pub(crate) fn delete(&self, id: &str) {
+        if let Some(number) = self.records.find(id) {
+            self.with(|state| state.delete_number(number));
+        }
+    }
+
+    /// What has happened to the list, but for the first `skip` changes.
+    pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
+        self.with(|state| {
+            let entries = state.log().iter().skip(skip);
+            entries.map(|entry| entry.logged(&self.records)).collect()
+        })
+    }
+}
+
+impl Contents {
+    /// An error when `options.records` names a list that there is not.
+    pub(crate) fn new(spec: &'static Spec, options: &Options, clock: Clock) -> io::Result<Self> {
+        let lists = spec.lists.iter().map(|list| {
+            let records = Records::new(spec, list, options);
+            let state = State::new(options, records.size, records.has_id);
+            Held {
+                records,
+                state: Mutex::new(state),
+                clock,
+            }
+        });
+        let contents = Self {
+            lists: lists.collect(),
+            options: options.clone(),
+        };
+        let mut names = options.records.keys();
+        names.try_for_each(|name| contents.named(name).map(drop))?;
+        Ok(contents)
+    }
+
+    pub(crate) fn at_path(&self, path: &str) -> Option<&Held> {
+        self.lists
+            .iter()
+            .find(|held| held.records.list.path == path)
+    }
+
+    /// The list of this name.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list.
+    pub(crate) fn named(&self, name: &str) -> io::Result<&Held> {
+        let mut all = self.lists.iter();
+        if let Some(held) = all.find(|held| held.records.list.name == name) {
+            return Ok(held);
+        }
+        let names = self
+            .lists
+            .iter()
+            .map(|held| held.records.list.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let message = format!("there is no list `{name}`, only {names}");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+
+    /// Gives all lists their first state.
+    pub(crate) fn restart(&self) {
+        for held in &self.lists {
+            let (size, has_id) = (held.records.size, held.records.has_id);
+            *lock(&held.state) = State::new(&self.options, size, has_id);
+        }
+    }
+}
+
+/// Where a page starts and how many records it may hold, as asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) offset: u64,
+    pub(crate) limit: u64,
+}
+
+impl Asked {
+    /// Reads `limit` and `offset`. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
+    /// answered 400; a limit above the most is cut to it without a word (section 8: not shown).
+    pub(crate) fn read(request: &Received, records: &Records) -> Result<Self, Answer> {
+        let limit = integer(request, "limit", records.list.default_limit, 1)?;
+        Ok(Self {
+            offset: integer(request, "offset", 0, 0)?,
+            limit: limit.min(records.max_limit),
+        })
+    }
+}
+
+fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u64, Answer> {
+    let Some(text) = request.parameter(name) else {
+        return Ok(default);
+    };
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| digits && *number >= least);
+    number.ok_or_else(|| {
+        let expected = format!("an integer of at least {least}");
+        invalid_parameter("query", name, "", &expected)
+    })
+}
+
+/// The records of a page, by number, and how many records the list holds at that moment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) total: u64,
+    pub(crate) numbers: Vec<Range<u64>>,
+    /// How often records of the page have been updated, by number.
+    pub(crate) versions: BTreeMap<u64, u32>,
+    /// Page requests that the list had before this one.
+    pub(crate) read: u64,
+}
+
+impl Slice {
+    fn version(&self, number: u64) -> u32 {
+        self.versions.get(&number).copied().unwrap_or_default()
+    }
+}
+
+/// What the pagination object says of the length of the list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Total {
+    /// How many records there are, and whether more follow.
+    #[default]
+    Exact,
+    /// A `total` of 0; `hasMore` is right.
+    Zero,
+    /// A `total` of 0, and `hasMore` is always true, even beyond the end.
+    Unknown,
+}
+
+named!(Total {
+    Exact = "exact",
+    Zero = "zero",
+    Unknown = "unknown",
+});
+
+/// Enough for most records, so that the buffer seldom grows.
+const USUAL_RECORD_BYTES: usize = 600;
+
+/// The page as the document shows it. `limit` is the number of records in the response (section 2), not the number asked for.
+pub(crate) fn page(options: &Options, records: &Records, asked: Asked, slice: &Slice) -> Answer {
+    let list = records.list;
+    let lengths = slice.numbers.iter().map(|range| range.end - range.start);
+    let count: u64 = lengths.sum();
+    let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
+    let mut object = Object::new(&mut out);
+    for (name, value) in &records.members {
+        object.json(name, value);
+    }
+    object.member(list.served_key(), |out| {
+        let numbers = slice.numbers.iter().cloned().flatten();
+        array(out, numbers, |out, number| {
+            records.write(number, slice.version(number), slice.read, out);
+        });
+    });
+    let warned = options.warnings && count == 0 && list.record_key.is_none();
+    if warned {
+        let message = "There are no records at this place.";
+        let warning = json!([{"code": "no_records", "message": message}]);
+        object.json("warnings", &warning);
+    }
+    let end = asked.offset.saturating_add(count);
+    let (total, has_more) = match options.total {
+        Total::Exact => (slice.total, end < slice.total),
+        Total::Zero => (0, end < slice.total),
+        Total::Unknown => (0, true),
+    };
+    object.member("pagination", |out| {
+        let mut pagination = Object::new(out);
+        let limit = if warned { asked.limit } else { count };
+        for (name, number) in [("total", total), ("limit", limit), ("offset", asked.offset)] {
+            pagination.member(name, |out| put(out, number));
+        }
+        pagination.member("hasMore", |out| put(out, has_more));
+        for (name, value) in &records.pagination {
+            pagination.json(name, value);
+        }
+        pagination.end();
+    });
+    object.end();
+    let Success {
+        status,
+        content_type,
+        ..
+    } = &list.success;
+    let content_type = content_type.as_deref().unwrap_or("application/json");
+    Answer::written(*status, content_type, out)
 }
 
 #[cfg(test)]

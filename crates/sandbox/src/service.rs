@@ -1,28 +1,24 @@
-//! The service: takes complete requests through limit, route and token to their answers, without any network.
+//! The service: takes complete requests through limit, route and token to their responses, without any network.
 
-use std::io;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-use http::Method;
-use serde_json::Value;
-
-use crate::answer::Answer;
-use crate::contents::{Contents, Held};
 use crate::faults::{Faults, Reply};
+use crate::http::{Answer, Received};
 use crate::inspect;
 use crate::limit::Limiter;
+use crate::list::{Asked, Contents, Held, page};
 use crate::options::Options;
-use crate::page::{Asked, page};
-use crate::request::Received;
-use crate::respond;
-use crate::rng::Rng;
-use crate::route::Found;
-use crate::shared::{Clock, lock};
-use crate::spec::{Bearer, Spec};
-use crate::stats::{Counter, Stats};
-use crate::token::{CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized};
-use crate::version;
+use crate::samples::Rng;
+use crate::spec::{Bearer, Found, Spec};
+use crate::token::{
+    CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized, version_check,
+    version_report,
+};
+use ::http::Method;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything that one sandbox knows.
 pub(crate) struct Service {
@@ -187,13 +183,13 @@ impl Service {
                 answer
             }
             "getTokenPermissions" => permissions(),
-            "getVersion" => version::report(),
-            "checkVersion" => version::check(body.unwrap_or(&Value::Null)),
+            "getVersion" => version_report(),
+            "checkVersion" => version_check(body.unwrap_or(&Value::Null)),
             _ => return self.follow_document(found, request, body),
         };
         let (schemas, seed) = (&self.spec.schemas, self.options.seed);
         let success = &found.operation.success;
-        Ok(respond::fitted(schemas, success, answer, seed))
+        Ok(inspect::fitted(schemas, success, answer, seed))
     }
 
     /// Answers by the document alone, but for single records of the lists.
@@ -211,13 +207,13 @@ impl Service {
                     let message = "the list has no record with this id";
                     let record = list.record(id);
                     let record = record.ok_or_else(|| Answer::error(404, "not_found", message))?;
-                    return Ok(respond::of_record(schemas, found, path, record, seed));
+                    return Ok(inspect::of_record(schemas, found, path, record, seed));
                 }
                 Method::DELETE => list.delete(id),
                 _ => {}
             }
         }
-        Ok(respond::made(schemas, found, path, body, seed))
+        Ok(inspect::made(schemas, found, path, body, seed))
     }
 
     /// The list and the `id` where a path is that of a list with one parameter behind it.
@@ -254,6 +250,85 @@ fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a
 
 fn is_token(found: &Found<'_>) -> bool {
     found.operation.id == CREATE_TOKEN
+}
+
+/// What a sandbox has seen since it was started. Requests to `/__` paths are not counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// All requests, refused ones too.
+    pub requests: u64,
+    /// Requests for a token (`POST /v1/oauth/token`), refused ones too.
+    pub token_posts: u64,
+    /// Requests that were answered 429.
+    pub limited: u64,
+    /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
+    /// not have are counted together as `other`.
+    pub requests_by_path: BTreeMap<String, u64>,
+    /// The most requests that were admitted within any one second, wherever that second begins.
+    pub most_in_a_second: u64,
+}
+
+/// Counts requests as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    pub(crate) stats: Stats,
+    /// Times of the requests admitted within the last second.
+    recent: VecDeque<Duration>,
+}
+
+impl Counter {
+    pub(crate) fn count(&mut self, path: &str, token_post: bool, admitted: bool, now: Duration) {
+        let stats = &mut self.stats;
+        stats.requests += 1;
+        stats.token_posts += u64::from(token_post);
+        *stats.requests_by_path.entry(path.to_owned()).or_default() += 1;
+        if !admitted {
+            stats.limited += 1;
+            return;
+        }
+        let second = Duration::from_secs(1);
+        while self
+            .recent
+            .front()
+            .is_some_and(|then| now.saturating_sub(*then) >= second)
+        {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(now);
+        stats.most_in_a_second = stats.most_in_a_second.max(self.recent.len() as u64);
+    }
+}
+
+/// Counts by the monotonic clock from the time at which it was made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    epoch: Duration,
+    started: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            epoch: epoch.unwrap_or_default(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Since 1970.
+    pub(crate) fn now(&self) -> Duration {
+        self.epoch + self.elapsed()
+    }
+
+    /// Since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -335,5 +410,22 @@ mod tests {
                     .contains(&format!("/group{number}/"))
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod stats_tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_second_may_begin_anywhere() {
+        let mut counter = Counter::default();
+        for millis in [0, 900, 950, 1000, 1899, 1900, 5000] {
+            counter.count("/v1/version", false, true, Duration::from_millis(millis));
+        }
+        counter.count("other", false, false, Duration::from_millis(5001));
+        assert_eq!(counter.stats.most_in_a_second, 4, "900 to 1899");
+        assert_eq!(counter.stats.limited, 1);
+        assert_eq!(counter.stats.requests_by_path["/v1/version"], 7);
     }
 }

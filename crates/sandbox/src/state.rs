@@ -1,17 +1,14 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
+use crate::list::{Asked, Slice};
+use crate::options::{Change, Drift, Options, Replicas, named};
+use crate::records::Records;
+use crate::samples::{Rng, moment_text, scramble};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
-
-use crate::changes::{Entry, Operation};
-use crate::drift::{Change, Drift, Replicas};
-use crate::options::Options;
-use crate::order::{Order, View};
-use crate::page::{Asked, Slice};
-use crate::rng::{Rng, scramble};
-use crate::sequence::Sequence;
 
 /// From then on pages hold no more than [`Options::later_max_limit`].
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
@@ -327,5 +324,408 @@ impl State {
     }
 }
 
+/// Record numbers in the order of the list.
+///
+/// Each insertion, deletion or move adds a few runs, so memory and time grow with the changes, not with the list.
+#[derive(Debug)]
+pub(crate) struct Sequence {
+    runs: Vec<Range<u64>>,
+    total: u64,
+}
+
+impl Sequence {
+    /// The numbers from 0 to `size - 1`.
+    pub(crate) fn new(size: u64) -> Self {
+        let runs = std::iter::once(0..size).collect();
+        Self { runs, total: size }
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.runs.iter().cloned().flatten()
+    }
+
+    /// Puts the same numbers, or others, in this order.
+    pub(crate) fn replace(&mut self, numbers: &[u64]) {
+        self.total = numbers.len() as u64;
+        self.runs = numbers.iter().map(|number| *number..number + 1).collect();
+    }
+
+    /// The numbers at these places, as runs; places beyond the end hold none.
+    pub(crate) fn cut(&self, places: Range<u64>) -> Vec<Range<u64>> {
+        let (mut skip, mut take) = (places.start, places.end.saturating_sub(places.start));
+        let mut numbers = Vec::new();
+        for run in &self.runs {
+            let start = run.start + skip.min(run.end - run.start);
+            skip -= start - run.start;
+            let end = start + take.min(run.end - start);
+            take -= end - start;
+            if start < end {
+                numbers.push(start..end);
+            }
+            if take == 0 {
+                break;
+            }
+        }
+        numbers
+    }
+
+    /// The place of a number that is in the list.
+    pub(crate) fn place(&self, number: u64) -> Option<u64> {
+        let mut before = 0;
+        for run in &self.runs {
+            if run.contains(&number) {
+                return Some(before + number - run.start);
+            }
+            before += run.end - run.start;
+        }
+        None
+    }
+
+    /// Inserts a number in front of the one at `place`, or at the end.
+    pub(crate) fn insert(&mut self, place: u64, number: u64) {
+        let at = self.split(place.min(self.total));
+        self.runs.insert(at, number..number + 1);
+        self.total += 1;
+    }
+
+    /// Removes the number at `place`, or the last one; `None` when there is none.
+    pub(crate) fn remove(&mut self, place: u64) -> Option<u64> {
+        let last = self.total.checked_sub(1)?;
+        let at = self.split(place.min(last));
+        let run = &mut self.runs[at];
+        let number = run.start;
+        run.start += 1;
+        if run.is_empty() {
+            self.runs.remove(at);
+        }
+        self.total -= 1;
+        Some(number)
+    }
+
+    /// Makes a run begin at `place`, and tells which one; at the end of the list that is the one after the last.
+    fn split(&mut self, place: u64) -> usize {
+        let mut before = place;
+        for (at, run) in self.runs.iter_mut().enumerate() {
+            let length = run.end - run.start;
+            if before < length {
+                if before == 0 {
+                    return at;
+                }
+                let rest = run.start + before..run.end;
+                run.end = rest.start;
+                self.runs.insert(at + 1, rest);
+                return at + 1;
+            }
+            before -= length;
+        }
+        self.runs.len()
+    }
+}
+
+/// What a service sorts its lists by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// By something that never changes; an updated record keeps its place.
+    #[default]
+    Stable,
+    /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
+    Ties,
+    /// Not at all: every request sees another order.
+    Random,
+    /// By the time of the last change: an updated record moves to the end.
+    Updated,
+    /// By the time of the last change, the latest first: an updated record moves to the front.
+    UpdatedDesc,
+    /// By a column that updates change: an updated record moves to a random place.
+    Anywhere,
+}
+
+named!(Order {
+    Stable = "stable",
+    Ties = "ties",
+    Random = "random",
+    Updated = "updated",
+    UpdatedDesc = "updated-desc",
+    Anywhere = "anywhere",
+});
+
+/// More than the longest run of ties, so that ties which a page's edge divides are shuffled as a whole.
+const MARGIN: u64 = 32;
+
+/// A list at one request.
+pub(crate) struct View<'a> {
+    pub(crate) sequence: &'a Sequence,
+    /// Records that this request sees, of those in the sequence.
+    pub(crate) total: u64,
+    /// Numbers below it were there at the start; the others came later.
+    pub(crate) original: u64,
+    /// Another one for each request.
+    pub(crate) rng: Rng,
+}
+
+impl Order {
+    /// The numbers at `places`, which end before `view.total` does, as runs.
+    pub(crate) fn list(self, mut view: View<'_>, places: Range<u64>) -> Vec<Range<u64>> {
+        match self {
+            Self::Stable | Self::Updated | Self::UpdatedDesc | Self::Anywhere => {
+                view.sequence.cut(places)
+            }
+            Self::Ties => view.tied(places),
+            Self::Random => {
+                let permutation = Permutation::new(view.total, &mut view.rng);
+                let places = places.map(|place| permutation.of(place));
+                let numbers = places.flat_map(|place| view.sequence.cut(place..place + 1));
+                numbers.collect()
+            }
+        }
+    }
+
+    /// Where an updated record goes, in a list of `others` beside it; `None` where it stays.
+    pub(crate) fn after_update(self, others: u64, rng: &mut Rng) -> Option<u64> {
+        match self {
+            Self::Stable | Self::Ties | Self::Random => None,
+            Self::Updated => Some(others),
+            Self::UpdatedDesc => Some(0),
+            Self::Anywhere => Some(rng.below(others + 1)),
+        }
+    }
+}
+
+impl View<'_> {
+    fn tied(&mut self, places: Range<u64>) -> Vec<Range<u64>> {
+        let start = places.start.saturating_sub(MARGIN);
+        let end = places.end.saturating_add(MARGIN).min(self.total);
+        let mut value = 0;
+        let numbers = self.sequence.cut(start..end).into_iter().flatten();
+        let valued = numbers.map(|number| {
+            // A record that was inserted between tied ones is tied with them.
+            if number < self.original {
+                value = tied_value(number);
+            }
+            (value, number)
+        });
+        let mut valued: Vec<(u64, u64)> = valued.collect();
+        for tied in valued.chunk_by_mut(|one, other| one.0 == other.0) {
+            self.rng.shuffle(tied);
+        }
+        let before = (places.start - start) as usize;
+        let count = places.end.saturating_sub(places.start) as usize;
+        let page = valued.iter().skip(before).take(count);
+        page.map(|(_, number)| *number..number + 1).collect()
+    }
+}
+
+/// The value that a record is sorted by: seven records share the first, eight the second, and so on up to twelve.
+fn tied_value(number: u64) -> u64 {
+    const LAST: [u64; 6] = [7, 15, 24, 34, 45, 57];
+    let within = number % LAST[5];
+    let run = LAST.iter().filter(|last| **last <= within).count() as u64;
+    number / LAST[5] * LAST.len() as u64 + run
+}
+
+/// A random order of so many places, computed place by place: a Feistel network over the next power of four.
+struct Permutation {
+    count: u64,
+    half_bits: u32,
+    keys: [u64; 4],
+}
+
+impl Permutation {
+    fn new(count: u64, rng: &mut Rng) -> Self {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+        Self {
+            count,
+            half_bits: bits.div_ceil(2).max(1),
+            keys: std::array::from_fn(|_| rng.next()),
+        }
+    }
+
+    /// Where `place` goes; it has to be less than the count, or this does not end.
+    fn of(&self, mut place: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        loop {
+            let (mut left, mut right) = (place >> self.half_bits, place & mask);
+            for key in self.keys {
+                (left, right) = (right, left ^ (scramble(right ^ key) & mask));
+            }
+            place = left << self.half_bits | right;
+            if place < self.count {
+                return place;
+            }
+        }
+    }
+}
+
+/// What happened to a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It came.
+    Insert,
+    /// Its members changed, but not its `id`.
+    Update,
+    /// It went.
+    Delete,
+}
+
+impl Operation {
+    /// `insert`, `update` or `delete`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// A change that has happened, as whoever tests a client is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logged {
+    /// When: since 1970, by the clock of this machine.
+    pub at: Duration,
+    /// What.
+    pub operation: Operation,
+    /// The `id` of the record; where it has none, an object of its members.
+    pub key: Value,
+    /// The record after the change; one that was deleted, before it.
+    pub record: Value,
+}
+
+impl Logged {
+    /// The time as a date-time of RFC 3339 in UTC, with microseconds.
+    #[must_use]
+    pub fn time(&self) -> String {
+        moment_text(self.at)
+    }
+
+    /// The change as JSON: `at`, `op`, `key` and `record`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({
+            "at": self.time(),
+            "op": self.operation.name(),
+            "key": self.key,
+            "record": self.record,
+        })
+    }
+}
+
+/// A change as a list remembers it: the record itself is computed when somebody asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) at: Duration,
+    pub(crate) operation: Operation,
+    pub(crate) number: u64,
+    pub(crate) version: u32,
+}
+
+impl Entry {
+    pub(crate) fn logged(&self, records: &Records) -> Logged {
+        Logged {
+            at: self.at,
+            operation: self.operation,
+            key: records.identity(self.number),
+            record: records.value(self.number, self.version, 0),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod sequence_tests {
+    use super::*;
+    use crate::samples::Rng;
+
+    /// The same changes made to a plain vector give the same list.
+    #[test]
+    fn runs_behave_like_a_vector() {
+        let mut list = Sequence::new(50);
+        let mut plain: Vec<u64> = (0..50).collect();
+        let mut rng = Rng::new(11);
+        for number in 50..2050 {
+            let place = rng.below(list.total() + 2);
+            if rng.below(100) < 48 {
+                plain.insert(plain.len().min(place as usize), number);
+                list.insert(place, number);
+            } else if plain.is_empty() {
+                assert_eq!(list.remove(place), None);
+            } else {
+                let removed = plain.remove((plain.len() - 1).min(place as usize));
+                assert_eq!(list.remove(place), Some(removed));
+            }
+            assert_eq!(list.total(), plain.len() as u64);
+            assert!(list.numbers().eq(plain.iter().copied()), "{number}");
+            let (offset, limit) = (rng.below(60), 1 + rng.below(20));
+            let cut = list.cut(offset..offset + limit).into_iter().flatten();
+            let expected = plain.iter().skip(offset as usize).take(limit as usize);
+            assert!(expected.copied().eq(cut), "{number}");
+            let place = plain.iter().position(|other| *other == number);
+            assert_eq!(list.place(number), place.map(|place| place as u64));
+        }
+    }
+
+    #[test]
+    fn memory_grows_with_the_changes_only() {
+        let mut list = Sequence::new(1 << 50);
+        for number in 0..100 {
+            list.insert(number * 1000, (1 << 50) + number);
+            list.remove(number * 1001);
+        }
+        assert_eq!(list.total(), 1 << 50);
+        assert!(list.runs.len() <= 1 + 3 * 100);
+    }
+}
+
+#[cfg(test)]
+mod order_tests {
+    use super::*;
+
+    fn numbers(order: Order, total: u64, places: Range<u64>, request: u64) -> Vec<u64> {
+        let view = View {
+            sequence: &Sequence::new(total),
+            total,
+            original: total,
+            rng: Rng::new(request),
+        };
+        order.list(view, places).into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn every_order_lists_every_record_once() {
+        for order in Order::ALL {
+            for total in [1, 2, 3, 57, 100, 301] {
+                let mut all = numbers(order, total, 0..total, 9);
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..total), "{order} {total}");
+            }
+        }
+    }
+
+    #[test]
+    fn ties_are_short_and_come_in_another_order_each_time() {
+        let once = numbers(Order::Ties, 1000, 0..1000, 1);
+        assert_ne!(once, numbers(Order::Ties, 1000, 0..1000, 2));
+        for (place, number) in once.iter().enumerate() {
+            assert!(number.abs_diff(place as u64) < 12, "{number} at {place}");
+        }
+        let mut lengths = vec![0_u64; 200];
+        for number in 0..570 {
+            lengths[tied_value(number) as usize] += 1;
+        }
+        assert_eq!(lengths[..7], [7, 8, 9, 10, 11, 12, 7]);
+    }
+
+    #[test]
+    fn a_random_page_of_a_huge_list_needs_no_memory() {
+        let page = numbers(Order::Random, 1 << 50, 5..105, 3);
+        assert_eq!(page.len(), 100);
+        assert!(page.iter().any(|number| *number > 1 << 48));
+    }
+}

@@ -3,17 +3,40 @@
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value};
 
+/// The largest file that is read; the largest public descriptions have about a third of it.
+const MAX_BYTES: usize = 32 << 20;
+/// How deep values may stand in each other, as `serde_json` has it for JSON.
+const MAX_DEPTH: usize = 127;
+
 /// The document in a text.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
+    if text.len() > MAX_BYTES {
+        let (megabytes, max) = (text.len() >> 20, MAX_BYTES >> 20);
+        return Err(format!(
+            "the file has {megabytes} MB, and at most {max} MB are read; take examples and descriptions out"
+        ));
+    }
     let document = match serde_json::from_str(text) {
         Ok(document) => document,
-        Err(error) if text.trim_start().starts_with('{') => {
-            return Err(format!("not valid JSON: {error}"));
-        }
+        Err(error) if text.trim_start().starts_with('{') => return Err(not_json(&error)),
         Err(_) => yaml(text)?,
     };
     check_version(&document)?;
     Ok(document)
+}
+
+fn not_json(error: &serde_json::Error) -> String {
+    match error.to_string() {
+        text if text.starts_with("recursion limit") => too_deep(),
+        text => format!("not valid JSON: {text}"),
+    }
+}
+
+fn too_deep() -> String {
+    format!(
+        "values are nested more than {MAX_DEPTH} levels deep; give inner schemas names under \
+         /components/schemas, and refer to them"
+    )
 }
 
 fn yaml(text: &str) -> Result<Value, String> {
@@ -21,12 +44,14 @@ fn yaml(text: &str) -> Result<Value, String> {
         format!("neither JSON nor YAML: {error}; correct it, or convert the file to JSON")
     })?;
     match documents.len() {
-        1 => value(&documents.remove(0)),
+        1 => value(&documents.remove(0), MAX_DEPTH),
         several => Err(format!("{several} YAML documents; give one")),
     }
 }
 
-fn value(node: &Yaml) -> Result<Value, String> {
+fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
+    let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+    let value = |node| value(node, depth);
     Ok(match node {
         Yaml::Value(scalar) => match scalar {
             Scalar::Null => Value::Null,

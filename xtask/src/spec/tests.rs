@@ -227,3 +227,121 @@ fn a_list_that_is_gone_is_reported_in_every_run() {
         assert_eq!(spec.summary.matches("every language loses it").count(), 1);
     }
 }
+
+/// A spec with these schemas, in place of those of ours that nothing refers to.
+fn with_schemas(schemas: &[(String, Value)]) -> String {
+    let mut document = ours();
+    let all = document["components"]["schemas"].as_object_mut().unwrap();
+    all.extend(schemas.iter().cloned());
+    document.to_string()
+}
+
+fn chain(length: usize, last: &str) -> String {
+    let link = |number: usize| {
+        let next = if number + 1 == length {
+            last.to_owned()
+        } else {
+            format!("Link{}", number + 1)
+        };
+        let reference = json!({"$ref": format!("#/components/schemas/{next}")});
+        (
+            format!("Link{number}"),
+            json!({"type": "object", "properties": {"next": reference}}),
+        )
+    };
+    with_schemas(&(0..length).map(link).collect::<Vec<_>>())
+}
+
+/// Each ends with a message that says what to do, or succeeds; none panics or goes on for ever.
+#[test]
+fn bad_input_is_refused_with_a_message_or_taken() {
+    let nested = |levels: usize, open: &str, close: &str| {
+        let mut out = String::from("openapi: 3.1.0\npaths: ");
+        out += &open.repeat(levels);
+        out += "1";
+        out + &close.repeat(levels)
+    };
+    let deep = (0..200).fold(
+        json!({"type": "string"}),
+        |held, _| json!({"type": "object", "properties": {"held": held}}),
+    );
+    let bomb = (1..40).fold("a0: &a0 x\n".to_owned(), |text, number| {
+        let before = number - 1;
+        text + &format!("a{number}: &a{number} [*a{before}, *a{before}]\n")
+    });
+    let reference = |to: &str| json!({"$ref": format!("#/components/schemas/{to}")});
+    let cycle = [("A", "B"), ("B", "C"), ("C", "A")];
+    let cycle = cycle.map(|(name, next)| (name.to_owned(), reference(next)));
+    let parts = [("A", "B"), ("B", "A")];
+    let parts = parts.map(|(name, next)| (name.to_owned(), json!({"allOf": [reference(next)]})));
+    let large =
+        |bytes: usize| with_schemas(&[("A".to_owned(), json!({"description": "x".repeat(bytes)}))]);
+    let unnamed =
+        json!({"type": "object", "properties": {"+": {"type": "string"}, "": {}, "日本": {}}});
+    let mut failures = Vec::new();
+    for (name, text, wanted) in [
+        ("nothing", String::new(), "give one"),
+        ("no JSON", "{\"openapi\": ".to_owned(), "not valid JSON"),
+        ("no YAML", "a: b: c: [".to_owned(), "neither JSON nor YAML"),
+        ("a list", "[1, 2]".to_owned(), "not an OpenAPI document"),
+        ("binary", "\u{0}\u{1}\u{fffd}".to_owned(), "unprintable"),
+        (
+            "two documents",
+            "openapi: 3.1.0\n---\nopenapi: 3.1.0\n".to_owned(),
+            "give one",
+        ),
+        (
+            "200 levels of JSON",
+            with_schemas(&[("Deep".to_owned(), deep)]),
+            "give inner schemas names",
+        ),
+        (
+            "200 levels of YAML",
+            nested(200, "[", "]"),
+            "give inner schemas names",
+        ),
+        (
+            "many levels of YAML",
+            nested(100_000, "{a: ", "}"),
+            "recursion limit",
+        ),
+        ("aliases", format!("openapi: 3.1.0\n{bomb}"), "lias"),
+        ("200 references", chain(200, "Contact"), ""),
+        ("a ring of 200", chain(200, "Link0"), ""),
+        (
+            "a reference to nothing",
+            chain(3, "Nobody"),
+            "add it to /components",
+        ),
+        (
+            "a cycle of references",
+            with_schemas(&cycle),
+            "correct the reference",
+        ),
+        ("parts in a cycle", with_schemas(&parts), ""),
+        (
+            "names of nothing",
+            with_schemas(&[("A".to_owned(), unnamed)]),
+            "",
+        ),
+        (
+            "a schema without a name",
+            with_schemas(&[(
+                "+".to_owned(),
+                json!({"type": "object", "properties": {"a": {}}}),
+            )]),
+            "rename the schema",
+        ),
+        ("20 MB", large(20 << 20), ""),
+        ("50 MB", large(50 << 20), "at most 32 MB"),
+    ] {
+        let said = Spec::parse(&crate::root(), &text, "SPEC")
+            .err()
+            .unwrap_or_default();
+        let short: String = said.chars().take(400).collect();
+        if !said.contains(wanted) || said.is_empty() != wanted.is_empty() {
+            failures.push(format!("{name}: {short}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

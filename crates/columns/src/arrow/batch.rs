@@ -1,58 +1,51 @@
-//! Builds record batches, record by record.
+//! Builds record batches, record by record, with arrow's own builders.
 
-use super::builder::{Builder, finish_text};
-use super::row::{Cell, Form, Splitter};
+use super::cell::append;
+use super::object::Object;
 use super::schema::{Kind, TableSchema};
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{ArrayBuilder, StringBuilder, make_builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
-use talentdata_core::RawRecord;
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
 /// Arrow string column end at 2 GiB.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A cell takes about so many bytes, even where it is empty.
 const CELL: usize = 8;
 
 /// Nested values whose cells might take so many bytes, and more than eight times their text, are not
 /// taken apart: they stay in `_extra`. Else objects that lack most fields of a wide struct would fill the memory.
-const MOST_CELLS: usize = 1024 * 1024;
+const MAX_CELLS: usize = 1024 * 1024;
 
 /// A record batch that grows.
 pub struct BatchBuilder {
+    columns: Arc<TableSchema>,
     schema: SchemaRef,
-    splitter: Splitter,
-    builders: Vec<Builder>,
-    /// For each column, the cells that an object within it makes.
-    widths: Vec<usize>,
-    /// The cells of a row, without those of further items.
-    width: usize,
+    builders: Vec<Box<dyn ArrayBuilder>>,
     extra: StringBuilder,
-    most_rows: usize,
+    max_rows: usize,
     rows: usize,
     bytes: usize,
 }
 
 impl BatchBuilder {
     /// An empty batch that is full with `rows` rows.
-    pub fn new(schema: &TableSchema, rows: usize) -> Self {
-        let sizes = schema.iter().map(|column| column.kind.size());
+    pub fn new(columns: Arc<TableSchema>, rows: usize) -> Self {
+        let schema = columns.to_arrow();
+        let fields = schema.fields().iter().take(columns.fields.len());
         BatchBuilder {
-            schema: schema.to_arrow(),
-            splitter: Splitter::new(schema, Form::Cells),
-            builders: schema
-                .iter()
-                .map(|column| Builder::new(&column.kind))
+            builders: fields
+                .map(|field| make_builder(field.data_type(), 0))
                 .collect(),
-            widths: schema.iter().map(|column| width(&column.kind)).collect(),
-            width: sizes.sum(),
             extra: StringBuilder::new(),
-            most_rows: rows,
+            max_rows: rows,
             rows: 0,
             bytes: 0,
+            columns,
+            schema,
         }
     }
 
@@ -61,28 +54,27 @@ impl BatchBuilder {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row; returns whether the columns say all of it, so that its `_extra` is empty.
-    pub fn append(&mut self, record: &RawRecord) -> bool {
-        let (builders, widths) = (&mut self.builders, &self.widths);
-        let mut bytes = self.width * CELL + record.as_bytes().len();
-        let take = |column: usize, cell: Cell<'_>| match cell {
-            Cell::Raw(text) if widths[column] > 1 => {
-                let objects = text.bytes().filter(|byte| *byte == b'{').count();
-                let cells = objects * widths[column] * CELL;
-                if cells > MOST_CELLS && cells / 8 > text.len() {
-                    builders[column].append(&Cell::Empty);
-                    return false;
-                }
-                bytes += cells;
-                builders[column].append(&Cell::Raw(text))
+    /// Adds a row.
+    pub fn append(&mut self, record: &RawRecord) {
+        let columns = &self.columns.fields;
+        let object = Object::new(columns, record.as_str());
+        let mut bytes = record.as_bytes().len();
+        let rest = object.hold(columns, |at, value| {
+            let (kind, builder) = (&columns[at].kind, &mut *self.builders[at]);
+            let text = value.unwrap_or_default();
+            let objects = text.bytes().filter(|byte| *byte == b'{').count();
+            let cells = CELL * (kind.size() + objects * width(kind));
+            if cells > MAX_CELLS && cells / 8 > text.len() {
+                append(builder, kind, None);
+                return false;
             }
-            cell => builders[column].append(&cell),
-        };
-        let extra = self.splitter.split(record, take);
-        self.extra.append_option(extra);
+            bytes += cells;
+            append(builder, kind, value)
+        });
+        let extra = object.extra(&rest);
         self.rows += 1;
-        self.bytes += bytes + extra.map_or(0, str::len);
-        extra.is_none()
+        self.bytes += bytes + extra.as_ref().map_or(0, String::len);
+        self.extra.append_option(extra);
     }
 
     /// Rows added since the last batch.
@@ -97,7 +89,7 @@ impl BatchBuilder {
 
     /// Whether it is time to finish the batch: it has its rows, or is large.
     pub fn is_full(&self) -> bool {
-        self.rows >= self.most_rows || self.bytes >= MOST_BYTES
+        self.rows >= self.max_rows || self.bytes >= MAX_BYTES
     }
 
     /// Hands over the batch and begins the next one.
@@ -105,8 +97,9 @@ impl BatchBuilder {
     /// # Errors
     /// `Internal`, should the columns not make a batch.
     pub fn finish(&mut self) -> Result<RecordBatch> {
-        let mut arrays: Vec<ArrayRef> = self.builders.iter_mut().map(Builder::finish).collect();
-        arrays.push(Arc::new(finish_text(&mut self.extra)));
+        let builders = self.builders.iter_mut();
+        let mut arrays: Vec<ArrayRef> = builders.map(|builder| builder.finish()).collect();
+        arrays.push(Arc::new(self.extra.finish()));
         (self.rows, self.bytes) = (0, 0);
         RecordBatch::try_new(self.schema(), arrays)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("a record batch: {error}")))

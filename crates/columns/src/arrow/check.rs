@@ -1,19 +1,19 @@
-//! Compares records with a schema that was given, and counts how they differ.
+//! Compares records with a schema that was given, and counts how they differ. It is a pass of its own, so that nothing
+//! else pays for it.
 
-use super::options::{OnNew, TableOptions};
-use super::plan::{Origin, Plans};
-use super::row::{Cell, Form, read};
-use super::schema::{Column, EXTRA, Kind, TableSchema};
+use super::cell::is_held;
+use super::object::Object;
+use super::schema::{Column, EXTRA, Kind, OnNew, TableOptions, TableSchema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use talentdata_core::RawRecord;
 use talentdata_core::json;
 use talentdata_core::scan::{Difference, Example, SchemaDifferences};
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// More fields than this are counted together: a service that uses names as data must not fill the memory.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 /// Under this name.
 const OTHERS: &str = "...";
 
@@ -21,7 +21,6 @@ const OTHERS: &str = "...";
 pub(crate) struct Checker {
     schema: Arc<TableSchema>,
     on_new: OnNew,
-    plans: Plans,
     counts: Counts,
 }
 
@@ -32,8 +31,8 @@ pub(crate) struct Counts {
     new: Differences,
     other: Differences,
     missing: Differences,
-    /// For each column, how often its field was absent or null.
-    absent: Vec<Option<Difference>>,
+    /// Fields of the records themselves that were absent or null.
+    absent: Differences,
 }
 
 type Differences = BTreeMap<String, Difference>;
@@ -41,15 +40,10 @@ type Differences = BTreeMap<String, Difference>;
 impl Checker {
     /// None where no schema is given.
     pub(crate) fn new(options: &TableOptions) -> Option<Self> {
-        let schema = Arc::clone(options.schema.as_ref()?);
         Some(Checker {
+            schema: Arc::clone(options.schema.as_ref()?),
             on_new: options.on_new,
-            plans: Plans::new(&schema.fields),
-            counts: Counts {
-                absent: vec![None; schema.fields.len()],
-                ..Counts::default()
-            },
-            schema,
+            counts: Counts::default(),
         })
     }
 
@@ -61,17 +55,17 @@ impl Checker {
     /// Goes on counting from here.
     pub(crate) fn go_on(&mut self, counts: Counts) {
         self.counts = counts;
-        self.counts.absent.resize(self.schema.fields.len(), None);
     }
 
     /// How the records differed so far.
     pub(crate) fn differences(&self) -> SchemaDifferences {
         let mut missing = self.counts.missing.clone();
-        for (column, absent) in self.schema.iter().zip(&self.counts.absent) {
-            if let Some(absent) = absent
+        for column in self.schema.iter() {
+            let (_, pointer) = pointers(&[Step::Name((&*column.name).into())]);
+            if let Some(absent) = self.counts.absent.get(&pointer)
                 && (!column.nullable || absent.count == self.counts.records)
             {
-                missing.insert(pointer("", &column.name), absent.clone());
+                missing.insert(pointer, absent.clone());
             }
         }
         SchemaDifferences {
@@ -86,47 +80,16 @@ impl Checker {
     /// # Errors
     /// `Schema`, naming record and field, for a new field where that is to fail.
     pub(crate) fn check(&mut self, record: &RawRecord) -> Result<()> {
-        let columns = &self.schema.fields;
-        let members = record.members();
-        let plan = self.plans.of(&members, columns);
-        let counts = &mut self.counts;
-        counts.records += 1;
-        let mut place = Place {
-            offset: record.offset(),
-            path: String::new(),
-            pointer: String::new(),
-        };
-        let mut fresh = None;
+        self.counts.records += 1;
         let mut comparison = Comparison {
             on_new: self.on_new,
-            counts,
-            fresh: &mut fresh,
+            counts: &mut self.counts,
+            offset: record.offset(),
+            steps: Vec::new(),
+            fresh: None,
         };
-        for field in &plan.extra {
-            let (name, value) = members[*field];
-            let known = |name: &str| columns.iter().any(|column| column.name == name);
-            match json::text(name) {
-                // `_extra` holds a field of its own name.
-                Some(name) if known(&name) || name == EXTRA => {}
-                Some(name) => place.within(&name, &name, |place| {
-                    comparison.new_field(place, value);
-                }),
-                None => {}
-            }
-        }
-        for (at, (column, origin)) in columns.iter().zip(&plan.origins).enumerate() {
-            let value = match *origin {
-                Origin::Absent => None,
-                Origin::Only(field) | Origin::Last(field) => Some(members[field].1),
-            };
-            place.within(&column.name, &column.name, |place| match value {
-                None | Some("null") => {
-                    count_one(&mut comparison.counts.absent[at], place, value);
-                }
-                Some(value) => comparison.value(&column.kind, value, place),
-            });
-        }
-        match fresh {
+        comparison.object(&self.schema.fields, record.as_str());
+        match comparison.fresh {
             Some(pointer) => {
                 let message = format!(
                     "record {} of the list: {pointer}: the schema has no such field",
@@ -139,152 +102,122 @@ impl Checker {
     }
 }
 
+/// One step from a value to a part of it.
+enum Step<'a> {
+    Name(Cow<'a, str>),
+    Item(usize),
+}
+
 /// A record that is being compared.
 struct Comparison<'a> {
     on_new: OnNew,
     counts: &'a mut Counts,
+    /// Of the record in the list.
+    offset: u64,
+    /// From the record to the value at hand.
+    steps: Vec<Step<'a>>,
     /// The first new field, where that is an error.
-    fresh: &'a mut Option<String>,
+    fresh: Option<String>,
 }
 
-impl Comparison<'_> {
-    fn new_field(&mut self, place: &Place, value: &str) {
-        match self.on_new {
-            OnNew::Keep => count(&mut self.counts.new, place, Some(value)),
-            OnNew::Freeze => {}
-            OnNew::Fail => {
-                self.fresh.get_or_insert_with(|| place.pointer.clone());
+impl<'a> Comparison<'a> {
+    fn object(&mut self, columns: &'a [Column], text: &'a str) {
+        let object = Object::new(columns, text);
+        let is_record = self.steps.is_empty();
+        for (name, value) in object.others() {
+            let Some(name) = json::text(name) else {
+                continue;
+            };
+            let is_known = columns.iter().any(|column| column.name == name);
+            // `_extra` holds a field of its own name.
+            if !(is_known || is_record && name == EXTRA) {
+                self.at(Step::Name(name), |this| this.new_field(value));
             }
+        }
+        for (at, column) in columns.iter().enumerate() {
+            let value = object.value(at);
+            self.at(Step::Name((&*column.name).into()), |this| match value {
+                None | Some("null") if is_record => this.count(|counts| &mut counts.absent, value),
+                None | Some("null") if column.nullable => {}
+                None | Some("null") => this.count(|counts| &mut counts.missing, value),
+                Some(value) => this.value(&column.kind, value),
+            });
         }
     }
 
     /// A value that is not null.
-    fn value(&mut self, kind: &Kind, value: &str, place: &mut Place) {
+    fn value(&mut self, kind: &'a Kind, value: &'a str) {
         match kind {
             Kind::List { items } if value.starts_with('[') => {
-                let mut index = 0_usize;
-                json::each_item(value, |item| {
+                for (index, item) in json::items(value).into_iter().enumerate() {
                     if item != "null" {
-                        place.within("*", &index.to_string(), |place| {
-                            self.value(items, item, place);
-                        });
+                        self.at(Step::Item(index), |this| this.value(items, item));
                     }
-                    index += 1;
-                });
+                }
             }
-            Kind::Struct { fields } if value.starts_with('{') => {
-                self.members(fields, value, place);
-            }
+            Kind::Struct { fields } if value.starts_with('{') => self.object(fields, value),
             Kind::Json => {}
             Kind::List { .. } | Kind::Struct { .. } => {
-                count(&mut self.counts.other, place, Some(value));
+                self.count(|counts| &mut counts.other, Some(value));
             }
-            kind => {
-                if let (Cell::Empty, _) = read(kind, Form::Cells, value) {
-                    count(&mut self.counts.other, place, Some(value));
-                }
+            kind if !is_held(kind, value) => self.count(|counts| &mut counts.other, Some(value)),
+            _ => {}
+        }
+    }
+
+    fn new_field(&mut self, value: &str) {
+        match self.on_new {
+            OnNew::Keep => self.count(|counts| &mut counts.new, Some(value)),
+            OnNew::Freeze => {}
+            OnNew::Fail => {
+                self.fresh.get_or_insert_with(|| pointers(&self.steps).1);
             }
         }
     }
 
-    fn members(&mut self, fields: &[Column], object: &str, place: &mut Place) {
-        let mut values = vec![None; fields.len()];
-        let mut next = 0;
-        json::each_member(object, |raw_name, value| {
-            let Some(name) = json::text(raw_name) else {
-                return;
-            };
-            let usual = fields.get(next).is_some_and(|field| field.name == name);
-            let found = usual.then_some(next);
-            match found.or_else(|| fields.iter().position(|field| field.name == name)) {
-                Some(at) => {
-                    values[at] = Some(value);
-                    next = at + 1;
-                }
-                None => place.within(&name, &name, |place| self.new_field(place, value)),
-            }
-        });
-        for (field, value) in fields.iter().zip(values) {
-            place.within(&field.name, &field.name, |place| match value {
-                None | Some("null") if field.nullable => {}
-                None | Some("null") => count(&mut self.counts.missing, place, value),
-                Some(value) => self.value(&field.kind, value, place),
-            });
-        }
-    }
-}
-
-/// Where a value is.
-struct Place {
-    /// Of the record in the list.
-    offset: u64,
-    /// The field's JSON pointer, with `*` in the place of an index.
-    path: String,
-    /// The value's JSON pointer.
-    pointer: String,
-}
-
-impl Place {
     /// Does something one step further.
-    fn within(&mut self, name: &str, step: &str, work: impl FnOnce(&mut Place)) {
-        let (path, at) = (self.path.len(), self.pointer.len());
-        push(&mut self.path, name);
-        push(&mut self.pointer, step);
+    fn at(&mut self, step: Step<'a>, work: impl FnOnce(&mut Self)) {
+        self.steps.push(step);
         work(self);
-        self.path.truncate(path);
-        self.pointer.truncate(at);
+        self.steps.pop();
+    }
+
+    fn count(&mut self, of: impl FnOnce(&mut Counts) -> &mut Differences, value: Option<&str>) {
+        let differences = of(self.counts);
+        let (path, pointer) = pointers(&self.steps);
+        let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&path);
+        let name = if is_full { OTHERS.to_owned() } else { path };
+        let first = || {
+            let found = match value.map(str::as_bytes) {
+                None => "nothing",
+                Some([b'"', ..]) => "string",
+                Some([b't' | b'f', ..]) => "boolean",
+                Some([b'n', ..]) => "null",
+                Some([b'[', ..]) => "array",
+                Some([b'{', ..]) => "object",
+                Some(_) => "number",
+            };
+            let example = Example {
+                offset: self.offset,
+                pointer,
+                found: found.to_owned(),
+            };
+            Difference { count: 0, example }
+        };
+        differences.entry(name).or_insert_with(first).count += 1;
     }
 }
 
-fn pointer(parent: &str, name: &str) -> String {
-    let mut pointer = parent.to_owned();
-    push(&mut pointer, name);
-    pointer
-}
-
-fn push(pointer: &mut String, step: &str) {
-    pointer.push('/');
-    for letter in step.chars() {
-        match letter {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            letter => pointer.push(letter),
-        }
+/// The JSON pointer of a field, with `*` in the place of an index, and that of a value.
+fn pointers(steps: &[Step<'_>]) -> (String, String) {
+    let (mut path, mut pointer) = (String::new(), String::new());
+    for step in steps {
+        let (name, index) = match step {
+            Step::Name(name) => (name.replace('~', "~0").replace('/', "~1"), None),
+            Step::Item(index) => ("*".to_owned(), Some(index.to_string())),
+        };
+        path.extend(["/", &name]);
+        pointer.extend(["/", index.as_ref().unwrap_or(&name)]);
     }
-}
-
-fn count(differences: &mut Differences, place: &Place, value: Option<&str>) {
-    let full = differences.len() >= MOST_NAMES && !differences.contains_key(&place.path);
-    let name = if full { OTHERS } else { &place.path };
-    match differences.get_mut(name) {
-        Some(difference) => difference.count += 1,
-        None => {
-            differences.insert(name.to_owned(), first(place, value));
-        }
-    }
-}
-
-fn count_one(difference: &mut Option<Difference>, place: &Place, value: Option<&str>) {
-    match difference {
-        Some(difference) => difference.count += 1,
-        none => *none = Some(first(place, value)),
-    }
-}
-
-fn first(place: &Place, value: Option<&str>) -> Difference {
-    let found = match value.map(str::as_bytes) {
-        None => "nothing",
-        Some([b'"', ..]) => "string",
-        Some([b't' | b'f', ..]) => "boolean",
-        Some([b'n', ..]) => "null",
-        Some([b'[', ..]) => "array",
-        Some([b'{', ..]) => "object",
-        Some(_) => "number",
-    };
-    let example = Example {
-        offset: place.offset,
-        pointer: place.pointer.clone(),
-        found: found.to_owned(),
-    };
-    Difference { count: 1, example }
+    (path, pointer)
 }

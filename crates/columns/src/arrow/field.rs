@@ -1,7 +1,6 @@
 //! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
 
-use super::options::Columns;
-use super::schema::{Column, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::sync::Arc;
 use talentdata_core::{Error, ErrorKind, Result};

@@ -1,6 +1,6 @@
 //! Schema files: what `talentdata schema` prints, read back and checked.
 
-use super::infer::{DEEPEST, MOST_COLUMNS, MOST_NODES};
+use super::infer::{MAX_COLUMNS, MAX_DEPTH, MAX_NODES};
 use super::schema::{Column, EXTRA, Kind, TableSchema};
 use serde::Deserialize;
 use serde_json::Value;
@@ -88,9 +88,9 @@ impl TableSchema {
         let depth = self.iter().map(|column| column.kind.depth()).max();
         let nodes: usize = self.iter().map(|column| column.kind.size()).sum();
         for (what, count, most) in [
-            ("columns", self.fields.len(), MOST_COLUMNS),
-            ("levels of nesting", depth.unwrap_or_default(), DEEPEST),
-            ("columns, nested ones included,", nodes, MOST_NODES),
+            ("columns", self.fields.len(), MAX_COLUMNS),
+            ("levels of nesting", depth.unwrap_or_default(), MAX_DEPTH),
+            ("columns, nested ones included,", nodes, MAX_NODES),
         ] {
             if count > most {
                 let message = format!("schema: it has {count} {what}, and {most} are the most");

@@ -1,186 +1,317 @@
-//! Decides the columns from the spec and from the first records.
+//! Decides the columns from the spec and from the first records: for each field the narrowest kind that holds all of its
+//! values.
 
-mod traits;
-
-use super::options::Columns;
-use super::schema::{Column, EXTRA, Empty, Kind, Source, TableSchema};
-use std::collections::HashMap;
+use super::sample::Seen;
+use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+use super::time::{DateTime, full_date};
+use std::collections::{BTreeMap, HashMap};
+use talentdata_core::RawRecord;
 use talentdata_core::json;
 use talentdata_core::types::{FieldKind, Resource};
-use talentdata_core::{List, RawRecord, Result, ScanOptions};
-use traits::Traits;
 
 /// Fields beyond so many stay in `_extra`: records whose field names are data would make a table of
 /// columns without end.
-pub(super) const MOST_COLUMNS: usize = 512;
+pub(super) const MAX_COLUMNS: usize = 512;
 
 /// Columns of a table, nested ones included: each takes memory of its own. What is beyond stays JSON text.
-pub(super) const MOST_NODES: usize = 2 * MOST_COLUMNS;
+pub(super) const MAX_NODES: usize = 2 * MAX_COLUMNS;
 
 /// Values nested deeper than this are JSON text.
-pub(super) const DEEPEST: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// An object with more different names than this is a map, whose names are data, and stays JSON text.
-const MOST_NAMES: usize = 200;
+const MAX_NAMES: usize = 200;
 
 /// So is one whose names occur in fewer than one of so many objects, on average.
 const RAREST: usize = 10;
 
-/// How much of a list was seen, of which its first records decide on the columns. They are the same whatever
-/// the pages were.
-#[derive(Default)]
-pub(crate) struct Seen {
-    records: usize,
-    bytes: usize,
-}
+/// Nested fields that are looked at, which bounds the memory; many of them may turn out to be parts of maps.
+const MAX_LOOKED_AT: usize = 64 * MAX_NODES;
 
-impl Seen {
-    pub(crate) fn add(&mut self, record: &RawRecord) {
-        self.records += 1;
-        self.bytes += record.as_bytes().len();
-    }
-
-    /// Whether it is enough to decide; what comes then is not looked at.
-    pub(crate) fn is_enough(&self) -> bool {
-        self.records >= TableSchema::SAMPLE || self.bytes >= TableSchema::SAMPLE_BYTES
-    }
-}
+/// Ways of writing timestamps, beyond which no more are counted.
+const MAX_STYLES: usize = 16;
 
 impl TableSchema {
-    /// The columns that an export of a list would have, decided from the first records as it would decide them.
-    ///
-    /// # Errors
-    /// Those of a scan.
-    pub async fn of_list<T>(list: &List<T>, columns: Columns) -> Result<Self> {
-        let mut scan = list.raw().scan(ScanOptions {
-            limit: Some(Self::SAMPLE as u64),
-            ..ScanOptions::default()
-        });
-        let (mut sample, mut seen) = (Vec::new(), Seen::default());
-        while !seen.is_enough()
-            && let Some(batch) = scan.next_batch().await
-        {
-            let records = batch?.records;
-            records.iter().for_each(|record| seen.add(record));
-            sample.extend(records);
-        }
-        Ok(Self::infer(list.resource(), &sample, columns))
-    }
-
-    /// As many records are looked at before the columns are decided.
-    pub const SAMPLE: usize = 1000;
-
-    /// Fewer are where they have so many bytes, since they are held in memory until then.
-    pub const SAMPLE_BYTES: usize = 16 * 1024 * 1024;
-
-    /// The documented fields, then those of the first `records` as they were first met.
-    pub fn infer(resource: Resource, records: &[RawRecord], columns: Columns) -> TableSchema {
-        let mut seen = Seen::default();
-        let enough = records.iter().take_while(|record| {
-            let needed = !seen.is_enough();
-            seen.add(record);
-            needed
-        });
-        let sample = records.get(..enough.count()).unwrap_or(records);
-        let shape = resource.shape();
-        let mut budget = Budget {
-            columns,
-            nested: MOST_NODES - MOST_COLUMNS,
+    /// The documented fields, then those of the first of `records` as they were first met.
+    pub fn infer<'a>(
+        resource: Resource,
+        records: impl IntoIterator<Item = &'a RawRecord>,
+        columns: Columns,
+    ) -> TableSchema {
+        let mut look = Look {
+            is_typed: columns == Columns::Typed,
+            left: MAX_LOOKED_AT,
         };
-        let mut found = Found::default();
-        for field in shape.fields {
-            found.place(field.name, MOST_COLUMNS);
+        let (mut found, mut seen) = (Members::default(), Seen::default());
+        let documented = resource.shape().fields;
+        for field in documented {
+            found.place(field.name, MAX_COLUMNS);
         }
-        for record in sample {
+        for record in records {
+            if seen.is_enough() {
+                break;
+            }
+            seen.add(record);
             for (name, value) in record.members() {
                 let name = json::text(name).filter(|name| name != EXTRA);
-                if let Some(at) = name.and_then(|name| found.place(&name, MOST_COLUMNS)) {
-                    found.traits[at].note(value, 1, &mut budget);
+                if let Some(field) = name.and_then(|name| found.place(&name, MAX_COLUMNS)) {
+                    field.note(value, 1, &mut look);
                 }
             }
         }
-        let documented = shape.fields.iter().map(|field| Some(field.kind));
-        let fields = found.columns(sample.len(), documented);
+        found.objects = seen.records;
+        let mut fields = found.columns();
+        for (column, field) in fields.iter_mut().zip(documented) {
+            column.source = Source::Documented;
+            column.kind = match field.kind {
+                FieldKind::Json => continue,
+                FieldKind::Text => Kind::Text,
+                FieldKind::Integer => Kind::Integer,
+                FieldKind::Number => Kind::Number,
+                FieldKind::Boolean => Kind::Boolean,
+            };
+        }
+        let mut nested = MAX_NODES - MAX_COLUMNS;
+        for column in &mut fields {
+            match nested.checked_sub(column.kind.size() - 1) {
+                Some(left) => nested = left,
+                None => column.kind = Kind::Json,
+            }
+        }
         let mut schema = TableSchema::new(Some(resource.name().to_owned()), columns, fields);
-        schema.sampled_records = sample.len() as u64;
+        schema.sampled_records = seen.records as u64;
         schema
     }
 }
 
-/// What nested values may still become.
-struct Budget {
-    columns: Columns,
-    /// How many columns.
-    nested: usize,
+/// What is looked at.
+struct Look {
+    /// Whether nested values, dates and timestamps get types of their own.
+    is_typed: bool,
+    /// How many nested fields more.
+    left: usize,
 }
 
 /// The fields met in objects of one kind, in order.
 #[derive(Default)]
-struct Found {
-    names: Vec<String>,
-    traits: Vec<Traits>,
+struct Members {
+    objects: usize,
+    fields: Vec<(String, Field)>,
     places: HashMap<String, usize>,
+    /// Whether there were more names than a struct may have.
+    overfull: bool,
 }
 
-impl Found {
-    /// Where the field has its column; none where it has to stay JSON. Arrow's C interface cannot carry
-    /// a name with a NUL.
-    fn place(&mut self, name: &str, most: usize) -> Option<usize> {
-        if let Some(at) = self.places.get(name) {
-            return Some(*at);
-        }
-        let at = self.names.len();
-        if name.contains('\0') || at == most {
-            return None;
-        }
-        self.places.insert(name.to_owned(), at);
-        self.names.push(name.to_owned());
-        self.traits.push(Traits::default());
-        Some(at)
-    }
+/// What the values of a field were like.
+#[derive(Default)]
+struct Field {
+    values: usize,
+    nulls: usize,
+    boolean: bool,
+    texts: Texts,
+    numbers: Numbers,
+    items: Option<Box<Field>>,
+    members: Option<Box<Members>>,
+    /// Arrays and objects that are to stay JSON, and numbers beyond all.
+    other: bool,
+}
 
-    /// How many columns were set aside for its fields and what is nested in them.
-    fn size(&self) -> usize {
-        let nested = self.traits.iter().map(Traits::nested);
-        self.names.len() + nested.sum::<usize>()
-    }
+#[derive(Default)]
+struct Numbers {
+    /// The smallest and the largest whole number.
+    range: Option<(i128, i128)>,
+    /// Whether there was a number with a fraction or an exponent.
+    fraction: bool,
+}
 
-    /// Whether the names of `objects` objects are data.
-    fn is_map(&self, objects: usize) -> bool {
-        let values: usize = self.traits.iter().map(|traits| traits.values).sum();
-        values * RAREST < self.names.len() * objects
-    }
+#[derive(Default)]
+struct Texts {
+    count: usize,
+    date_times: usize,
+    dates: usize,
+    /// Whether microseconds cannot hold one of the date-times, and whether nanoseconds cannot.
+    fine: bool,
+    far: bool,
+    /// How often each number of digits came with each offset.
+    styles: BTreeMap<(u8, String), usize>,
+}
 
-    /// The columns of `objects` objects.
-    fn columns(
-        self,
-        objects: usize,
-        documented: impl Iterator<Item = Option<FieldKind>>,
-    ) -> Vec<Column> {
-        let kinds = documented.chain(std::iter::repeat(None));
-        let columns = self.names.into_iter().zip(self.traits).zip(kinds);
-        let column = |((name, traits), kind): ((String, Traits), Option<FieldKind>)| Column {
-            name,
-            nullable: traits.values < objects || traits.nulls > 0,
-            empty: traits.empty(objects),
-            source: kind.map_or(Source::Sampled, |_| Source::Documented),
-            kind: match kind {
-                None | Some(FieldKind::Json) => traits.kind(),
-                Some(FieldKind::Text) => Kind::Text,
-                Some(FieldKind::Integer) => Kind::Integer,
-                Some(FieldKind::Number) => Kind::Number,
-                Some(FieldKind::Boolean) => Kind::Boolean,
-            },
+impl Members {
+    /// The field of this name; none where it has to stay JSON. Arrow's C interface cannot carry a name with a NUL.
+    fn place(&mut self, name: &str, max: usize) -> Option<&mut Field> {
+        let at = match self.places.get(name) {
+            Some(at) => *at,
+            None if name.contains('\0') || self.fields.len() == max => return None,
+            None => {
+                self.places.insert(name.to_owned(), self.fields.len());
+                self.fields.push((name.to_owned(), Field::default()));
+                self.fields.len() - 1
+            }
         };
-        columns.map(column).collect()
+        self.fields.get_mut(at).map(|(_, field)| field)
+    }
+
+    fn note(&mut self, object: &str, depth: usize, look: &mut Look) {
+        self.objects += 1;
+        json::each_member(object, |name, value| {
+            let Some(name) = json::text(name).filter(|_| !self.overfull) else {
+                return;
+            };
+            let known = self.fields.len();
+            let max = MAX_NAMES.min(known + look.left);
+            match self.place(&name, max) {
+                Some(field) => field.note(value, depth, look),
+                None if known == max => {
+                    (self.fields, self.places) = Default::default();
+                    self.overfull = true;
+                }
+                // It has no name that a column can have.
+                None => {}
+            }
+            look.left -= self.fields.len().saturating_sub(known).min(look.left);
+        });
+    }
+
+    fn kind(self) -> Kind {
+        let values: usize = self.fields.iter().map(|(_, field)| field.values).sum();
+        let is_map = values * RAREST < self.fields.len() * self.objects;
+        match self.overfull || is_map || self.fields.is_empty() {
+            true => Kind::Json,
+            false => Kind::Struct {
+                fields: self.columns(),
+            },
+        }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        let objects = self.objects;
+        let column = |(name, field): (String, Field)| Column {
+            name,
+            nullable: field.values < objects || field.nulls > 0,
+            empty: match field.nulls > objects.saturating_sub(field.values) {
+                true => Empty::Null,
+                false => Empty::Absent,
+            },
+            source: Source::Sampled,
+            kind: field.kind(),
+        };
+        self.fields.into_iter().map(column).collect()
     }
 }
 
-impl Traits {
-    fn empty(&self, objects: usize) -> Empty {
-        match self.nulls > objects.saturating_sub(self.values) {
-            true => Empty::Null,
-            false => Empty::Absent,
+impl Field {
+    fn note(&mut self, value: &str, depth: usize, look: &mut Look) {
+        let is_nested = look.is_typed && depth < MAX_DEPTH && look.left > 0;
+        self.values += 1;
+        match value.as_bytes().first() {
+            Some(b'n') => self.nulls += 1,
+            Some(b'"') => self.texts.note(value, look.is_typed),
+            Some(b't' | b'f') => self.boolean = true,
+            Some(b'[') if is_nested => {
+                look.left -= usize::from(self.items.is_none());
+                let items = self.items.get_or_insert_default();
+                json::each_item(value, |item| items.note(item, depth + 1, look));
+            }
+            Some(b'{') if is_nested => {
+                let members = self.members.get_or_insert_default();
+                members.note(value, depth + 1, look);
+            }
+            Some(b'-' | b'0'..=b'9') => self.other |= !self.numbers.note(value),
+            _ => self.other = true,
         }
+    }
+
+    fn kind(self) -> Kind {
+        let kinds = [
+            (self.texts.count > 0).then(|| self.texts.kind()),
+            self.boolean.then_some(Kind::Boolean),
+            self.numbers.kind(),
+            self.items.map(|items| Kind::List {
+                items: Box::new(items.kind()),
+            }),
+            self.members.map(|members| members.kind()),
+            self.other.then_some(Kind::Json),
+        ];
+        let mut kinds = kinds.into_iter().flatten();
+        match (kinds.next(), kinds.next()) {
+            (Some(kind), None) => kind,
+            _ => Kind::Json,
+        }
+    }
+}
+
+impl Numbers {
+    /// Whether a column can hold such a number.
+    fn note(&mut self, text: &str) -> bool {
+        match text.contains(['.', 'e', 'E']) {
+            true => self.fraction = true,
+            false => {
+                let beyond = if text.starts_with('-') {
+                    i128::MIN
+                } else {
+                    i128::MAX
+                };
+                let number = text.parse().unwrap_or(beyond);
+                let (min, max) = self.range.unwrap_or((number, number));
+                self.range = Some((min.min(number), max.max(number)));
+            }
+        }
+        text.parse().is_ok_and(f64::is_finite)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        let fits = |min: i128, max: i128| self.range.is_none_or(|(a, b)| min <= a && b <= max);
+        match (self.fraction, self.range) {
+            (false, None) => None,
+            (true, _) => Some(Kind::Number),
+            _ if fits(i64::MIN.into(), i64::MAX.into()) => Some(Kind::Integer),
+            _ if fits(0, u64::MAX.into()) => Some(Kind::Unsigned),
+            // Doubles would lose digits, which ids cannot spare.
+            _ => Some(Kind::Json),
+        }
+    }
+}
+
+impl Texts {
+    fn note(&mut self, raw: &str, is_typed: bool) {
+        self.count += 1;
+        if !is_typed {
+            return;
+        }
+        let text = json::decoded(raw).unwrap_or_default();
+        if full_date(&text).is_some() {
+            self.dates += 1;
+        } else if let Some(found) = DateTime::read(&text) {
+            self.date_times += 1;
+            self.fine |= found.needs_nanos();
+            self.far |= found.nanos().is_none();
+            let digits = u8::try_from(found.digits).unwrap_or(u8::MAX);
+            let style = (digits, found.offset.to_owned());
+            if self.styles.len() < MAX_STYLES || self.styles.contains_key(&style) {
+                *self.styles.entry(style).or_default() += 1;
+            }
+        }
+    }
+
+    fn kind(self) -> Kind {
+        if self.dates == self.count {
+            return Kind::Date;
+        }
+        if self.date_times < self.count {
+            return Kind::Text;
+        }
+        let (unit, max) = match self.fine && !self.far {
+            true => (Unit::Nanos, 9),
+            false => (Unit::Micros, 6),
+        };
+        let styles = self.styles.into_iter();
+        let fitting = styles.filter(|((digits, _), _)| *digits <= max);
+        let usual = fitting.max_by_key(|(_, count)| *count);
+        let (fraction, offset) = usual.map_or((max, "Z".to_owned()), |(style, _)| style);
+        Kind::Timestamp(Timestamp {
+            unit,
+            fraction,
+            offset,
+        })
     }
 }

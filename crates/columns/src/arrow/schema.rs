@@ -1,7 +1,9 @@
-//! The schema of a table: its columns, decided once, kept for a resumed export, the same for every format.
+//! The schema of a table: its columns, decided once, kept for a resumed export, the same for every format; and what a
+//! caller can ask of them.
 
-use super::options::Columns;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use talentdata_core::choice;
 
 /// The name of the last column, which holds what has no other place.
 pub const EXTRA: &str = "_extra";
@@ -190,3 +192,51 @@ impl Kind {
         }
     }
 }
+
+/// Which types the columns of a table have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u32)]
+pub enum Columns {
+    /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
+    #[default]
+    Typed = 1,
+    /// Nested values as JSON text, timestamps and dates as strings.
+    Json = 2,
+}
+
+/// What to do with fields that a given schema does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u32)]
+pub enum OnNew {
+    /// They stay in the column `_extra`, and the receipt reports them.
+    #[default]
+    Keep = 1,
+    /// They stay in the column `_extra`, and nothing is reported.
+    Freeze = 2,
+    /// The first one is an error that names record and field.
+    Fail = 3,
+}
+
+/// How records become columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOptions {
+    /// The types of columns that are inferred.
+    pub columns: Columns,
+    /// The columns; inferred from the first records where none are given.
+    pub schema: Option<Arc<TableSchema>>,
+    /// What to do with fields that the given schema does not have.
+    pub on_new: OnNew,
+}
+
+choice!(Columns, "columns", {
+    Typed => "typed",
+    Json => "json",
+});
+
+choice!(OnNew, "on_new", {
+    Keep => "keep",
+    Freeze => "freeze",
+    Fail => "fail",
+});

@@ -29,7 +29,7 @@ pub(crate) fn batches(
     records: &[RawRecord],
     rows: usize,
 ) -> Vec<RecordBatch> {
-    let mut builder = BatchBuilder::new(columns, rows);
+    let mut builder = BatchBuilder::new(std::sync::Arc::new(columns.clone()), rows);
     let mut batches = Vec::new();
     for record in records {
         builder.append(record);

@@ -121,17 +121,6 @@ impl Scan {
         Ok(self.reader.batches(usage))
     }
 
-    /// The records not yet taken, in record batches of `rows` rows; of fewer where they are large.
-    ///
-    /// # Errors
-    /// `Cancelled` when stopped; `Closed` in a forked child.
-    pub fn into_batches(self, rows: usize) -> Result<BatchScan> {
-        let (client, runtime) = self.reader.engine.parts()?;
-        let _entered = runtime.enter();
-        let usage = self.reader.session.into_batches(client, rows)?;
-        Ok(self.reader.batches(usage))
-    }
-
     /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
     pub fn receipt(&self) -> Receipt {
         self.reader.session.receipt()

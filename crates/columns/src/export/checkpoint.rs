@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use talentdata_core::scan::{Receipt, ScanState};
 
 /// Changes whenever older checkpoints can no longer be resumed from.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// A checkpoint begins with this, its version, and the BLAKE3 of the JSON behind that line.
 pub(super) const MARK: &str = "talentdata export checkpoint";
@@ -34,12 +34,12 @@ pub(super) struct Progress {
     pub(super) receipt: Receipt,
     /// Of the records up to there.
     pub(super) records: RecordsDigest,
-    /// What was synced of the file that grows; nothing where there are row groups.
+    /// What was synced of the data.
     pub(super) data: Kept,
     /// What was synced of the identities of the records.
     pub(super) ids: Kept,
-    /// The row groups that are complete.
-    pub(super) row_groups: Vec<Kept>,
+    /// Where in the data the row groups end that are complete, in formats that have them.
+    pub(super) ends: Vec<u64>,
 }
 
 /// The beginning of a file, as it was synced.

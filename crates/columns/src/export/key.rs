@@ -9,7 +9,7 @@ use talentdata_core::Config;
 pub(super) struct ExportKey(Vec<(String, String)>);
 
 impl ExportKey {
-    pub(super) fn new(export: &Export, config: &Config) -> Self {
+    pub(super) fn new(export: &Export, config: Option<&Config>) -> Self {
         let number = |value: Option<u64>, none: &str| {
             value.map_or_else(|| none.to_owned(), |value| value.to_string())
         };
@@ -17,9 +17,6 @@ impl ExportKey {
         let max_limit = export.resource.shape().max_limit;
         let mut settings = vec![
             ("resource", export.resource.name().to_owned()),
-            ("base_url", config.base_url().to_string()),
-            // Each client has its own lists at the same address. It is not a secret.
-            ("client_id", config.client_id().unwrap_or("none").to_owned()),
             ("format", export.format.to_string()),
             (
                 "page_size",
@@ -27,6 +24,12 @@ impl ExportKey {
             ),
             ("limit", number(export.scan.limit, "none")),
         ];
+        if let Some(config) = config {
+            // Each client has its own lists at the same address. It is not a secret.
+            let client_id = config.client_id().unwrap_or("none").to_owned();
+            settings.push(("client_id", client_id));
+            settings.push(("base_url", config.base_url().to_string()));
+        }
         let parameters = export.parameters();
         if !parameters.is_empty() {
             let pairs = parameters.iter();

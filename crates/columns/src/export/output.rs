@@ -1,11 +1,13 @@
-//! Where the batches of a scan go: through the encoder to a stream or an unfinished file.
+//! Where the parts of an export go: through the encoder to a stream or an unfinished file.
 
-use super::encoder::Encoder;
+use super::encoder::{Encoder, Part};
 use super::key::ExportKey;
 use super::paths::{Destination, failed, look};
 use super::unfinished::Unfinished;
-use super::{Export, Format, Target};
+use super::{Export, Target};
+use crate::arrow::Page;
 use crate::digest::FileDigest;
+use crate::format::Format;
 use std::fs::OpenOptions;
 use std::io::Write;
 use talentdata_core::Config;
@@ -20,8 +22,6 @@ pub(super) struct Output {
     format: Format,
     to: To,
     encoder: Encoder,
-    /// What came before the columns were decided.
-    waiting: Vec<Batch>,
     /// Whether writing has failed, so that nothing more may be kept.
     failed: bool,
 }
@@ -38,99 +38,95 @@ struct Stream {
     name: String,
 }
 
-impl To {
-    fn stream(writer: impl Write + Send + 'static, name: String) -> Self {
-        To::Stream(Stream {
-            writer: Some(Box::new(writer)),
-            digest: FileDigest::new(),
-            name,
-        })
-    }
-}
-
 impl Output {
     /// Keeps other exports away from the path. What an earlier export has left there stays until
-    /// there is something to write.
-    pub(super) fn open(export: &Export, config: &Config) -> Result<Self> {
-        let shape = export.resource.shape();
+    /// there is something to write. Only what comes from a client, by its `config`, can be resumed.
+    pub(super) fn open(export: &Export, config: Option<&Config>) -> Result<Self> {
         let mut encoder = Encoder::new(export)?;
+        let stream = |writer: Box<dyn Write + Send>, name: String| {
+            To::Stream(Stream {
+                writer: Some(writer),
+                digest: FileDigest::new(),
+                name,
+            })
+        };
         let to = match &export.target {
-            Target::Stdout => To::stream(std::io::stdout(), "standard output".into()),
+            Target::Stdout => stream(Box::new(std::io::stdout()), "standard output".into()),
             Target::File(path) => match look(path)? {
                 Destination::Stream => {
                     let opened = OpenOptions::new().write(true).open(path);
-                    let stream = opened.map_err(|error| failed("open", path, &error))?;
-                    To::stream(stream, path.display().to_string())
+                    let opened = opened.map_err(|error| failed("open", path, &error))?;
+                    stream(Box::new(opened), path.display().to_string())
                 }
                 Destination::File(path) => {
                     let key = ExportKey::new(export, config);
-                    let (layout, resume) = (export.format.layout(), export.resume);
-                    let opened = Unfinished::open(&path, layout, key, resume, &mut encoder);
+                    let how = (config.is_some(), export.resume);
+                    let opened = Unfinished::open(&path, export.format, key, how, &mut encoder);
                     To::File(Box::new(opened?))
                 }
             },
         };
         Ok(Output {
-            shape,
+            shape: export.resource.shape(),
             format: export.format,
             to,
             encoder,
-            waiting: Vec::new(),
             failed: false,
         })
     }
 
-    /// What is in the finished output.
-    fn written(&self) -> Written {
+    /// Takes a part, and writes what can be written.
+    pub(super) fn take(&mut self, part: Part) -> Result<()> {
+        self.encoder.add(part);
+        let written = self.write_waiting(false);
+        self.failed |= written.is_err();
+        written
+    }
+
+    /// Writes the end, gives a file its final name, and says what was written.
+    pub(super) fn end(&mut self) -> Result<Written> {
+        let finished = self.write_waiting(true).and_then(|()| match &mut self.to {
+            To::File(unfinished) => unfinished.finish(&mut self.encoder),
+            To::Stream(..) => {
+                self.open_encoder()?;
+                let finished = self.encoder.sink()?.finish();
+                finished.map_err(|error| self.named(error))
+            }
+        });
+        self.failed |= finished.is_err();
+        finished?;
         let records = self.encoder.records;
         let (file, digest) = match &self.to {
-            To::File(unfinished) => (unfinished.name(), unfinished.digest()),
+            To::File(unfinished) => (unfinished.path.file_name(), unfinished.digest()),
             To::Stream(stream) => (None, Some(&stream.digest)),
         };
-        Written {
-            file,
+        Ok(Written {
+            file: file.map(|name| name.to_string_lossy().into_owned()),
             format: self.format.to_string(),
             bytes: digest.map_or(0, FileDigest::bytes),
             blake3: digest.map_or_else(String::new, FileDigest::to_hex),
             records: records.count,
             records_digest: records.to_hex(),
-        }
+        })
     }
 
-    fn with_earlier(&self, receipt: Receipt) -> Receipt {
-        let mut receipt = match &self.to {
-            To::File(unfinished) => unfinished.with_earlier(receipt),
-            To::Stream(..) => receipt,
-        };
-        receipt.schema = self.encoder.differences();
-        receipt
-    }
-
-    fn write_waiting(&mut self) -> Result<()> {
-        if self.encoder.is_undecided() {
-            let records = self.waiting.iter().flat_map(|batch| &batch.records);
-            self.encoder.decide(&records.cloned().collect::<Vec<_>>())?;
-        }
-        for batch in std::mem::take(&mut self.waiting) {
-            self.encode(batch)?;
+    fn write_waiting(&mut self, at_end: bool) -> Result<()> {
+        while let Some(part) = self.encoder.next(at_end) {
+            match part {
+                Part::Scanned(batch) => self.encode(*batch)?,
+                Part::AtHand(_) => self.encode_some(part.records(), false).map(drop)?,
+            }
         }
         Ok(())
     }
 
     fn encode(&mut self, mut batch: Batch) -> Result<()> {
         loop {
-            self.open_encoder()?;
-            let taken = self.encoder.sink()?.write(&batch.records);
-            let rest = batch.split_off(taken.map_err(|error| self.named(error))?, self.shape);
-            self.encoder.check(&batch.records)?;
-            self.encoder.digest(&batch.records);
-            match &mut self.to {
-                To::File(unfinished) => unfinished.note(batch, &mut self.encoder)?,
-                // Whoever reads it need not wait.
-                To::Stream(..) => {
-                    let flushed = self.encoder.sink()?.flush();
-                    flushed.map_err(|error| self.named(error))?;
-                }
+            let by_group = matches!(&self.to, To::File(unfinished) if unfinished.keeps);
+            let taken = self.encode_some(&batch.records, by_group)?;
+            let rest = batch.split_off(taken, self.shape);
+            if let To::File(unfinished) = &mut self.to {
+                unfinished.note(&batch, &mut self.encoder)?;
             }
             match rest {
                 Some(rest) => batch = rest,
@@ -139,11 +135,28 @@ impl Output {
         }
     }
 
+    fn encode_some(
+        &mut self,
+        records: &[talentdata_core::RawRecord],
+        by_group: bool,
+    ) -> Result<usize> {
+        self.open_encoder()?;
+        let taken = self.encoder.write(records, by_group);
+        let taken = taken.map_err(|error| self.named(error))?;
+        self.encoder.note(&records[..taken])?;
+        if let To::Stream(_) = self.to {
+            // Its reader need not wait.
+            let flushed = self.encoder.sink()?.flush();
+            flushed.map_err(|error| self.named(error))?;
+        }
+        Ok(taken)
+    }
+
     fn open_encoder(&mut self) -> Result<()> {
         match &mut self.to {
             To::File(unfinished) => unfinished.open_encoder(&mut self.encoder),
             To::Stream(stream) => match stream.writer.take() {
-                Some(writer) => self.encoder.open(stream.digest.through(writer), 0),
+                Some(writer) => self.encoder.open(stream.digest.through(writer), None),
                 None => Ok(()),
             },
         }
@@ -157,6 +170,15 @@ impl Output {
                 error.with_message(message)
             }
         }
+    }
+
+    fn with_earlier(&self, receipt: Receipt) -> Receipt {
+        let mut receipt = match &self.to {
+            To::File(unfinished) => unfinished.with_earlier(receipt),
+            To::Stream(..) => receipt,
+        };
+        receipt.schema = self.encoder.differences();
+        receipt
     }
 }
 
@@ -174,29 +196,14 @@ impl Sink for Output {
     /// Unknown fields and values in the receipt are those of the earlier runs only.
     fn write(&mut self, batch: Batch) -> Result<Receipt> {
         let receipt = batch.receipt.clone();
-        let needs_more = self.encoder.needs_more_than(&batch.records);
-        self.waiting.push(batch);
-        if !needs_more {
-            let written = self.write_waiting();
-            self.failed |= written.is_err();
-            written?;
-        }
+        self.take(Part::Scanned(Box::new(batch)))?;
         Ok(self.with_earlier(receipt))
     }
 
-    /// Gives the file its final name.
     fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
-        let finished = self.write_waiting().and_then(|()| match &mut self.to {
-            To::File(unfinished) => unfinished.finish(&mut self.encoder),
-            To::Stream(..) => {
-                self.open_encoder()?;
-                self.encoder.finish().map_err(|error| self.named(error))
-            }
-        });
-        self.failed |= finished.is_err();
-        finished?;
+        let written = self.end()?;
         Ok(Receipt {
-            written: Some(self.written()),
+            written: Some(written),
             ..self.with_earlier(receipt)
         })
     }

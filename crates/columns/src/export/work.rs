@@ -7,6 +7,7 @@
 use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES};
 use super::paths::{directory_of, failed, part_of, sync_directory};
 use crate::digest::{FileDigest, in_chunks};
+use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ use talentdata_core::{Error, ErrorKind, Result};
 pub(super) const DATA: &str = "data";
 /// The identities of the records that were delivered.
 pub(super) const IDS: &str = "ids";
+/// The row groups, joined at the end.
+pub(super) const JOINED: &str = "joined";
 const CHECKPOINT: &str = "checkpoint";
 /// The next checkpoint, while it is being written.
 const NEXT: &str = "checkpoint.next";
@@ -85,31 +88,6 @@ impl WorkDirectory {
         created.map_err(|error| failed("create", &path, &error))
     }
 
-    /// Opens a file and digests what was kept of it; it stays as it is.
-    ///
-    /// # Errors
-    /// `Io` when it no longer begins with what was kept.
-    pub(super) fn open_kept(&self, name: &str, kept: &Kept) -> Result<(File, FileDigest)> {
-        let path = self.file(name);
-        let digest = FileDigest::new();
-        let read = || {
-            let file = File::options().read(true).write(true).open(&path)?;
-            let length = file.metadata()?.len();
-            in_chunks((&file).take(kept.bytes), |chunk| digest.update(chunk))?;
-            Ok((file, length))
-        };
-        let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
-        let (shown, expected) = (path.display(), kept.bytes);
-        let why = match length < expected {
-            true => format!("has {length} bytes, but its checkpoint expects at least {expected}"),
-            false if digest.to_hex() != kept.blake3 => {
-                "was changed after its checkpoint was written".to_owned()
-            }
-            false => return Ok((file, digest)),
-        };
-        Err(Error::new(ErrorKind::Io, format!("{shown} {why}")))
-    }
-
     /// Replaces the checkpoint; whatever happens, there is a complete one afterwards, this or the one before.
     ///
     /// # Errors
@@ -133,33 +111,31 @@ impl WorkDirectory {
         sync_directory(&self.path)
     }
 
-    /// Gives the data their final name, which survives a power failure from then on.
+    /// Gives a file in it its final name, which survives a power failure once the directory is synced.
     ///
     /// # Errors
-    /// `Io`, also when another file has taken the place of `data`.
-    pub(super) fn publish(&self, data: &File, output: &Path) -> Result<()> {
+    /// `Io`, also when another file has taken its place.
+    pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
         self.check()?;
-        let path = self.file(DATA);
-        if !is_same(&path, data).map_err(|error| failed("open", &path, &error))? {
+        let path = self.file(name);
+        if !is_same(&path, file).map_err(|error| failed("open", &path, &error))? {
             return Err(replaced(&path));
         }
         fs::rename(&path, output).map_err(|error| failed("create", output, &error))
     }
 
-    /// Removes the files that `which` selects by their names, the data first: without them the others count for nothing.
-    pub(super) fn remove_files(&self, which: impl Fn(&str) -> bool) -> Result<()> {
-        let names = names(&self.path)?.into_iter();
-        let mut chosen: Vec<String> = names.filter(|name| is_ours(name) && which(name)).collect();
-        chosen.sort_by_key(|name| name != DATA);
-        chosen.iter().try_for_each(|name| {
-            let path = self.file(name);
-            remove_if_there(&path).map_err(|error| failed("remove", &path, &error))
-        })
+    pub(super) fn remove_file(&self, name: &str) -> Result<()> {
+        let path = self.file(name);
+        remove_if_there(&path).map_err(|error| failed("remove", &path, &error))
     }
 
-    /// Removes the data of an unfinished export; its checkpoint and the lock stay.
+    /// Removes the data of an unfinished export, without which the rest counts for nothing; its checkpoint and the lock
+    /// stay.
     pub(super) fn clear(&self) -> Result<()> {
-        self.remove_files(|name| name != CHECKPOINT && name != LOCK)
+        let names = [DATA, JOINED, IDS, NEXT];
+        names
+            .into_iter()
+            .try_for_each(|name| self.remove_file(name))
     }
 
     /// Removes everything. The checkpoint goes after what it vouches for, and the lock last: it keeps
@@ -167,10 +143,8 @@ impl WorkDirectory {
     pub(super) fn remove(&self) -> Result<()> {
         self.check()?;
         self.clear()?;
-        for name in [CHECKPOINT, LOCK] {
-            let path = self.file(name);
-            remove_if_there(&path).map_err(|error| failed("remove", &path, &error))?;
-        }
+        self.remove_file(CHECKPOINT)?;
+        self.remove_file(LOCK)?;
         match fs::remove_dir(&self.path) {
             // The next export is in it already, or somebody has put a file there.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -205,7 +179,7 @@ impl Drop for WorkDirectory {
 pub(super) struct Growing {
     pub(super) file: File,
     pub(super) digest: FileDigest,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// What the checkpoint knows of.
     pub(super) kept: Kept,
 }
@@ -224,16 +198,38 @@ impl Growing {
         })
     }
 
+    /// Opens a file and digests what was kept of it; it stays as it is.
+    ///
     /// # Errors
-    /// As [`WorkDirectory::open_kept`].
+    /// `Io` when it no longer begins with what was kept.
     pub(super) fn open(work: &WorkDirectory, name: &str, kept: &Kept) -> Result<Self> {
-        let (file, digest) = work.open_kept(name, kept)?;
-        Ok(Growing {
-            file,
-            digest,
-            path: work.file(name),
-            kept: kept.clone(),
-        })
+        let path = work.file(name);
+        let digest = FileDigest::new();
+        let read = || {
+            let file = File::options().read(true).write(true).open(&path)?;
+            let length = file.metadata()?.len();
+            in_chunks((&file).take(kept.bytes), |chunk| digest.update(chunk))?;
+            Ok((file, length))
+        };
+        let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
+        let expected = kept.bytes;
+        let why = match length < expected {
+            true => format!("has {length} bytes, but its checkpoint expects at least {expected}"),
+            false if digest.to_hex() != kept.blake3 => {
+                "was changed after its checkpoint was written".to_owned()
+            }
+            false => {
+                let kept = kept.clone();
+                return Ok(Growing {
+                    file,
+                    digest,
+                    path,
+                    kept,
+                });
+            }
+        };
+        let message = format!("{} {why}", path.display());
+        Err(Error::new(ErrorKind::Io, message))
     }
 
     /// Drops what is behind the part that was kept, and goes on writing there.
@@ -264,12 +260,7 @@ impl Growing {
 
 /// Whether an export gives a file in its work directory this name.
 fn is_ours(name: &str) -> bool {
-    // A number can be written in several ways; only one is ours.
-    let is_row_group = || {
-        name.parse::<u32>()
-            .is_ok_and(|number| number.to_string() == name)
-    };
-    [DATA, IDS, CHECKPOINT, NEXT, LOCK].contains(&name) || is_row_group()
+    [DATA, IDS, JOINED, CHECKPOINT, NEXT, LOCK].contains(&name)
 }
 
 /// Refuses anything but a directory that we have made, which nobody else may enter.
@@ -289,8 +280,8 @@ fn check_owner(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let mode = |metadata: &Metadata| metadata.mode() & 0o777;
-        if found.uid() == rustix::process::geteuid().as_raw() && mode(&found) == 0o700 {
+        let facts = |found: &Metadata| (found.uid(), found.mode() & 0o777);
+        if facts(&found) == (rustix::process::geteuid().as_raw(), 0o700) {
             return Ok(());
         }
         // Some file systems map owners and modes: what does a directory of ours look like here?
@@ -299,15 +290,15 @@ fn check_owner(path: &Path) -> Result<()> {
             .tempdir_in(directory_of(path))
             .and_then(|made| made.path().metadata());
         let made = made.map_err(|error| failed("create", path, &error))?;
-        if found.uid() != made.uid() {
-            let why = format!("belongs to another user (uid {})", found.uid());
-            return Err(foreign(path, &why));
+        let ((uid, mode), made) = (facts(&found), facts(&made));
+        if uid != made.0 {
+            return Err(foreign(
+                path,
+                &format!("belongs to another user (uid {uid})"),
+            ));
         }
-        if mode(&found) != mode(&made) {
-            let why = format!(
-                "has the mode {:03o}, which no export gives it",
-                mode(&found)
-            );
+        if mode != made.1 {
+            let why = format!("has the mode {mode:03o}, which no export gives it");
             return Err(foreign(path, &why));
         }
     }
@@ -462,29 +453,17 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// Whether `path` is a name of the open file, and not a link to it.
-#[cfg(unix)]
 fn is_same(path: &Path, file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
     match fs::symlink_metadata(path) {
-        Ok(found) => {
-            let open = file.metadata()?;
-            Ok((found.dev(), found.ino()) == (open.dev(), open.ino()))
+        // Nothing else is opened, because a pipe would wait for its other end.
+        Ok(found) if found.is_file() => {
+            Ok(Handle::from_path(path)? == Handle::from_file(file.try_clone()?)?)
         }
+        Ok(_) => Ok(false),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
             _ => Err(error),
         },
-    }
-}
-
-/// Whether `path` is a name of the open file.
-#[cfg(not(unix))]
-fn is_same(path: &Path, file: &File) -> io::Result<bool> {
-    use same_file::Handle;
-    match Handle::from_path(path) {
-        Ok(found) => Ok(found == Handle::from_file(file.try_clone()?)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 

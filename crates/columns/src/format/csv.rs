@@ -1,42 +1,38 @@
 //! CSV: the columns of the Arrow schema, quoted as RFC 4180 says.
 
-use super::Sink;
-use super::output::{Output, refused};
-use crate::arrow::{Cell, EXTRA, Form, Splitter, TableSchema};
+use super::{BUFFER, Sink, refused};
+use crate::arrow::{EXTRA, Object, TableSchema, text};
 use csv_core::Writer;
-use std::io::Write;
-use talentdata_core::RawRecord;
-use talentdata_core::Result;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+use talentdata_core::{RawRecord, Result};
 
 /// Writes CSV with a header, lines ending in a line feed.
 ///
 /// An empty cell has no quotes and an empty text has, as PostgreSQL, DuckDB, Polars and PyArrow tell
 /// them apart. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
 /// that none of them needs to be in `_extra`.
-pub struct CsvSink<W: Write> {
-    output: Output<W>,
-    splitter: Splitter,
-    rows: Rows,
+pub(super) struct CsvSink<W: Write> {
+    output: BufWriter<W>,
+    schema: Arc<TableSchema>,
+    row: Row,
 }
 
 impl<W: Write> CsvSink<W> {
-    /// Writes to `writer`, which holds `position` bytes already; the header only where it holds none.
-    ///
-    /// # Errors
-    /// `Io`, when the output does not take the header.
-    pub fn new(writer: W, schema: &TableSchema, position: u64) -> Result<Self> {
+    /// With a header where the output `begins`.
+    pub(super) fn new(writer: W, schema: Arc<TableSchema>, begins: bool) -> Result<Self> {
         let mut sink = CsvSink {
-            output: Output::new(writer, position),
-            splitter: Splitter::new(schema, Form::Texts),
-            rows: Rows::default(),
+            output: BufWriter::with_capacity(BUFFER, writer),
+            schema,
+            row: Row::default(),
         };
-        if position == 0 {
-            for column in schema {
-                sink.rows.text(&column.name);
-                sink.rows.text_end();
+        if begins {
+            for column in sink.schema.iter() {
+                sink.row.text(&column.name);
+                sink.row.text.push(b',');
             }
-            sink.rows.text(EXTRA);
-            sink.rows.end(&mut sink.output)?;
+            sink.row.text(EXTRA);
+            sink.row.end(&mut sink.output)?;
         }
         Ok(sink)
     }
@@ -44,23 +40,19 @@ impl<W: Write> CsvSink<W> {
 
 impl<W: Write + Send> Sink for CsvSink<W> {
     fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
-        let (rows, output) = (&mut self.rows, &mut self.output);
+        let (columns, row) = (&self.schema.fields, &mut self.row);
         for record in records {
-            let extra = self.splitter.split(record, |_, cell| {
-                rows.cell(&cell);
-                rows.text_end();
-                true
+            let object = Object::new(columns, record.as_str());
+            let rest = object.hold(columns, |at, value| {
+                let cell = value.and_then(|value| text(&columns[at].kind, value));
+                cell.iter().for_each(|text| row.text(text));
+                row.text.push(b',');
+                cell.is_some() == value.is_some()
             });
-            if let Some(extra) = extra {
-                rows.text(extra);
-            }
-            rows.end(output)?;
+            object.extra(&rest).iter().for_each(|extra| row.text(extra));
+            row.end(&mut self.output)?;
         }
         Ok(records.len())
-    }
-
-    fn position(&self) -> u64 {
-        self.output.position()
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -70,51 +62,33 @@ impl<W: Write + Send> Sink for CsvSink<W> {
 
 /// The row that is being written.
 #[derive(Default)]
-struct Rows {
+struct Row {
     quoting: Writer,
-    row: Vec<u8>,
+    text: Vec<u8>,
 }
 
-impl Rows {
-    fn cell(&mut self, cell: &Cell<'_>) {
-        // Text goes to memory: nothing can fail.
-        let _ = match cell {
-            Cell::Empty => Ok(()),
-            Cell::Text(text) => return self.text(text),
-            Cell::Raw(text) => return self.text(text),
-            Cell::Integer(value) | Cell::Instant(value) => write!(self.row, "{value}"),
-            Cell::Day(value) => write!(self.row, "{value}"),
-            Cell::Unsigned(value) => write!(self.row, "{value}"),
-            Cell::Number(value) => write!(self.row, "{value}"),
-            Cell::Boolean(value) => write!(self.row, "{value}"),
-        };
-    }
-
+impl Row {
     fn text(&mut self, text: &str) {
         let text = text.as_bytes();
         if !text.is_empty() && !self.quoting.should_quote(text) {
-            return self.row.extend_from_slice(text);
+            return self.text.extend_from_slice(text);
         }
-        self.row.push(b'"');
-        let begin = self.row.len();
+        self.text.push(b'"');
+        let begin = self.text.len();
         // The most it can become: each byte a quote, doubled.
-        self.row.resize(begin + 2 * text.len(), 0);
-        let (_, _, length) = csv_core::quote(text, &mut self.row[begin..], b'"', b'"', true);
-        self.row.truncate(begin + length);
-        self.row.push(b'"');
-    }
-
-    fn text_end(&mut self) {
-        self.row.push(b',');
+        self.text.resize(begin + 2 * text.len(), 0);
+        let (_, _, length) = csv_core::quote(text, &mut self.text[begin..], b'"', b'"', true);
+        self.text.truncate(begin + length);
+        self.text.push(b'"');
     }
 
     fn end(&mut self, output: &mut impl Write) -> Result<()> {
-        if self.row.is_empty() {
+        if self.text.is_empty() {
             self.text(""); // readers skip an empty line
         }
-        self.row.push(b'\n');
-        output.write_all(&self.row).map_err(refused)?;
-        self.row.clear();
+        self.text.push(b'\n');
+        output.write_all(&self.text).map_err(refused)?;
+        self.text.clear();
         Ok(())
     }
 }

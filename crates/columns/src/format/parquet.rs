@@ -1,8 +1,8 @@
 //! Parquet: row groups of a fixed number of records, so that the same list gives the same bytes.
 
-use super::Sink;
-use super::output::{Output, refused};
+use super::{Held, Sink, refused};
 use crate::arrow::{BatchBuilder, TableSchema};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnCloseResult;
@@ -13,7 +13,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::{Error, ErrorKind, Result};
@@ -29,51 +29,71 @@ const ROWS: usize = 1024;
 const PAGE: usize = 32 * 1024;
 
 /// A row group of records with so many bytes ends, however few they are.
-const MOST_BYTES: usize = 128 * 1024 * 1024;
+const MAX_BYTES: usize = 128 * 1024 * 1024;
 
-/// Writes Parquet.
-///
-/// [`Sink::write`] takes no records beyond the end of a row group. Whoever wants to continue after an
-/// interruption finishes the file there, begins another, and joins them all with [`join`].
-pub struct ParquetSink<W: Write + Send> {
-    writer: ArrowWriter<Output<W>>,
+/// Writes Parquet: as one file, or each row group as a file of its own, one behind the other, for [`join`].
+pub(super) struct ParquetSink<W: Write + Send> {
+    state: State<W>,
     builder: BatchBuilder,
+    /// Whether an end of a row group is the end of a file.
+    is_split: bool,
+    /// Whether no row group was begun or is there from an earlier run.
+    is_empty: bool,
     /// Records of the row group that has not ended.
     held: usize,
     bytes: usize,
     group: usize,
 }
 
+enum State<W: Write + Send> {
+    /// Between two files.
+    Idle(W),
+    Open(Box<ArrowWriter<W>>),
+    Failed,
+}
+
 impl<W: Write + Send> ParquetSink<W> {
-    /// Writes to `writer`, which holds nothing yet.
-    ///
-    /// # Errors
-    /// `Io`, when the output does not take the beginning.
-    pub fn new(writer: W, schema: &TableSchema) -> Result<Self> {
-        Self::with_groups(writer, schema, GROUP, ROWS)
+    pub(super) fn new(writer: W, schema: Arc<TableSchema>, continued: Option<Held>) -> Self {
+        Self::with_groups(writer, schema, continued, GROUP, ROWS)
     }
 
     pub(super) fn with_groups(
         writer: W,
-        schema: &TableSchema,
+        schema: Arc<TableSchema>,
+        continued: Option<Held>,
         group: usize,
         rows: usize,
-    ) -> Result<Self> {
-        let output = Output::new(writer, 0);
-        let writer = ArrowWriter::try_new(output, schema.to_arrow(), Some(properties()));
-        Ok(ParquetSink {
-            writer: writer.map_err(refused)?,
+    ) -> Self {
+        ParquetSink {
+            state: State::Idle(writer),
             builder: BatchBuilder::new(schema, rows),
+            is_split: continued.is_some(),
+            is_empty: continued != Some(Held::Some),
             held: 0,
             bytes: 0,
             group,
-        })
+        }
+    }
+
+    /// The file that is being written, begun where there is none.
+    fn writer(&mut self) -> Result<&mut ArrowWriter<W>> {
+        if let State::Idle(_) = self.state
+            && let State::Idle(output) = std::mem::replace(&mut self.state, State::Failed)
+        {
+            let writer = ArrowWriter::try_new(output, self.builder.schema(), Some(properties()));
+            self.state = State::Open(Box::new(writer.map_err(refused)?));
+            self.is_empty = false;
+        }
+        match &mut self.state {
+            State::Open(writer) => Ok(writer),
+            _ => Err(refused("an earlier write has failed")),
+        }
     }
 
     fn write_batch(&mut self) -> Result<()> {
         if !self.builder.is_empty() {
             let batch = self.builder.finish()?;
-            self.writer.write(&batch).map_err(refused)?;
+            self.writer()?.write(&batch).map_err(refused)?;
         }
         Ok(())
     }
@@ -81,7 +101,17 @@ impl<W: Write + Send> ParquetSink<W> {
     fn end_group(&mut self) -> Result<()> {
         self.write_batch()?;
         (self.held, self.bytes) = (0, 0);
-        ArrowWriter::flush(&mut self.writer).map_err(refused)
+        match self.is_split {
+            true => self.end_file(),
+            false => ArrowWriter::flush(self.writer()?).map_err(refused),
+        }
+    }
+
+    fn end_file(&mut self) -> Result<()> {
+        if let State::Open(writer) = std::mem::replace(&mut self.state, State::Failed) {
+            self.state = State::Idle(writer.into_inner().map_err(refused)?);
+        }
+        Ok(())
     }
 }
 
@@ -94,7 +124,7 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
                 self.write_batch()?;
             }
             self.bytes += record.as_bytes().len();
-            if self.held == self.group || self.bytes >= MOST_BYTES {
+            if self.held == self.group || self.bytes >= MAX_BYTES {
                 self.end_group()?;
                 return Ok(taken);
             }
@@ -102,23 +132,27 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
         Ok(records.len())
     }
 
-    fn held(&self) -> u64 {
-        self.held as u64
-    }
-
-    fn position(&self) -> u64 {
-        self.writer.bytes_written() as u64
+    fn held(&self) -> usize {
+        self.held
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.writer.sync().map_err(refused)
+        match &mut self.state {
+            State::Idle(output) => output.flush().map_err(refused),
+            _ => self.writer()?.sync().map_err(refused),
+        }
     }
 
     fn finish(&mut self) -> Result<()> {
         if self.held > 0 {
             self.end_group()?;
         }
-        self.writer.finish().map_err(refused)?;
+        if self.is_empty {
+            self.writer()?;
+        }
+        if let State::Open(_) = self.state {
+            self.end_file()?;
+        }
         self.flush()
     }
 }
@@ -139,44 +173,49 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-/// Joins finished Parquet files of the same columns into one, copying row groups as they are: the
-/// bytes are those of a single file written without interruption.
+/// Joins Parquet files of the same columns, which follow each other in `files` and end there at `ends`, into one. Row
+/// groups are copied as they are: the bytes are those of a single file written without interruption.
 ///
 /// # Errors
-/// `InvalidArgument` without any part; `Io` for a part that is not whole or has other columns, and
-/// when the output takes no more.
-pub fn join(parts: impl IntoIterator<Item = File>, writer: impl Write + Send) -> Result<()> {
-    let unreadable = |error| {
-        let message = format!("a part of the Parquet file could not be read: {error}");
+/// `Io` for a file that is not whole, and when the output takes no more.
+pub(crate) fn join(mut files: &File, ends: &[u64], writer: impl Write + Send) -> Result<()> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        let message = format!("the row groups could not be read: {error}");
         Error::new(ErrorKind::Io, message)
     };
     // Read as they are by default, the statistics of encodings could not be written again.
     let whole = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
-    let mut output = Some(Output::new(writer, 0));
-    let mut joined = None;
-    for part in parts {
+    let mut output = Some(writer);
+    let (mut joined, mut begin) = (None, 0);
+    files.rewind().map_err(|error| unreadable(&error))?;
+    for end in ends {
+        let mut file = Vec::new();
+        let read = files.take(end - begin).read_to_end(&mut file);
+        read.map_err(|error| unreadable(&error))?;
+        let file = Bytes::from(file);
+        begin = *end;
         let metadata = ParquetMetaDataReader::new()
             .with_metadata_options(Some(whole.clone()))
-            .parse_and_finish(&part)
-            .map_err(unreadable)?;
+            .parse_and_finish(&file)
+            .map_err(|error| unreadable(&error))?;
         if let Some(output) = output.take() {
-            joined = Some(begin(output, &metadata).map_err(refused)?);
+            joined = Some(self::begin(output, &metadata).map_err(refused)?);
         }
         if let Some(joined) = &mut joined {
-            copy_groups(&part, &metadata, joined).map_err(refused)?;
+            copy_groups(&file, &metadata, joined).map_err(refused)?;
         }
     }
     match joined {
         Some(joined) => joined.close().map(drop).map_err(refused),
-        None => Err(Error::new(ErrorKind::InvalidArgument, "no parts to join")),
+        None => Err(unreadable(&"there are none")),
     }
 }
 
 /// A file with the schema and the metadata of the first part.
 fn begin<W: Write + Send>(
-    output: Output<W>,
+    output: W,
     first: &ParquetMetaData,
-) -> parquet::errors::Result<SerializedFileWriter<Output<W>>> {
+) -> parquet::errors::Result<SerializedFileWriter<W>> {
     let file = first.file_metadata();
     let properties = properties()
         .into_builder()
@@ -187,15 +226,15 @@ fn begin<W: Write + Send>(
 }
 
 fn copy_groups<W: Write + Send>(
-    part: &File,
+    file: &Bytes,
     metadata: &ParquetMetaData,
-    joined: &mut SerializedFileWriter<Output<W>>,
+    joined: &mut SerializedFileWriter<W>,
 ) -> parquet::errors::Result<()> {
     for group in metadata.row_groups() {
         let mut copy = joined.next_row_group()?;
         for column in group.columns() {
             let rows = group.num_rows().unsigned_abs();
-            copy.append_column(part, closed(rows, as_written(column)?))?;
+            copy.append_column(file, closed(rows, as_written(column)?))?;
         }
         copy.close()?;
     }

@@ -113,12 +113,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Hands the scan on to another use, which goes on behind what was taken; the records that were not.
-    pub(super) fn hand_on(&mut self, to: Use) -> VecDeque<RawRecord> {
-        self.usage = Some(to);
-        std::mem::take(&mut self.records)
-    }
-
     /// Notes how the scan has ended.
     pub(super) fn end(&mut self, well: bool) {
         self.end = Some(if well { End::Received } else { End::Failed });

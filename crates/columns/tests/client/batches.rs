@@ -132,33 +132,16 @@ fn sandbox_of_250() -> Sandbox {
 }
 
 #[test]
-fn batches_go_on_behind_the_records_that_were_taken() {
-    let sandbox = sandbox_of_250();
-    let client = blocking_client(&sandbox);
-    let mut scan = blocking_scan(&client).unwrap();
-    assert_eq!(scan.by_ref().take(30).filter(Result::is_ok).count(), 30);
-    assert_eq!(scan.receipt().records, 30);
-    let mut batches = scan.into_batches(100).unwrap();
-    let rows: Vec<usize> = batches
-        .by_ref()
-        .map(|batch| batch.unwrap().num_rows())
-        .collect();
-    assert_eq!(rows, [100, 100, 20]);
-    assert_eq!(batches.receipt().records, 250);
-}
-
-#[test]
 fn a_thread_without_a_runtime_gets_batches_too() {
     let sandbox = sandbox_of_250();
     let client = blocking_client(&sandbox);
-    let scan = blocking_scan(&client);
-    let mut scan = scan.unwrap().into_batches(100).unwrap();
+    let mut scan = blocking_scan(&client).unwrap().batches().unwrap();
     assert!(scan.schema().unwrap().fields().len() > 5);
     let rows: Vec<usize> = scan
         .by_ref()
         .map(|batch| batch.unwrap().num_rows())
         .collect();
-    assert_eq!(rows, [100, 100, 50]);
+    assert_eq!(rows, [250]);
     assert_eq!(scan.receipt().records, 250);
 }
 

@@ -69,26 +69,6 @@ async fn tasks_share_the_records_and_a_wait_that_is_given_up_loses_none() {
 }
 
 #[tokio::test]
-async fn columns_go_on_behind_the_records_that_were_taken() {
-    let (_sandbox, client, session) = session(250);
-    let records = session.records();
-    session.fill(&client, records).await.unwrap();
-    assert!((0..30).all(|_| session.take(records).is_some()));
-    let stream = session.into_batches(&client, 120).unwrap();
-    let again = session.fill(&client, records).await.unwrap_err();
-    assert_eq!(again.kind(), ErrorKind::InvalidArgument);
-    let mut rows = Vec::new();
-    while let Some(batch) = session.next_rows(&client, stream).await.unwrap() {
-        rows.push(batch.num_rows());
-        let given = 30 + rows.iter().sum::<usize>() as u64;
-        assert_eq!(session.receipt().records, given);
-    }
-    assert_eq!(rows, [120, 100]);
-    // What has ended begins no second time.
-    assert!(session.into_batches(&client, 120).is_err());
-}
-
-#[tokio::test]
 async fn nothing_is_handed_out_once_it_was_closed() {
     let (sandbox, client, session) = session(250);
     let usage = session.records();

@@ -34,7 +34,7 @@ async fn what_others_have_put_at_the_name_is_refused_and_stays() {
         }
     };
     let (data, own) = (with("data", "my own"), with("notes.txt", "my own"));
-    let (lock, empty) = (with("lock", "my own"), with("1", ""));
+    let (lock, empty) = (with("lock", "my own"), with("joined", ""));
     let (next, damaged) = (with("checkpoint.next", "my"), with("checkpoint", ""));
     let planting = planted.kinds();
     let more: [Plant<'_>; 10] = [
@@ -107,8 +107,7 @@ async fn what_is_not_ours_within_the_work_directory_is_refused_and_stays() {
             "ids",
             "checkpoint",
             "lock",
-            "1",
-            "7",
+            "joined",
             "checkpoint.next",
             "mine",
         ] {
@@ -230,7 +229,7 @@ async fn links_that_come_while_an_export_runs_are_not_followed() {
         let name = work(
             path,
             if format == Format::Parquet {
-                "2"
+                "joined"
             } else {
                 "data"
             },

@@ -80,9 +80,9 @@ async fn parquet_goes_on_behind_the_last_group() {
     assert!(error.message().contains("8192 records are kept"), "{error}");
     assert_eq!(
         names(&work(&path, "")),
-        ["1", "checkpoint", "data", "ids", "lock"]
+        ["checkpoint", "data", "ids", "lock"]
     );
-    let group = work(&path, "1");
+    let group = work(&path, "data");
     let whole = fs::read(&group).unwrap();
     let mut edited = whole.clone();
     edited[whole.len() - 9] ^= 1;
@@ -90,7 +90,7 @@ async fn parquet_goes_on_behind_the_last_group() {
         fs::write(&group, wrong).unwrap();
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
-        assert!(error.message().contains("out.parquet.part/1"), "{error}");
+        assert!(error.message().contains("out.parquet.part/data"), "{error}");
         assert!(error.message().contains(why), "{error}");
     }
     fs::write(&group, whole).unwrap();
@@ -102,17 +102,15 @@ async fn parquet_goes_on_behind_the_last_group() {
 }
 
 #[tokio::test]
-async fn row_group_files_that_the_end_of_an_export_has_left_do_not_stay() {
-    let service = Service::start(20_000);
+async fn what_was_joined_before_a_kill_does_not_stay() {
+    let service = Service::start(8_700);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.parquet");
     let export = in_format(Format::Parquet, &path);
-    run_pages(&export, &service.client, 191).await.unwrap_err();
-    // It had its final name, and groups were being removed.
-    fs::remove_file(work(&path, "data")).unwrap();
-    fs::remove_file(work(&path, "1")).unwrap();
-    assert!(work(&path, "2").exists());
-    run(&export, &service.client).await.unwrap();
+    run_pages(&export, &service.client, 84).await.unwrap_err();
+    fs::write(work(&path, "joined"), "PAR1 torn").unwrap();
+    let receipt = run(&export, &service.client).await.unwrap();
+    assert_eq!((receipt.resumed, receipt.records), (1, 8_700));
     assert_eq!(names(directory.path()), ["out.parquet"]);
 }
 

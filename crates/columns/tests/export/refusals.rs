@@ -155,8 +155,8 @@ async fn a_checkpoint_of_another_version_is_refused() {
     let stopped = Stopped::new().await;
     let path = work(&stopped.path(), "checkpoint");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(path, text.replacen("checkpoint 7", "checkpoint 8", 1)).unwrap();
-    stopped.refuses_always(&["version 8"]).await;
+    fs::write(path, text.replacen("checkpoint 8", "checkpoint 9", 1)).unwrap();
+    stopped.refuses_always(&["version 9"]).await;
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_damaged_checkpoint_is_refused_wherever_it_ends() {
         fs::write(&path, &whole[..length]).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }
-    for foreign in ["[]\n", "talentdata export checkpoint 7\n{}", "\0\u{fffd}"] {
+    for foreign in ["[]\n", "talentdata export checkpoint 8\n{}", "\0\u{fffd}"] {
         fs::write(&path, foreign).unwrap();
         stopped.refuses_always(&["damaged"]).await;
     }

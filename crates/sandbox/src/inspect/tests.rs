@@ -1,7 +1,7 @@
 //! Requests that are as documented, and others, which are told where they are not.
 
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,10 +1,9 @@
 //! Makes a value that a schema allows, the same one for the same seed; changes another value as little as it asks for.
 
-use serde_json::{Map, Value};
-
 use super::{Schemas, Shape, Way, elements, number};
-use crate::id::uuid;
-use crate::rng::Rng;
+use crate::records::uuid;
+use crate::samples::Rng;
+use serde_json::{Map, Value};
 
 /// Values within values up to here, what need not be there is made; deeper only what has to be there.
 const USUAL_DEPTH: usize = 4;

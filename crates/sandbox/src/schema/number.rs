@@ -1,9 +1,8 @@
 //! Numbers within bounds, however the bounds are written.
 
-use serde_json::{Number, Value};
-
 use super::Shape;
-use crate::rng::Rng;
+use crate::samples::Rng;
+use serde_json::{Number, Value};
 
 /// How far a whole number goes from its only bound.
 const SPAN: f64 = 999.0;

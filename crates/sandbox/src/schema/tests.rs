@@ -1,9 +1,8 @@
 //! A table of schemas with right and wrong values; whatever is made from them, and from our own document, is right.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::spec::Spec;
+use serde_json::{Value, json};
 
 struct Table {
     schemas: Schemas,

@@ -105,19 +105,26 @@ fn a_number_column_holds_the_nearest_double_and_extra_the_digits() {
         &[r#"{"x":0.5}"#],
         &[
             r#"{"x":1.10}"#,
-            r#"{"x":2}"#,
+            r#"{"x":2e0}"#,
             r#"{"x":0.30000000000000004}"#,
+            r#"{"x":0.1000000000000000055}"#,
             r#"{"x":"n/a"}"#,
         ],
     );
     let numbers = batch.column(4).as_primitive::<Float64Type>();
     assert_eq!(
         numbers.iter().collect::<Vec<_>>(),
-        [Some(1.1), Some(2.0), Some(0.1 + 0.2), None]
+        [Some(1.1), Some(2.0), Some(0.1 + 0.2), Some(0.1), None]
     );
     assert_eq!(
         extras(&batch),
-        [Some(r#"{"x":1.10}"#), None, None, Some(r#"{"x":"n/a"}"#)]
+        [
+            None,
+            None,
+            None,
+            Some(r#"{"x":0.1000000000000000055}"#),
+            Some(r#"{"x":"n/a"}"#)
+        ]
     );
 }
 

@@ -12,7 +12,7 @@ use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
 
 /// Names and values, sorted by name; those of the same name in their order. A value is told by its JSON
-/// text, to the last digit and white space, a string within it by its own text.
+/// text, to the last white space, a string within it by its own text, and a number by its decimal value.
 pub(crate) type Fields = Vec<(String, String)>;
 
 /// A cell: its column's name, what an empty one means, and the value.
@@ -47,10 +47,36 @@ pub(crate) fn spelt_json(raw: &str) -> String {
     while let Some(at) = rest.find('"') {
         let length = string_length(&rest[at..]);
         let string = &rest[at..at + length];
-        said += &rest[..at];
+        said += &spelt_numbers(&rest[..at]);
         // A lone surrogate is no text.
         said += &decoded(string).map_or_else(|| string.to_owned(), |text| spelt(&text));
         rest = &rest[at + length..];
+    }
+    said + &spelt_numbers(rest)
+}
+
+/// JSON text without strings, each number in it as its digits and the place of the point.
+fn spelt_numbers(text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_digit() || "+-.eE".contains(letter);
+    let mut said = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|letter: char| letter.is_ascii_digit() || letter == '-') {
+        said += &rest[..at];
+        let number = &rest[at..];
+        let number = &number[..number
+            .find(|letter| !is_part(letter))
+            .unwrap_or(number.len())];
+        rest = &rest[at + number.len()..];
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+        let point = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
+        let point = point + digits.len() as i64 - digits.trim_end_matches('0').len() as i64;
+        said += &match digits.trim_matches('0') {
+            "" => "<0>".to_owned(),
+            digits if whole.starts_with('-') => format!("<-{digits}e{point}>"),
+            digits => format!("<{digits}e{point}>"),
+        };
     }
     said + rest
 }
@@ -119,9 +145,13 @@ fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     match array.data_type() {
         DataType::Utf8 if is_json => spelt_json(array.as_string::<i32>().value(at)),
         DataType::Utf8 => spelt(array.as_string::<i32>().value(at)),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(at).to_string(),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).to_string(),
-        DataType::Float64 => array.as_primitive::<Float64Type>().value(at).to_string(),
+        DataType::Int64 => spelt_numbers(&array.as_primitive::<Int64Type>().value(at).to_string()),
+        DataType::UInt64 => {
+            spelt_numbers(&array.as_primitive::<UInt64Type>().value(at).to_string())
+        }
+        DataType::Float64 => {
+            spelt_numbers(&array.as_primitive::<Float64Type>().value(at).to_string())
+        }
         DataType::Boolean => array.as_boolean().value(at).to_string(),
         DataType::Date32 => spelt(&date(array.as_primitive::<Date32Type>().value(at).into())),
         DataType::Timestamp(TimeUnit::Microsecond, _) => {

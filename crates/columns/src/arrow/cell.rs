@@ -1,0 +1,250 @@
+//! Reads values as their columns hold them, and says whether the column gives back the same value.
+//!
+//! A number is the same however it is spelled, as long as its decimal value is. Any other value has to come back as the
+//! text that it was.
+
+use super::object::Object;
+use super::schema::{Column, Kind, Timestamp, Unit};
+use super::time::{DateTime, full_date};
+use arrow_array::ArrowPrimitiveType;
+use arrow_array::builder::{
+    ArrayBuilder, BooleanBuilder, ListBuilder, PrimitiveBuilder, StringBuilder, StructBuilder,
+};
+use arrow_array::types::{
+    Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
+    UInt64Type,
+};
+use std::any::Any;
+use std::borrow::Cow;
+use talentdata_core::json::{self, decoded};
+
+/// Appends a cell to the column of this kind: the value, or the nearest to it, or nothing. Returns whether the column
+/// gives back the value; that there is none, it does.
+pub(super) fn append(builder: &mut dyn ArrayBuilder, kind: &Kind, value: Option<&str>) -> bool {
+    let builder = builder.as_any_mut();
+    match kind {
+        Kind::Text => append_text(builder, value, decoded),
+        Kind::Json => append_text(builder, value, |value| Some(Cow::Borrowed(value))),
+        Kind::Boolean => {
+            let held = value.and_then(boolean);
+            if let Some(builder) = builder.downcast_mut::<BooleanBuilder>() {
+                builder.append_option(held);
+            }
+            held.is_some() == value.is_some()
+        }
+        Kind::Integer => append_native::<Int64Type>(builder, value, exactly),
+        Kind::Unsigned => append_native::<UInt64Type>(builder, value, exactly),
+        Kind::Number => append_native::<Float64Type>(builder, value, |value| {
+            number(value).map(|number| (number, is_same(value, number)))
+        }),
+        Kind::Date => append_native::<Date32Type>(builder, value, |value| {
+            full_date(&decoded(value)?).map(|day| (day, true))
+        }),
+        Kind::Timestamp(column) => {
+            let instant = |value: &str| instant(column, value);
+            match column.unit {
+                Unit::Micros => append_native::<TimestampMicrosecondType>(builder, value, instant),
+                Unit::Nanos => append_native::<TimestampNanosecondType>(builder, value, instant),
+            }
+        }
+        Kind::List { items } => append_list(builder, items, value),
+        Kind::Struct { fields } => append_struct(builder, fields, value),
+    }
+}
+
+/// The text of a value in a format of texts, which is the service's own; none where the column cannot hold it.
+pub(crate) fn text<'a>(kind: &Kind, value: &'a str) -> Option<Cow<'a, str>> {
+    match kind {
+        Kind::Text => decoded(value),
+        Kind::Timestamp(_) => decoded(value).filter(|text| DateTime::read(text).is_some()),
+        Kind::Date => decoded(value).filter(|text| full_date(text).is_some()),
+        _ => is_held(kind, value).then_some(Cow::Borrowed(value)),
+    }
+}
+
+/// Whether a column holds the value or what is nearest to it. Of lists and structs, that depends on their parts.
+pub(super) fn is_held(kind: &Kind, value: &str) -> bool {
+    match kind {
+        Kind::Text => decoded(value).is_some(),
+        Kind::Boolean => boolean(value).is_some(),
+        Kind::Integer => value.parse::<i64>().is_ok(),
+        Kind::Unsigned => value.parse::<u64>().is_ok(),
+        Kind::Number => number(value).is_some(),
+        Kind::Date => decoded(value).is_some_and(|text| full_date(&text).is_some()),
+        Kind::Timestamp(column) => instant(column, value).is_some(),
+        Kind::Json | Kind::List { .. } | Kind::Struct { .. } => true,
+    }
+}
+
+fn boolean(value: &str) -> Option<bool> {
+    value.parse().ok()
+}
+
+fn exactly<T: std::str::FromStr>(value: &str) -> Option<(T, bool)> {
+    value.parse().ok().map(|number| (number, true))
+}
+
+fn number(value: &str) -> Option<f64> {
+    value.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// The instant in the column's unit, and whether the column's way of writing it gives the same text. Digits that the unit
+/// cannot hold are cut off; a leap second is the second after it, as in POSIX.
+fn instant(column: &Timestamp, value: &str) -> Option<(i64, bool)> {
+    let text = decoded(value)?;
+    let found = DateTime::read(&text)?;
+    let instant = match column.unit {
+        Unit::Micros => Some(found.micros()),
+        Unit::Nanos => found.nanos(),
+    };
+    let exact = found.plain
+        && found.digits == usize::from(column.fraction)
+        && found.offset == column.offset;
+    instant.map(|instant| (instant, exact))
+}
+
+fn append_text<'a>(
+    builder: &mut dyn Any,
+    value: Option<&'a str>,
+    read: impl Fn(&'a str) -> Option<Cow<'a, str>>,
+) -> bool {
+    let held = value.and_then(read);
+    if let Some(builder) = builder.downcast_mut::<StringBuilder>() {
+        builder.append_option(held.as_deref());
+    }
+    held.is_some() == value.is_some()
+}
+
+fn append_native<T: ArrowPrimitiveType>(
+    builder: &mut dyn Any,
+    value: Option<&str>,
+    read: impl Fn(&str) -> Option<(T::Native, bool)>,
+) -> bool {
+    let held = value.and_then(read);
+    if let Some(builder) = builder.downcast_mut::<PrimitiveBuilder<T>>() {
+        builder.append_option(held.map(|(native, _)| native));
+    }
+    held.map_or(value.is_none(), |(_, exact)| exact)
+}
+
+fn append_list(builder: &mut dyn Any, items: &Kind, value: Option<&str>) -> bool {
+    let Some(builder) = builder.downcast_mut::<ListBuilder<Box<dyn ArrayBuilder>>>() else {
+        return false;
+    };
+    let Some(array) = value.filter(|value| value.starts_with('[')) else {
+        builder.append_null();
+        return value.is_none();
+    };
+    // The two brackets, and a comma before each item but the first.
+    let (mut exact, mut length, mut comma) = (true, 2, 0);
+    json::each_item(array, |item| {
+        let value = Some(item).filter(|item| *item != "null");
+        exact &= append(&mut **builder.values(), items, value);
+        length += item.len() + comma;
+        comma = 1;
+    });
+    builder.append(true);
+    exact && length == array.len()
+}
+
+fn append_struct(builder: &mut dyn Any, fields: &[Column], value: Option<&str>) -> bool {
+    let Some(builder) = builder.downcast_mut::<StructBuilder>() else {
+        return false;
+    };
+    let object = value.filter(|value| value.starts_with('{'));
+    builder.append(object.is_some());
+    let members = builder.field_builders_mut();
+    let Some(text) = object else {
+        for (member, field) in members.iter_mut().zip(fields) {
+            append(&mut **member, &field.kind, None);
+        }
+        return value.is_none();
+    };
+    let object = Object::new(fields, text);
+    let rest = object.hold(fields, |at, value| {
+        append(&mut *members[at], &fields[at].kind, value)
+    });
+    object.is_whole(&rest)
+}
+
+/// Whether `number`, which was read from `text`, has just that decimal value when it is written again.
+fn is_same(text: &str, number: f64) -> bool {
+    // Up to 15 digits are told apart by doubles.
+    let is_short = text.len() <= 15 && !text.contains(['e', 'E']);
+    is_short || decimal(text).is_some_and(|value| Some(value) == decimal(&number.to_string()))
+}
+
+/// A number's sign, its digits without zeros at either end, and its exponent; none where that is out of all bounds.
+fn decimal(text: &str) -> Option<(bool, String, i64)> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let fraction = mantissa
+        .split_once('.')
+        .map_or(0, |(_, digits)| digits.len());
+    let digits = mantissa.replace(['-', '.'], "");
+    let short = digits.trim_end_matches('0');
+    let zeros = digits.len() - short.len();
+    match short.trim_start_matches('0') {
+        "" => Some((false, String::new(), 0)),
+        digits => {
+            let exponent: i64 = exponent.parse().ok()?;
+            let exponent = exponent
+                .checked_add(zeros as i64)?
+                .checked_sub(fraction as i64)?;
+            Some((text.starts_with('-'), digits.to_owned(), exponent))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_is_the_same_however_it_is_spelled() {
+        let is_same = |text: &str| is_same(text, text.parse().unwrap());
+        for text in [
+            "0",
+            "-0",
+            "0.0e9",
+            "1.10",
+            "1.0",
+            "1e2",
+            "1E+2",
+            "12e-1",
+            "52.520000000000000000",
+            "0.30000000000000004",
+            "0.300000000000000040",
+            "1e300",
+            "-2.5e-3",
+            "5e-324",
+        ] {
+            assert!(is_same(text), "{text}");
+        }
+        for text in [
+            "0.1000000000000000055",
+            "9007199254740993",
+            "1e-400",
+            "12345678901234567890",
+            "0.300000000000000041",
+        ] {
+            assert!(!is_same(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_the_same_as_what_rust_displays(bits: u64, zeros in 0..20_usize) {
+            let number = f64::from_bits(bits);
+            if number.is_finite() {
+                let point = if number.to_string().contains('.') { "" } else { "." };
+                let text = format!("{number}{point}{}", "0".repeat(zeros + 1));
+                prop_assert!(is_same(&text, number), "{}", text);
+                let text = format!("{number:e}");
+                prop_assert!(is_same(&text, number), "{}", text);
+                let text = format!("{number}{point}{}1", "0".repeat(zeros + 20));
+                prop_assert!(!is_same(&text, number), "{}", text);
+            }
+        }
+    }
+}

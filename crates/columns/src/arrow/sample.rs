@@ -1,0 +1,150 @@
+//! The one way from the pages of a list to its columns: pages wait here until there are enough records to decide.
+
+use super::schema::{TableOptions, TableSchema};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use talentdata_core::scan::Batch;
+use talentdata_core::types::Resource;
+use talentdata_core::{List, RawRecord, Result, ScanOptions};
+
+/// What records come in.
+pub(crate) trait Page {
+    fn records(&self) -> &[RawRecord];
+}
+
+impl Page for Batch {
+    fn records(&self) -> &[RawRecord] {
+        &self.records
+    }
+}
+
+impl Page for Vec<RawRecord> {
+    fn records(&self) -> &[RawRecord] {
+        self
+    }
+}
+
+/// Pages that wait until the columns are decided, and are handed on from then on.
+pub(crate) struct Sample<P> {
+    resource: Resource,
+    options: TableOptions,
+    schema: Option<Arc<TableSchema>>,
+    seen: Seen,
+    waiting: VecDeque<P>,
+}
+
+impl<P: Page> Sample<P> {
+    /// # Errors
+    /// `InvalidArgument`, when the given schema is of another list.
+    pub(crate) fn new(resource: Resource, options: &TableOptions) -> Result<Self> {
+        if let Some(schema) = &options.schema {
+            schema.check_resource(resource)?;
+        }
+        Ok(Sample {
+            resource,
+            schema: options.schema.clone(),
+            options: options.clone(),
+            seen: Seen::default(),
+            waiting: VecDeque::new(),
+        })
+    }
+
+    pub(crate) fn add(&mut self, page: P) {
+        if self.schema.is_none() {
+            page.records()
+                .iter()
+                .for_each(|record| self.seen.add(record));
+        }
+        self.waiting.push_back(page);
+    }
+
+    /// The columns, once there are enough records to decide.
+    pub(crate) fn schema(&mut self) -> Option<Arc<TableSchema>> {
+        match self.schema.is_some() || self.seen.is_enough() {
+            true => Some(self.decide()),
+            false => None,
+        }
+    }
+
+    /// The columns, decided from what there is.
+    pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
+        let decided = self.schema.get_or_insert_with(|| {
+            let records = self.waiting.iter().flat_map(Page::records);
+            Arc::new(TableSchema::infer(
+                self.resource,
+                records,
+                self.options.columns,
+            ))
+        });
+        Arc::clone(decided)
+    }
+
+    /// Goes on with the columns of an earlier run.
+    pub(crate) fn go_on(&mut self, schema: Arc<TableSchema>) {
+        self.schema = Some(schema);
+    }
+
+    /// The next page that waits.
+    pub(crate) fn next(&mut self) -> Option<P> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Records that wait.
+    pub(crate) fn held(&self) -> usize {
+        self.waiting.iter().map(|page| page.records().len()).sum()
+    }
+}
+
+/// How much of a list was seen, of which its first records decide on the columns. They are the same whatever
+/// the pages were.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) records: usize,
+    bytes: usize,
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, record: &RawRecord) {
+        self.records += 1;
+        self.bytes += record.as_bytes().len();
+    }
+
+    /// Whether it is enough to decide; what comes then is not looked at.
+    pub(super) fn is_enough(&self) -> bool {
+        self.records >= TableSchema::SAMPLE || self.bytes >= TableSchema::SAMPLE_BYTES
+    }
+}
+
+impl TableSchema {
+    /// As many records are looked at before the columns are decided.
+    pub const SAMPLE: usize = 1000;
+
+    /// Fewer are where they have so many bytes, since they are held in memory until then.
+    pub const SAMPLE_BYTES: usize = 16 * 1024 * 1024;
+
+    /// The columns that an export of a list would have, decided from the first records as it would decide them.
+    ///
+    /// # Errors
+    /// Those of a scan.
+    pub async fn of_list<T>(list: &List<T>, columns: super::Columns) -> Result<Self> {
+        let mut scan = list.raw().scan(ScanOptions {
+            limit: Some(Self::SAMPLE as u64),
+            ..ScanOptions::default()
+        });
+        let options = TableOptions {
+            columns,
+            ..TableOptions::default()
+        };
+        let mut sample = Sample::new(list.resource(), &options)?;
+        while sample.schema().is_none()
+            && let Some(batch) = scan.next_batch().await
+        {
+            sample.add(batch?);
+        }
+        Ok(Arc::unwrap_or_clone(sample.decide()))
+    }
+}
