@@ -74,7 +74,8 @@ pub(crate) fn target(root: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| "cargo does not say where it builds".into())
 }
 
-fn output(command: &mut Command) -> Result<String, String> {
+/// What a command writes; an error when it does not succeed.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let shown = format!("{command:?}");
     let output = command
         .stderr(Stdio::inherit())

@@ -17,6 +17,7 @@ mod languages;
 mod models;
 mod names;
 mod outputs;
+mod python;
 mod render;
 mod sandbox;
 mod servers;

@@ -2,7 +2,7 @@
 
 use crate::render::{render, rust, settings_page};
 use crate::spec::{FILE, Spec};
-use crate::{Outcome, c, models};
+use crate::{Outcome, c, models, python};
 use std::path::Path;
 
 /// What makes the text of a file.
@@ -17,7 +17,7 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 26] = [
+const OUTPUTS: [(&str, Source); 29] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
@@ -28,6 +28,9 @@ const OUTPUTS: [(&str, Source); 26] = [
     ("bindings/python/talentdata/_lists.py", Template("_lists.py.j2")),
     ("bindings/python/talentdata/_calls.py", Template("_calls.py.j2")),
     ("bindings/python/talentdata/_settings.py", Template("_settings.py.j2")),
+    ("bindings/python/talentdata/_results.py", By(python::results)),
+    ("bindings/python/talentdata/_list.py", By(python::list)),
+    ("bindings/python/talentdata/_client.py", By(python::client)),
     ("bindings/c/include/talentdata/base.h", By(|spec| c::header(spec, "base"))),
     ("bindings/c/include/talentdata/error.h", By(|spec| c::header(spec, "error"))),
     ("bindings/c/include/talentdata/record.h", By(|spec| c::header(spec, "record"))),

@@ -11,9 +11,9 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 21] = templates![
+const TEMPLATES: [(&str, &str); 22] = templates![
     "operations.rs.j2" "lists.rs.j2" "calls.rs.j2" "settings.rs.j2"
-    "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "signature.j2"
+    "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "_results.py.j2" "signature.j2"
     "preamble.h.j2" "after_includes.h.j2" "trailer.h.j2" "models.h.j2" "operations.h.j2"
     "errors.hpp.j2" "models.hpp.j2" "operations.hpp.j2"
     "settings.md.j2" "null_arguments.c.j2" "symbols.txt.j2"
@@ -48,7 +48,21 @@ pub(crate) fn render_with(template: &str, data: Value) -> Result<String, String>
         environment.add_template(name, source).map_err(failed)?;
     }
     let filled = environment.get_template(template);
-    filled.and_then(|one| one.render(data)).map_err(failed)
+    let text = filled.and_then(|one| one.render(data)).map_err(failed)?;
+    Ok(without_sections(&text))
+}
+
+/// The text without references to sections, such as ` (sections 4 and 9)`: they are of a document that its readers do not have.
+fn without_sections(text: &str) -> String {
+    let mut parts = text.split(" (section");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((reference, rest)) if reference.len() < 30 => out += rest,
+            _ => out = out + " (section" + part,
+        }
+    }
+    out
 }
 
 /// A file of Rust that the spec yields.

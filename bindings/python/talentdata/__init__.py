@@ -9,53 +9,46 @@
 
 from collections.abc import Mapping as _Mapping
 
-from . import _errors, _exit, _models
-from ._client import AsyncClient, Client
+from . import _errors, _exit, _models, _results
+from ._async_client import AsyncClient
+from ._async_list import AsyncResource, AsyncScan
+from ._client import Client
 from ._error import Error
 from ._errors import *  # noqa: F403
+from ._list import Resource, Scan
+from ._mirror import Mirror, Rows, verify
 from ._models import *  # noqa: F403
-from ._mirror import Mirror, Rows, SyncReceipt
-from ._open_enum import OpenEnum
 from ._page import Page
-from ._plan import LastResponse, Plan
 from ._polars import scan_polars
-from ._receipt import Basis, Completeness, Receipt
-from ._resource import AsyncResource, Resource
+from ._record import OpenEnum
+from ._results import *  # noqa: F403
 from ._sandbox import Sandbox
-from ._scan import AsyncScan, Scan
 from ._talentdata import Record, __version__
-from ._verify import Verification, verify
 
-# Whoever asks for a mapping, as pandas does, is served by a record.
+# What asks for a mapping, such as pandas, takes a record.
 _Mapping.register(Record)
 
 __all__ = [
     "AsyncClient",
     "AsyncResource",
     "AsyncScan",
-    "Basis",
     "Client",
-    "Completeness",
     "Error",
-    "LastResponse",
     "Mirror",
     "OpenEnum",
     "Page",
-    "Plan",
-    "Receipt",
     "Record",
     "Resource",
     "Rows",
     "Sandbox",
     "Scan",
-    "SyncReceipt",
-    "Verification",
     "__version__",
     "scan_polars",
     "verify",
 ]
 __all__ += _errors.__all__
 __all__ += _models.__all__
+__all__ += _results.__all__
 
 # People meet these classes here, in messages and in pickles.
 for _name in __all__:

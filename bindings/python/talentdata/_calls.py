@@ -5,64 +5,86 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._arguments import body_text, parameters_text, value_of
+from ._json import body_text, parameters_text, value_of
 from ._models import TokenPermissions, VersionCheckResponse, VersionResponse
 from ._talentdata import BaseClient
 
 
 class Calls(BaseClient):
-    """The operations of the service that are no lists (section 4)."""
+    """The operations of the service that are not lists."""
 
     __slots__ = ()
 
     def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
 
-        Answers 200 when the token is valid (sections 4 and 5).
+        Answers 200 when the token is valid.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
         """
-        return TokenPermissions(self._call(False, "getTokenPermissions", None, None))
+        return TokenPermissions(self._call("getTokenPermissions", None, None) or "{}")
 
     def version(self) -> VersionResponse:
         """API version, overall status and status per category (`GET /v1/version`).
 
-        Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+        Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
         """
-        return VersionResponse(self._call(False, "getVersion", None, None))
+        return VersionResponse(self._call("getVersion", None, None) or "{}")
 
     def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
         """Whether a client version is compatible and supported (`POST /v1/version/check`).
 
-        Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+        Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
 
         Args:
-            client_version: The API version the client uses (section 4).
-            endpoints: The categories the client uses (section 4).
+            client_version: The API version the client uses.
+            endpoints: The categories the client uses.
 
         Raises:
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
         """
-        return VersionCheckResponse(self._call(False, "checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})))
+        return VersionCheckResponse(self._call("checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})) or "{}")
 
 
 class AsyncCalls(BaseClient):
-    """The operations of the service that are no lists (section 4)."""
+    """The operations of the service that are not lists."""
 
     __slots__ = ()
 
     async def permissions(self) -> TokenPermissions:
-        """See `Client.permissions`."""
-        return TokenPermissions(await self._call(True, "getTokenPermissions", None, None))
+        """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
+
+        Answers 200 when the token is valid.
+
+        Raises:
+            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
+        """
+        return TokenPermissions(await self._call("getTokenPermissions", None, None) or "{}")
 
     async def version(self) -> VersionResponse:
-        """See `Client.version`."""
-        return VersionResponse(await self._call(True, "getVersion", None, None))
+        """API version, overall status and status per category (`GET /v1/version`).
+
+        Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
+
+        Raises:
+            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
+        """
+        return VersionResponse(await self._call("getVersion", None, None) or "{}")
 
     async def check_version(self, client_version: str, endpoints: Sequence[str]) -> VersionCheckResponse:
-        """See `Client.check_version`."""
-        return VersionCheckResponse(await self._call(True, "checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})))
+        """Whether a client version is compatible and supported (`POST /v1/version/check`).
+
+        Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
+
+        Args:
+            client_version: The API version the client uses.
+            endpoints: The categories the client uses.
+
+        Raises:
+            talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
+        """
+        return VersionCheckResponse(await self._call("checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})) or "{}")

@@ -11,13 +11,6 @@ class Error(Exception):
     There is a class per kind of error, such as `talentdata.RateLimitedError`; all have these attributes,
     `None` where nothing is known. Neither text nor attributes ever hold a secret or a token.
     They can be pickled, so that they cross process boundaries.
-
-    >>> import talentdata
-    >>> try:
-    ...     talentdata.Client(base_url="no url")
-    ... except talentdata.Error as error:
-    ...     print(error.kind, error.status)
-    Config None
     """
 
     kind: str = "Error"
@@ -29,7 +22,7 @@ class Error(Exception):
     attempts: int
     """How many times the request was sent; 0 when it never was."""
     retry_after: float | None
-    """How long the service asked to wait, in seconds (section 8)."""
+    """How long the service asked to wait, in seconds."""
     request_id: str | None
     """The service's own name for the request."""
     offset: int | None

@@ -1,17 +1,57 @@
-"""Lets threads that bring a response leave Python before it shuts down, and closed clients leave their budgets."""
+"""What the package does at the ends of a process: at its exit, after a fork, and on Ctrl-C in a thread that is not Python's."""
+
+from __future__ import annotations
 
 import atexit
+import os
+import signal
+import threading
 import time
 
-from ._talentdata import end_work
+from ._talentdata import Interrupts, end_work, note_main_thread
+
+_interrupts: Interrupts | None = None
 
 
 def _wait() -> None:
-    # A child forked while a thread did so never sees it end, hence the bound.
+    # Lets threads that bring a response leave Python, and closed clients leave their budgets. A child forked while a thread
+    # did so never sees it end, hence the bound.
     for _ in range(1000):
         if end_work() == 0:
             return
         time.sleep(0.001)
 
 
+def interrupts() -> Interrupts | None:
+    """Tells threads that read a stream without Python about Ctrl-C, where it raises `KeyboardInterrupt` in this thread."""
+    global _interrupts
+    current = threading.current_thread()
+    if isinstance(current, threading._DummyThread):
+        # A library asks again on a thread of its own.
+        return _interrupts
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or current is not threading.main_thread():
+        return None
+    mine = _interrupts or Interrupts()
+    present = signal.set_wakeup_fd(mine.fileno(), warn_on_full_buffer=False)
+    if present not in (-1, mine.fileno()):
+        signal.set_wakeup_fd(present)
+        return None
+    _interrupts = mine
+    mine.clear()
+    return mine
+
+
+def _after_fork() -> None:
+    # The main thread may be another one, and the socket is the parent's.
+    global _interrupts
+    note_main_thread()
+    if _interrupts is not None and threading.current_thread() is threading.main_thread():
+        present = signal.set_wakeup_fd(-1)
+        if present != _interrupts.fileno():
+            signal.set_wakeup_fd(present)
+    _interrupts = None
+
+
 atexit.register(_wait)
+os.register_at_fork(after_in_child=_after_fork)

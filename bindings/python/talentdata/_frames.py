@@ -1,5 +1,5 @@
-"""Data frames from the columns of a scan. Made before the scan begins, so that a package that is missing
-is said before an hour is spent."""
+"""Data frames from the columns of a scan. Made before the scan begins, so that a missing package is reported before an hour is
+spent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidArgumentError
-from ._needs import need
+from ._json import need
 from ._talentdata import RawRows, Table
 
 if TYPE_CHECKING:

@@ -2,111 +2,112 @@
 
 from __future__ import annotations
 
+from ._async_list import AsyncResource
+from ._list import Resource
 from ._models import Contact
-from ._resource import AsyncResource, Resource
 from ._settings import ConfiguredClient
 from ._talentdata import Record
 
 
 class Lists(ConfiguredClient):
-    """The lists of the service (section 4)."""
+    """The lists of the service."""
 
     __slots__ = ()
 
     @property
     def contacts(self) -> Resource[Contact]:
-        """Contacts (`/v1/contacts`, section 4)."""
+        """Contacts (`/v1/contacts`)."""
         return Resource(self, "contacts", Contact)
 
     @property
     def vacancies(self) -> Resource[Record]:
-        """Job vacancies (`/v1/vacancies`, section 4)."""
+        """Job vacancies (`/v1/vacancies`)."""
         return Resource(self, "vacancies", Record)
 
     @property
     def pools(self) -> Resource[Record]:
-        """Talent pools (`/v1/pools`, section 4)."""
+        """Talent pools (`/v1/pools`)."""
         return Resource(self, "pools", Record)
 
     @property
     def ja_skills(self) -> Resource[Record]:
-        """Job architecture skills (`/v1/ja/skills`, section 4)."""
+        """Job architecture skills (`/v1/ja/skills`)."""
         return Resource(self, "ja_skills", Record)
 
     @property
     def ja_roles(self) -> Resource[Record]:
-        """Job architecture roles (`/v1/ja/roles`, section 4)."""
+        """Job architecture roles (`/v1/ja/roles`)."""
         return Resource(self, "ja_roles", Record)
 
     @property
     def ja_tasks(self) -> Resource[Record]:
-        """Job architecture tasks (`/v1/ja/tasks`, section 4)."""
+        """Job architecture tasks (`/v1/ja/tasks`)."""
         return Resource(self, "ja_tasks", Record)
 
     @property
     def ja_departments(self) -> Resource[Record]:
-        """Job architecture departments (`/v1/ja/departments`, section 4)."""
+        """Job architecture departments (`/v1/ja/departments`)."""
         return Resource(self, "ja_departments", Record)
 
     @property
     def taxonomy_skills(self) -> Resource[Record]:
-        """Taxonomy skills (`/v1/taxonomy/skills`, section 4)."""
+        """Taxonomy skills (`/v1/taxonomy/skills`)."""
         return Resource(self, "taxonomy_skills", Record)
 
     @property
     def taxonomy_roles(self) -> Resource[Record]:
-        """Taxonomy roles (`/v1/taxonomy/roles`, section 4)."""
+        """Taxonomy roles (`/v1/taxonomy/roles`)."""
         return Resource(self, "taxonomy_roles", Record)
 
 
 class AsyncLists(ConfiguredClient):
-    """The lists of the service (section 4)."""
+    """The lists of the service."""
 
     __slots__ = ()
 
     @property
     def contacts(self) -> AsyncResource[Contact]:
-        """Contacts (`/v1/contacts`, section 4)."""
+        """Contacts (`/v1/contacts`)."""
         return AsyncResource(self, "contacts", Contact)
 
     @property
     def vacancies(self) -> AsyncResource[Record]:
-        """Job vacancies (`/v1/vacancies`, section 4)."""
+        """Job vacancies (`/v1/vacancies`)."""
         return AsyncResource(self, "vacancies", Record)
 
     @property
     def pools(self) -> AsyncResource[Record]:
-        """Talent pools (`/v1/pools`, section 4)."""
+        """Talent pools (`/v1/pools`)."""
         return AsyncResource(self, "pools", Record)
 
     @property
     def ja_skills(self) -> AsyncResource[Record]:
-        """Job architecture skills (`/v1/ja/skills`, section 4)."""
+        """Job architecture skills (`/v1/ja/skills`)."""
         return AsyncResource(self, "ja_skills", Record)
 
     @property
     def ja_roles(self) -> AsyncResource[Record]:
-        """Job architecture roles (`/v1/ja/roles`, section 4)."""
+        """Job architecture roles (`/v1/ja/roles`)."""
         return AsyncResource(self, "ja_roles", Record)
 
     @property
     def ja_tasks(self) -> AsyncResource[Record]:
-        """Job architecture tasks (`/v1/ja/tasks`, section 4)."""
+        """Job architecture tasks (`/v1/ja/tasks`)."""
         return AsyncResource(self, "ja_tasks", Record)
 
     @property
     def ja_departments(self) -> AsyncResource[Record]:
-        """Job architecture departments (`/v1/ja/departments`, section 4)."""
+        """Job architecture departments (`/v1/ja/departments`)."""
         return AsyncResource(self, "ja_departments", Record)
 
     @property
     def taxonomy_skills(self) -> AsyncResource[Record]:
-        """Taxonomy skills (`/v1/taxonomy/skills`, section 4)."""
+        """Taxonomy skills (`/v1/taxonomy/skills`)."""
         return AsyncResource(self, "taxonomy_skills", Record)
 
     @property
     def taxonomy_roles(self) -> AsyncResource[Record]:
-        """Taxonomy roles (`/v1/taxonomy/roles`, section 4)."""
+        """Taxonomy roles (`/v1/taxonomy/roles`)."""
         return AsyncResource(self, "taxonomy_roles", Record)
 
 

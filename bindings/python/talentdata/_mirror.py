@@ -1,16 +1,15 @@
-"""Mirrors: a list as of the last sync, as it was, and what each sync has changed."""
+"""Mirrors: a list as of the last sync, as it was, and what each sync has changed. Checks of exported files."""
 
 from __future__ import annotations
 
 import datetime
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from . import _frames
+from . import _frames, _talentdata
 from ._errors import InvalidArgumentError
-from ._html import grid, table
-from ._receipt import Receipt
-from ._talentdata import Field, RawMirror, RawRows, Record, forget
+from ._results import Receipt, SyncReceipt, Verification
+from ._talentdata import RawMirror, RawRows, Record, forget
 
 if TYPE_CHECKING:
     import pandas
@@ -18,66 +17,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class SyncReceipt(Record):
-    """What a sync of one list has done. `Client.sync` returns one for each list.
-
-    >>> import os, talentdata, tempfile
-    >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
-    ...     with tempfile.TemporaryDirectory() as directory:
-    ...         [receipt] = client.sync(["pools"], os.path.join(directory, "mirror.db"))
-    >>> receipt.generation, receipt.changes["insert"], receipt.scan.completeness
-    (1, 25, Completeness('proven'))
-    """
-
-    __slots__ = ()
-    _documented = (
-        "generation",
-        "started",
-        "ended",
-        "changes",
-        "missing",
-        "withheld",
-        "confirms",
-        "shortfall",
-        "scan",
-    )
-
-    generation: Field[int] = Field("generation", "integer", required=True)
-    """Its number: the syncs of a list are counted from 1."""
-    started: Field[str] = Field("started", "text", required=True)
-    """When its scan began: a time in UTC as in RFC 3339, by the clock of this machine."""
-    ended: Field[str] = Field("ended", "text", required=True)
-    """When its scan had ended."""
-    changes: Field[dict[str, int]] = Field("changes", "object", required=True)
-    """Changes since the sync before, by operation: `insert`, `update`, `delete`, `missing` and `reappeared`."""
-    missing: Field[int] = Field("missing", "integer", required=True)
-    """Records that the mirror has although they were not delivered, because nothing proves that they are gone."""
-    withheld: Field[dict[str, int] | None] = Field("withheld", "object")
-    """Deletes that are too many to be believed: `deletes`, and the `records` that the mirror had. `None` where none were."""
-    confirms: Field[dict[str, Any] | None] = Field("confirms", "object")
-    """What the sync right before has done, whose missing records this one has confirmed or found; see `confirm`."""
-    shortfall: Field[str | None] = Field("shortfall", "text")
-    """Why the mirror may lack changes, in words; `None` where all is proven."""
-    scan: Field[Receipt] = Field("scan", "model", required=True, of=Receipt)
-    """How the scan went."""
-
-    def _repr_html_(self) -> str:
-        return table(f"Sync of {self.scan.resource}", self.to_dict())
-
-
 class Rows:
-    """Rows of a mirror, for all that read the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
+    """Rows of a mirror, for everything that reads the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
-    They can be read any number of times, by several readers at once; each reads the mirror anew.
-
-    >>> import os, polars, talentdata, tempfile
-    >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
-    ...     with tempfile.TemporaryDirectory() as directory:
-    ...         path = os.path.join(directory, "mirror.db")
-    ...         receipts = client.sync(["pools"], path)
-    ...         rows = talentdata.Mirror(path).current("pools")
-    ...         len(rows.to_polars()), rows.to_arrow().num_rows, len(polars.DataFrame(rows))
-    (25, 25, 25)
+    They can be read any number of times, by several readers at once. The first reading gives the rows as they were when they
+    were asked for; each further one reads the mirror anew.
     """
 
     __slots__ = ("_rows",)
@@ -112,19 +56,6 @@ class Mirror:
 
     Raises:
         talentdata.IoError: There is no mirror, or it cannot be read.
-
-    >>> import os, talentdata, tempfile
-    >>> with talentdata.Sandbox(records={"pools": 25}) as sandbox, sandbox.client() as client:
-    ...     with tempfile.TemporaryDirectory() as directory:
-    ...         path = os.path.join(directory, "mirror.db")
-    ...         receipts = client.sync(["pools"], path)
-    ...         sandbox.change("pools", delete=1)
-    ...         receipts = client.sync(["pools"], path)
-    ...         mirror = talentdata.Mirror(path)
-    ...         changes = mirror.changes("pools", since=1).to_arrow()
-    ...         then, now = mirror.as_of("pools", 1).to_arrow(), mirror.current("pools").to_arrow()
-    >>> changes["_op"].to_pylist(), then.num_rows, now.num_rows
-    (['delete'], 25, 24)
     """
 
     __slots__ = ("_mirror", "_path")
@@ -140,7 +71,7 @@ class Mirror:
 
     @property
     def syncs(self) -> list[SyncReceipt]:
-        """What the syncs have done that are kept, of all lists, the oldest first."""
+        """The receipts of the syncs that are kept, of all lists, the oldest first."""
         found = [SyncReceipt(raw) for name in self.resources for raw in self._mirror.syncs(name)]
         return sorted(found, key=lambda sync: sync.ended)
 
@@ -159,7 +90,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync yet, or changes
                 after it are no longer kept.
         """
-        return Rows(self._mirror.changes(resource, moment("since", since)))
+        return Rows(self._mirror.rows(resource, moment("since", since), None))
 
     def current(self, resource: str) -> Rows:
         """The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -167,7 +98,7 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
-        return Rows(self._mirror.current(resource))
+        return Rows(self._mirror.rows(resource, None, None))
 
     def as_of(self, resource: str, at: int | str | datetime.datetime) -> Rows:
         """The list as a sync has read it.
@@ -180,14 +111,14 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: There was no such sync, or it is no longer kept.
         """
-        return Rows(self._mirror.as_of(resource, moment("at", at)))
+        return Rows(self._mirror.rows(resource, None, moment("at", at)))
 
     def verify(self) -> list[str]:
-        """Reads everything and compares it with what the syncs have written down of it: what is wrong; nothing as a rule."""
+        """Reads everything and compares it with the digests of the syncs; returns the differences, normally none."""
         return self._mirror.verify()
 
     def forget(self, resource: str) -> None:
-        """Removes a list, with all that is kept of it.
+        """Removes a list and everything that is kept of it.
 
         Raises:
             talentdata.IoError: A sync is writing to the mirror.
@@ -198,13 +129,22 @@ class Mirror:
     def __repr__(self) -> str:
         return f"Mirror({self._path!r})"
 
-    def _repr_html_(self) -> str:
-        names = ("list", "generation", "ended", "records", "insert", "update", "delete", "missing", "reappeared")
-        rows = (
-            (sync.scan.resource, sync.generation, sync.ended, sync.scan.records, *map(sync.changes.get, names[4:]))
-            for sync in self.syncs
-        )
-        return grid(f"Mirror {self._path}", names, rows)
+
+def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[str]) -> Verification:
+    """Checks a file against its export receipt: its bytes must be those that were written.
+
+    Args:
+        path: The file. It may have been renamed since.
+        receipt: What `export` has returned, or a file that `talentdata export --receipt` has written; if that is of
+            several lists, the receipt of a file of this name is used.
+
+    Raises:
+        talentdata.IoError: A file cannot be read.
+        talentdata.InvalidArgumentError: It is not a receipt, or not one of an export that is complete.
+    """
+    if isinstance(receipt, Record):
+        return Verification(_talentdata.verify(path, receipt.json, None))
+    return Verification(_talentdata.verify(path, None, receipt))
 
 
 def moment(name: str, at: int | str | datetime.datetime) -> str:

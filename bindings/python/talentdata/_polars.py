@@ -1,4 +1,4 @@
-"""Lists as lazy frames of polars."""
+"""What engines that read lists have in common, and lists as lazy frames of polars."""
 
 from __future__ import annotations
 
@@ -7,14 +7,46 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._client import Client
-from ._engines import arrow_schema, batches
 from ._errors import InvalidArgumentError
+from ._json import need
+from ._list import Resource, Scan
 from ._lists import NAMES
-from ._needs import need
+from ._record import require_proven
+from ._talentdata import Record
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
+
+
+def named(client: Client, name: str) -> Resource[Record]:
+    """A list of a client by its name."""
+    resource: Resource[Record] = getattr(client, checked(name))
+    return resource
+
+
+def checked(name: str | None) -> str:
+    """The name of a list, which may be in the spelling of the command line."""
+    found = (name or "").replace("-", "_")
+    if found not in NAMES:
+        raise InvalidArgumentError(f"resource: no list is named {name!r}; the lists are {', '.join(NAMES)}")
+    return found
+
+
+def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
+    """The columns of a list, `_extra` included, from its first 1,000 records."""
+    pyarrow = need("pyarrow", "the columns of a list")
+    with resource.list(columns=columns, progress=False) as scan:
+        return pyarrow.RecordBatchReader.from_stream(scan).schema
+
+
+def batches(scan: Scan[Any], unproven: Literal["fail", "accept"]) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a scan as they come; at its end an `IncompleteError` unless they are proven to be all."""
+    pyarrow = need("pyarrow", "reading a list")
+    with scan:
+        yield from pyarrow.RecordBatchReader.from_stream(scan)
+        if unproven != "accept":
+            require_proven(scan.receipt, "; read it again, or accept it with unproven='accept'")
 
 
 def scan_polars(
@@ -29,7 +61,7 @@ def scan_polars(
     """A list as a lazy frame of polars, read each time when it is collected; needs the packages polars and pyarrow.
 
     Only the columns that a query uses are kept, and `head(n)` reads no more pages than it needs. Filters are applied as the
-    rows come, since the service has none.
+    rows come.
 
     Args:
         resource: The list, such as `"contacts"`.
@@ -39,26 +71,17 @@ def scan_polars(
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
         unproven: What happens when the whole list was read and it is not proven that every record was: `"fail"` raises
             an `IncompleteError`, `"accept"` goes on.
-
-    >>> import polars, talentdata
-    >>> with talentdata.Sandbox(records={"contacts": 1000}) as sandbox, sandbox.client() as client:
-    ...     contacts = talentdata.scan_polars("contacts", client=client)
-    ...     contacts.select("id", "firstName").head(3).collect().shape
-    ...     contacts.filter(polars.col("id").is_not_null()).select(polars.len()).collect().item()
-    (3, 2)
-    1000
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
-    if resource not in NAMES:
-        raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
+    resource = checked(resource)
 
     def connected() -> Any:
         return nullcontext(client) if client is not None else Client()
 
     if schema is None:
         with connected() as connection:
-            schema = arrow_schema(getattr(connection, resource), columns)
+            schema = arrow_schema(named(connection, resource), columns)
     given = arrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
 
     def read(
@@ -72,8 +95,8 @@ def scan_polars(
         if n_rows == 0:
             return
         with connected() as connection:
-            scan = getattr(connection, resource).list(
-                page_size=page_size, schema=given, on_new="freeze", limit=n_rows, progress=False
+            scan = named(connection, resource).list(
+                page_size=page_size, schema=given, on_new_field="freeze", limit=n_rows, progress=False
             )
             # A scan that was told to stop early proves nothing, and need not.
             for batch in batches(scan, "accept" if n_rows is not None else unproven):

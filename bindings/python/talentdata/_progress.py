@@ -1,15 +1,16 @@
-"""A progress bar, by tqdm where it is installed."""
+"""Jobs and iterators, with a progress bar by tqdm where it is installed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from ._needs import need
+from ._json import need
+from ._talentdata import RawJob, RawRecord, RawScan, Record, Records
 
-T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 #: How often a bar moves while one call does all the work, in seconds.
 EVERY = 0.1
@@ -53,19 +54,72 @@ def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], 
         bar.close()
 
 
-async def told(work: Awaitable[T], tell: Callable[[], object]) -> T:
-    """Awaits the work, and tells meanwhile how far it is."""
+def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
+    """Runs an export or a sync of a list, and shows how far it is."""
+    with follow(job, name, wanted) as tell:
+        receipt = job.run(tell)
+        tell()
+    return cast(RawRecord, receipt)
+
+
+async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
+    """The same, awaited."""
     # Whoever is here has imported it; the package does without.
     import asyncio
 
-    task = asyncio.ensure_future(work)
-    try:
-        while not task.done():
-            await asyncio.wait([task], timeout=EVERY)
-            tell()
-    finally:
-        task.cancel()
+    with follow(job, name, wanted) as tell:
+        task = asyncio.ensure_future(cast(Awaitable[RawRecord], job.run(tell)))
+        try:
+            while not task.done():
+                await asyncio.wait([task], timeout=EVERY)
+                tell()
+        except asyncio.CancelledError as cancelled:
+            task.cancel()
+            job.explain(cancelled)
+            raise
+        finally:
+            task.cancel()
+        tell()
     return task.result()
+
+
+def iterate_blocking(scan: RawScan, model: type[R], bar: Bar | None) -> Iterator[R]:
+    """The records of a scan."""
+    return scan.records(model, bar)
+
+
+def iterate_async(scan: RawScan, model: type[R], bar: Bar | None) -> AsyncIterator[R]:
+    """The same for `async for`."""
+    return AsyncRecords(scan.records(model, None), bar)
+
+
+class AsyncRecords(Generic[R]):
+    """The records of a scan, one after the other.
+
+    It is no generator, which an exception would end: after a cancellation, it continues with the next record.
+    """
+
+    __slots__ = ("_bar", "_records")
+
+    def __init__(self, records: Records[R], bar: Bar | None) -> None:
+        self._records = records
+        self._bar = bar
+
+    def __aiter__(self) -> AsyncRecords[R]:
+        return self
+
+    async def __anext__(self) -> R:
+        while True:
+            # Ends where more have to be waited for. A loop, because Ctrl-C cannot come between it and `return`.
+            for record in self._records:
+                return record
+            more = await self._records.fill()
+            if self._bar is not None:
+                self._bar()
+            if not more:
+                if self._bar is not None:
+                    self._bar.close()
+                raise StopAsyncIteration
 
 
 def start(work: Work, name: str, wanted: bool | None) -> Bar | None:

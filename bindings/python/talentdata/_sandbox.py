@@ -1,11 +1,13 @@
-"""The service itself, in this process: for trying, and for your own tests."""
+"""The service itself, in this process: to try the package without an account, and for your own tests."""
 
 from __future__ import annotations
 
+import json
 from types import TracebackType
 from typing import Any
 
-from ._client import AsyncClient, Client
+from ._async_client import AsyncClient
+from ._client import Client
 from ._talentdata import BaseSandbox
 
 
@@ -17,7 +19,7 @@ class Sandbox(BaseSandbox):
         seed: Chooses the data: the same seed gives the same records.
         policy: How requests are counted: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
             `"sliding-counter"`, `"token-bucket"`, `"gcra"` or `"unlimited"`.
-        limit: Requests admitted per second (section 8: 40).
+        limit: Requests admitted per second (40 by default).
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
         faults: Whether it takes fault rules; see `set_faults`.
@@ -46,30 +48,12 @@ class Sandbox(BaseSandbox):
     Raises:
         talentdata.InvalidArgumentError: An argument is wrong; it is named.
         talentdata.IoError: The port is taken.
-
-    >>> import talentdata
-    >>> with talentdata.Sandbox(records={"contacts": 250}) as sandbox:
-    ...     client = sandbox.client()
-    ...     sum(1 for contact in client.contacts.list())
-    250
-
-    A program of your own can be tried against a service that sorts badly:
-
-    >>> with talentdata.Sandbox(order="ties", seed=7) as sandbox, sandbox.client() as client:
-    ...     first, again = ([contact.id for contact in client.contacts.page(limit=57)] for _ in range(2))
-    >>> first == again, set(first) == set(again)
-    (False, True)
     """
 
     __slots__ = ()
 
     def client(self, **options: Any) -> Client:
         """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox() as sandbox, sandbox.client(max_attempts=1) as client:
-        ...     client.base_url.rstrip("/") == sandbox.base_url
-        True
         """
         return Client(**self._settings(options))
 
@@ -92,16 +76,7 @@ class Sandbox(BaseSandbox):
         Raises:
             talentdata.InvalidArgumentError: A rule is wrong, its path is not one of the service's, or the sandbox was
                 started without `faults=True`.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox(faults=True) as sandbox, sandbox.client() as client:
-        ...     sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
-        ...     report = client.version()  # sent again by itself
-        ...     sandbox.stats()["requests_by_path"]["/v1/version"]
-        2
         """
-        import json
-
         self._set_faults(json.dumps({"rules": rules}))
 
     def change(self, resource: str, *, update: int = 0, delete: int = 0, insert: int = 0) -> None:
@@ -109,12 +84,6 @@ class Sandbox(BaseSandbox):
 
         Raises:
             talentdata.InvalidArgumentError: There is no such list, or too many records would change.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox(records={"pools": 20}) as sandbox, sandbox.client() as client:
-        ...     sandbox.change("pools", delete=5, insert=1)
-        ...     len(list(client.pools.list()))
-        16
         """
         for kind, count in (("update", update), ("delete", delete), ("insert", insert)):
             if count:
@@ -132,15 +101,7 @@ class Sandbox(BaseSandbox):
 
         Raises:
             talentdata.InvalidArgumentError: There is no such list.
-
-        >>> import talentdata
-        >>> with talentdata.Sandbox(records={"pools": 20}) as sandbox:
-        ...     sandbox.change("pools", delete=2, insert=1)
-        ...     [change["op"] for change in sandbox.changes("pools")]
-        ['delete', 'delete', 'insert']
         """
-        import json
-
         changes: list[dict[str, Any]] = json.loads(self._changes(resource, skip))
         return changes
 

@@ -22,10 +22,9 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ._client import Client
-from ._engines import arrow_schema, check
 from ._errors import InvalidArgumentError
-from ._lists import NAMES
-from ._receipt import Receipt
+from ._polars import arrow_schema, batches, checked, named
+from ._results import Receipt
 
 __all__ = ["DataSource", "receipts"]
 
@@ -52,7 +51,7 @@ class DataSource(_DataSource):
     def schema(self) -> StructType:
         options = _Options(self.options)
         with options.client() as client:
-            found = arrow_schema(getattr(client, options.resource), options.columns)
+            found = arrow_schema(named(client, options.resource), options.columns)
         return from_arrow_schema(_for_spark(found))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -67,10 +66,7 @@ class _Options:
         unknown = [name for name in options if name not in _OPTIONS and name != "path"]
         if unknown:
             raise InvalidArgumentError(f"{unknown[0]}: there is no such option; the options are {', '.join(_OPTIONS)}")
-        resource = options.get("resource") or options.get("path")
-        if resource not in NAMES:
-            raise InvalidArgumentError(f"resource: no list is named {resource!r}; the lists are {', '.join(NAMES)}")
-        self.resource: str = resource
+        self.resource = checked(options.get("resource") or options.get("path"))
         self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
         self.columns: Any = options.get("columns", "typed")
         self.unproven: Any = options.get("unproven", "fail")
@@ -96,19 +92,15 @@ class _Reader(DataSourceReader):
         options = self._options
         columns = self._columns
         given = _for_core(columns)
-        with (
-            options.client() as client,
-            getattr(client, options.resource).list(
-                page_size=options.page_size, schema=given, on_new="freeze", progress=False
-            ) as scan,
-        ):
-            for batch in pyarrow.RecordBatchReader.from_stream(scan):
+        with options.client() as client:
+            scan = named(client, options.resource).list(
+                page_size=options.page_size, schema=given, on_new_field="freeze", progress=False
+            )
+            for batch in batches(scan, options.unproven):
                 rows = [batch.column(field.name).cast(field.type) for field in columns]
                 yield pyarrow.RecordBatch.from_arrays(rows, schema=columns)
-            receipt = scan.receipt
-        check(receipt, options.unproven)
         if options.receipts is not None:
-            _keep(receipt, Path(options.receipts))
+            _keep(scan.receipt, Path(options.receipts))
 
 
 def receipts(directory: str | os.PathLike[str]) -> list[Receipt]:

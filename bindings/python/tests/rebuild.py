@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
@@ -117,8 +119,13 @@ def plain(value: object) -> str:
 
 
 def decimal(text: str) -> str:
-    """A number by its decimal value, however it is spelled."""
-    sign, digits, exponent = Decimal(text).as_tuple()
+    """A number by its value, however it is spelled; a fraction of up to 17 digits as the double that it reads as."""
+    double, given = float(text), Decimal(text)
+    length = len("".join(map(str, given.as_tuple().digits)).strip("0"))
+    is_normal = math.isfinite(double) and abs(double) >= sys.float_info.min
+    if is_normal and length <= 17 and not text.lstrip("-").isdigit():
+        given = Decimal(repr(double))
+    sign, digits, exponent = given.as_tuple()
     whole = "".join(map(str, digits)).lstrip("0")
     short = whole.rstrip("0")
     return f"{'-' * sign}{short}e{exponent + len(whole) - len(short)}" if short else "0"

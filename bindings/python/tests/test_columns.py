@@ -291,8 +291,8 @@ def test_a_schema_of_pyarrow_is_pinned(client):
     with pytest.raises(talentdata.InvalidArgumentError, match="this int cannot be used"):
         client.contacts.list(schema=5)
     with pytest.raises(talentdata.SchemaError, match="record 0 of the list: /firstName"):
-        client.contacts.list(schema=few, on_new="fail").to_arrow()
-    frozen = client.contacts.list(schema=few, on_new="freeze")
+        client.contacts.list(schema=few, on_new_field="fail").to_arrow()
+    frozen = client.contacts.list(schema=few, on_new_field="freeze")
     frozen.to_polars()
     assert frozen.receipt.schema["new_fields"] == {}
 
@@ -318,7 +318,7 @@ def test_columns_of_json(client):
 
 def test_a_limit_stops_the_scan(client):
     scan = client.contacts.list(limit=5)
-    assert len(list(scan)) == 5 and scan.receipt.completeness == "unfinished"
+    assert len(list(scan)) == 5 and scan.receipt.completeness == "limited"
     assert len(client.contacts.page(5)) == 5
     assert client.contacts.list(limit=120).to_arrow().num_rows == 120
     assert len(list(client.contacts.list(limit=0))) == 0

@@ -62,7 +62,7 @@ def test_columns_and_schema(client, tmp_path):
     assert path.read_text().startswith("email,id,_extra\n") and receipt.records == 5
     assert "firstName" in receipt.schema["new_fields"]["/firstName"].get("field", "firstName")
     with pytest.raises(talentdata.SchemaError, match="no partial file was kept"):
-        client.contacts.export(tmp_path / "none.csv", schema=few, on_new="fail")
+        client.contacts.export(tmp_path / "none.csv", schema=few, on_new_field="fail")
     path = tmp_path / "text.parquet"
     client.contacts.export(path, columns="json")
     assert parquet.read_schema(path).field("createdAt").type == pyarrow.string()

@@ -172,7 +172,7 @@ def test_a_conversion_that_fails_can_be_done_again(client, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             scan.to_arrow()
     assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
-    with pytest.raises(talentdata.InvalidArgumentError, match=r"to_arrow\(\).*go on"):
+    with pytest.raises(talentdata.InvalidArgumentError, match=r"to_arrow\(\).*continue"):
         list(scan)
     assert len(scan.to_pandas()) == 450
     assert (scan.receipt.records, scan.receipt.completeness) == (450, "proven")

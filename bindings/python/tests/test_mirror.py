@@ -45,8 +45,7 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     for sync, table in zip(syncs, then):
         assert ids(mirror.as_of("contacts", sync.generation)) == ids(table)
         assert ids(mirror.as_of("contacts", sync.ended)) == ids(table)
-        when = datetime.datetime.fromisoformat(sync.ended.replace("Z", "+00:00"))
-        assert ids(mirror.as_of("contacts", when)) == ids(table)
+        assert ids(mirror.as_of("contacts", sync.ended.isoformat())) == ids(table)
     current = mirror.current("contacts")
     assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
     assert len(current.to_pandas()) == len(current.to_polars()) == 306
@@ -55,7 +54,7 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     assert told == {name: count for name, count in syncs[3].changes.items() if count}
     assert changes.columns[:5] == ["_generation", "_op", "_key", "_last_seen", "_seen"]
     assert mirror.changes("contacts", since=4).to_arrow().num_rows == 0
-    assert "306" in mirror._repr_html_() and str(path) in repr(mirror)
+    assert str(path) in repr(mirror)
 
 
 def test_the_views_are_tables_for_everybody(service, tmp_path):
@@ -135,8 +134,9 @@ def test_too_many_deletes_are_withheld(service, tmp_path):
     client.sync(["pools"], path)
     sandbox.change("pools", delete=20)
     [receipt] = client.sync(["pools"], path, confirm=True)
-    assert receipt.withheld == {"deletes": 20, "records": 40} and receipt.missing == 20
-    assert "20 of the 40 records" in receipt.shortfall
+    assert (receipt.withheld.deletes, receipt.withheld.records) == (20, 40) and receipt.missing == 20
+    with pytest.raises(talentdata.IncompleteError, match="20 of the 40 records"):
+        receipt.require_proven()
     [receipt] = client.sync(["pools"], path, max_deletes=0.5)
     assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (20, 0, None)
     mirror = talentdata.Mirror(path)
@@ -173,7 +173,7 @@ def test_the_difference_of_plain_exports_deletes_what_is_there(tmp_path, record_
         with sandbox.client(paced=False) as client:
             before, naive, mirrored, told = None, [], [], 0
             for _ in range(12):
-                plain = {contact.id for page in client.contacts.pages(limit=100) for contact in page}
+                plain = {contact.id for offset in range(0, 2_100, 100) for contact in client.contacts.page(100, offset)}
                 client.sync(["contacts"], tmp_path / "mirror.db")
                 gone = {change["key"] for change in sandbox.changes("contacts") if change["op"] == "delete"}
                 naive += [key for key in (before or plain) - plain if key not in gone]

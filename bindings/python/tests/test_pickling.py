@@ -23,7 +23,7 @@ def copies(thing):
 
 
 def test_the_classes_are_found():
-    assert {talentdata.Contact, talentdata.Receipt, talentdata.Plan, talentdata.LastResponse} <= set(RECORDS)
+    assert {talentdata.Contact, talentdata.Receipt, talentdata.Plan} <= set(RECORDS)
     assert {talentdata.ApiStatus, talentdata.Completeness} <= set(ENUMS)
     assert len(ERRORS) == 27
 
@@ -54,7 +54,7 @@ def test_what_calls_return(client):
     scan = client.contacts.list()
     contacts = list(scan)
     page = client.contacts.page(limit=5)
-    for thing in (contacts, page, scan.receipt, client.contacts.plan(), client.version(), client.permissions(), client.last_response):
+    for thing in (contacts, page, scan.receipt, client.contacts.plan(), client.version(), client.permissions()):
         for other in copies(thing):
             assert type(other) is type(thing) and other == thing
     assert pickle.loads(pickle.dumps(page)).pagination.total == 450

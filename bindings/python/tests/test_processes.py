@@ -91,7 +91,7 @@ def test_a_forked_child_shares_the_budget_as_a_client_of_its_own(client):
     def work():
         scan = client.pools.list()
         assert len(list(scan)) == 3
-        return scan.receipt.budget
+        return scan.receipt.budget.to_dict()
 
     budget = in_child(work)
     assert (budget["home"], budget["most_members"], budget["lost"]) == ("host", 2, None)
@@ -104,7 +104,7 @@ def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(san
         def work():
             scan = client.pools.list()
             assert len(list(scan)) == 3
-            return scan.receipt.budget
+            return scan.receipt.budget.to_dict()
 
         for members in (2, 3):  # whoever ends without a word is counted for ten seconds
             child = in_child(work)

@@ -1,5 +1,6 @@
 """The examples of the README run as they stand."""
 
+import logging
 import re
 from pathlib import Path
 
@@ -27,3 +28,19 @@ def test_a_recipe(library, client, tmp_path, monkeypatch):
 
 def test_each_library_has_its_recipe():
     assert list(recipes()) == ["pandas", "Polars", "DuckDB", "Arrow", "ADBC"]
+
+
+def test_the_first_six_chapters_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chapters = re.findall(r"^## (.+?)\n(.*?)(?=^## )", README, flags=re.DOTALL | re.MULTILINE)
+    names = ["Lists", "Export, with progress and cancel", "Receipt", "Sync and changes", "Operations", "Errors"]
+    assert [name for name, _ in chapters][:6] == names
+    shared = {}
+    for name, text in chapters:
+        if name in [*names, "Logging"]:
+            for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+                exec(compile(block, name, "exec"), shared)
+    logging.getLogger("talentdata").setLevel(logging.NOTSET)
+    shared["sandbox"].close()
+    assert shared["second"].changes.delete == 2 and len(shared["now"]) == 998 and len(shared["before"]) == 1000
+    assert {row["_op"] for row in shared["changes"].to_pylist()} == {"update", "delete"}

@@ -1,6 +1,7 @@
 """Stubs and examples: stubtest, mypy and pyright agree, and the examples run."""
 
 import doctest
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import talentdata
-from talentdata import _errors, _models
+from talentdata._record import Field
 
 PROJECT = Path(__file__).parent.parent
 EXAMPLES = sorted((PROJECT / "examples").glob("*.py"))
@@ -55,16 +56,6 @@ def test_examples_in_docstrings(name):
     assert doctest.DocTestRunner().run(examples_in_docstrings()[name]).failed == 0
 
 
-#: What has no example of its own, beside what is generated.
-WITHOUT_EXAMPLE = {"__version__", *_errors.__all__, *_models.__all__}
-
-
-def test_every_public_name_has_an_example_unless_it_is_generated():
-    found = examples_in_docstrings()
-    assert {name for name in talentdata.__all__ if name not in found} == WITHOUT_EXAMPLE
-    assert {"talentdata", "Resource.list", "Scan.to_arrow", "Sandbox.set_faults"} <= set(found)
-
-
 def test_every_public_name_is_documented():
     for name in talentdata.__all__:
         thing = getattr(talentdata, name)
@@ -72,5 +63,13 @@ def test_every_public_name_is_documented():
             continue
         assert thing.__doc__, name
         for member, value in vars(thing).items():
-            if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+            is_public = isinstance(value, (property, Field)) or callable(value)
+            if not member.startswith("_") and is_public:
                 assert value.__doc__, f"{name}.{member}"
+
+
+def test_help_shows_what_the_fields_of_a_receipt_mean():
+    shown = pydoc.render_doc(talentdata.Receipt, renderer=pydoc.plaintext)
+    assert "Page requests sent, retries included." in shown and "The list." in shown
+    for cls in (talentdata.Resource.list, talentdata.Client.version):
+        assert "section" not in pydoc.render_doc(cls, renderer=pydoc.plaintext)

@@ -1,9 +1,7 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
 use crate::settings::Flags;
-use crate::{
-    budget, completions, export, help, mirror, operation, page, plan, sandbox, schema, sync, verify,
-};
+use crate::{export, help, lookup, mirror, operation, sandbox, sync};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -55,7 +53,7 @@ pub(crate) enum Command {
     Resources,
     /// Print one page of a list as JSON, its records exactly as the service sent them
     #[command(after_help = "Example:\n  talentdata page contacts --limit 10 --offset 200")]
-    Page(page::Verb),
+    Page(lookup::Page),
     /// Read whole lists into files or standard output
     #[command(after_help = export::EXAMPLES)]
     Export(export::Verb),
@@ -70,16 +68,16 @@ pub(crate) enum Command {
     Forget(mirror::Forget),
     /// Estimate the records, pages and time of an export
     #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
-    Plan(plan::Verb),
+    Plan(lookup::Plan),
     /// Show who shares the request budget now, and how it is spent
-    #[command(after_help = budget::EXAMPLES)]
-    Budget(budget::Verb),
+    #[command(after_help = lookup::BUDGET_EXAMPLES)]
+    Budget(lookup::Budget),
     /// Print the columns of a list as JSON, to pin them with export --schema
-    #[command(after_help = schema::EXAMPLE)]
-    Schema(schema::Verb),
+    #[command(after_help = lookup::SCHEMA_EXAMPLES)]
+    Schema(lookup::Schema),
     /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
-    #[command(after_help = verify::EXAMPLES)]
-    Verify(verify::Verb),
+    #[command(after_help = lookup::VERIFY_EXAMPLES)]
+    Verify(lookup::Verify),
     /// Run the embedded sample service until stopped
     #[command(after_help = sandbox::EXAMPLES)]
     Sandbox(sandbox::Verb),
@@ -87,7 +85,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"
     )]
-    Completions(completions::Verb),
+    Completions(lookup::Completions),
     #[command(flatten)]
     Operation(operation::Verb),
 }

@@ -1,27 +1,25 @@
 //! `export`: whole lists into files or standard output, side by side through one client.
 
 use crate::args::Common;
-use crate::connect::{Connection, connect};
+use crate::connect::connect;
 use crate::continuation::Continuation;
 use crate::ending::Ending;
 use crate::filters::Filters;
-use crate::outcomes::{say_differences, say_doubts, say_failures};
-use crate::output::{reader_gone, remark};
-use crate::progress::Progress;
-use crate::signals::Signals;
+use crate::output::remark;
+use crate::run::{Job, Run};
 use crate::{mirror, names, receipts};
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_core::{Client, Error, ErrorKind, ScanOptions};
 use talentdata_mirror::At;
-use tokio::task::{JoinSet, LocalSet};
+
+/// So many fields are named in a warning.
+const SHOWN: usize = 5;
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
@@ -61,14 +59,13 @@ pub(crate) struct Verb {
     /// CSV has the text of the service in any case
     #[arg(long, value_name = "TYPES", value_parser = names::one_of(Columns::ALL), conflicts_with = "schema")]
     columns: Option<Columns>,
-    /// The columns: a file that `talentdata schema` has printed; for one list. How the records differ
-    /// from it stands in the receipt
+    /// The columns: a file that `talentdata schema` has printed; for one list. The receipt lists any differences
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
     /// What to do with fields that the schema does not have: keep them in the column _extra and report them,
     /// keep them there silently, or fail
     #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
-    on_new: Option<OnNew>,
+    on_new_field: Option<OnNew>,
     /// Read the list from this mirror, and not from the service
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "page_size"])]
     from: Option<PathBuf>,
@@ -78,6 +75,73 @@ pub(crate) struct Verb {
     as_of: Option<At>,
     #[command(flatten)]
     filters: Filters,
+}
+
+impl Job for Export {
+    type Done = Receipt;
+
+    fn list(&self) -> Resource {
+        self.resource
+    }
+
+    async fn run(
+        &self,
+        client: &Client,
+        stop: impl Future<Output = ()>,
+        note: impl FnMut(&Receipt),
+    ) -> Result<Receipt, Error> {
+        Export::run(self, client, stop, note).await
+    }
+
+    fn unfinished(&self, last: Option<&Receipt>) -> Receipt {
+        Receipt {
+            resource: self.resource.name().to_owned(),
+            parameters: self.parameters(),
+            completeness: Completeness::Unfinished,
+            ..last.cloned().unwrap_or_default()
+        }
+    }
+
+    fn doubt(&self, receipt: &Receipt) -> Option<String> {
+        if receipt.completeness != Completeness::NotProven {
+            return None;
+        }
+        let doubts = receipt.doubts.iter();
+        let reasons: Vec<&str> = doubts.map(|doubt| Doubt::reason(*doubt)).collect();
+        let place = match &self.target {
+            Target::File(path) => path.display().to_string(),
+            Target::Stdout => "standard output".into(),
+        };
+        Some(format!(
+            "completeness is not proven: {}; {place} was written nevertheless, with {} records",
+            reasons.join("; "),
+            receipt.records
+        ))
+    }
+
+    fn warning(&self, receipt: &Receipt) -> Option<String> {
+        let differences = receipt.schema.as_ref()?;
+        let kinds = [
+            ("not in the schema", &differences.new_fields),
+            ("missing", &differences.missing_fields),
+            ("of another type", &differences.other_types),
+        ];
+        let found = kinds.iter().filter(|(_, fields)| !fields.is_empty());
+        let found = found.map(|(what, fields)| {
+            let mut names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
+            if fields.len() > SHOWN {
+                names.push("...");
+            }
+            format!("{what}: {}", names.join(", "))
+        });
+        let found: Vec<String> = found.collect();
+        (!found.is_empty()).then(|| {
+            format!(
+                "the records differ from the schema ({}); the receipt has counts and examples",
+                found.join("; ")
+            )
+        })
+    }
 }
 
 /// `arguments` are those of the whole command line.
@@ -93,59 +157,25 @@ pub(crate) async fn run(
     }
     let connection = connect(common)?;
     verb.prepare(&exports)?;
-    let to_stdout = verb.out == Path::new("-");
-    let sandbox = common.sandbox;
-    let continuation = Continuation::new(&exports, &connection.client, arguments, sandbox);
+    let client = &connection.client;
+    let continuation = Continuation::new(&exports, client, arguments, common.sandbox);
     let last_words = continuation.clone();
     let before_exit = move || {
         if let Some(hint) = last_words.hint() {
             remark(&format!("error: stopped immediately; {hint}"));
         }
     };
-    let signals = Signals::take(before_exit)?;
-    if let Some(path) = &verb.receipt {
-        receipts::begin(path, &exports)?;
-    }
-    let progress = Rc::new(Progress::start(to_stdout, common.verbose > 0));
-    let reached = Rc::new(RefCell::new(vec![None; exports.len()]));
-    let outcomes = LocalSet::new()
-        .run_until(all(&exports, &connection, &signals, &progress, &reached))
-        .await;
-    progress.end();
-
-    let failed = |kind: ErrorKind| {
-        let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-        errors.any(|error| error.kind() == kind)
+    let run = Run {
+        client,
+        receipt: verb.receipt.as_deref(),
+        to_stdout: verb.out == Path::new("-"),
+        verbose: common.verbose > 0,
+        width: exports.len(),
     };
-    if to_stdout && failed(ErrorKind::Io) && reader_gone() {
-        return Err(Ending::ReaderGone);
-    }
-    let doubted = say_doubts(&exports, &outcomes);
-    say_differences(&exports, &outcomes);
-    let hint = outcomes
-        .iter()
-        .any(Result::is_err)
-        .then(|| continuation.hint());
-    let kind = say_failures(&exports, &outcomes, hint.flatten(), common.verbose > 0)
-        .or(doubted.then_some(ErrorKind::Incomplete));
-    if let Some(path) = &verb.receipt {
-        let reached = reached.borrow();
-        let rows = exports.iter().zip(&outcomes).zip(reached.iter());
-        let receipts = rows.map(|((export, outcome), last)| match outcome {
-            Ok(receipt) => receipt.clone(),
-            Err(_) => receipts::unfinished(export, last.as_ref()),
-        });
-        receipts::end(path, &receipts.collect::<Vec<_>>())?;
-    }
-    match (signals.caught(), kind) {
-        (Some(signal), Some(_)) if failed(ErrorKind::Cancelled) => Err(Ending::Stopped(signal)),
-        (_, Some(kind)) => Err(Ending::Said(kind)),
-        (_, None) => {
-            let receipts: Vec<&Receipt> = outcomes.iter().flatten().collect();
-            progress.sum_up(&receipts, &verb.out);
-            Ok(())
-        }
-    }
+    let hint = |_: &Error| continuation.hint().map(str::to_owned);
+    let (progress, receipts) = run.all(&exports, hint, before_exit).await?;
+    progress.sum_up(&receipts, &verb.out);
+    Ok(())
 }
 
 impl Verb {
@@ -180,7 +210,7 @@ impl Verb {
         let table = TableOptions {
             columns: self.columns.unwrap_or_default(),
             schema: schema.transpose()?.map(Arc::new),
-            on_new: self.on_new.unwrap_or_default(),
+            on_new: self.on_new_field.unwrap_or_default(),
         };
         let exports = self.resources.iter();
         exports
@@ -237,39 +267,4 @@ impl Verb {
             resume: self.resume,
         })
     }
-}
-
-/// Runs them side by side; each goes on whatever becomes of the others. Outcomes are in the same order,
-/// and so is what each has `reached`.
-async fn all(
-    exports: &[Export],
-    connection: &Connection,
-    signals: &Signals,
-    progress: &Rc<Progress>,
-    reached: &Rc<RefCell<Vec<Option<Receipt>>>>,
-) -> Vec<Result<Receipt, Error>> {
-    let mut running = JoinSet::new();
-    for (index, export) in exports.iter().cloned().enumerate() {
-        let (client, signals) = (connection.client.clone(), signals.clone());
-        let (progress, reached) = (Rc::clone(progress), Rc::clone(reached));
-        running.spawn_local(async move {
-            let stop = async {
-                signals.stopped().await;
-            };
-            let note = |receipt: &Receipt| {
-                progress.note(index, receipt);
-                reached.borrow_mut()[index] = Some(receipt.clone());
-            };
-            (index, export.run(&client, stop, note).await)
-        });
-    }
-    let unended = || Error::new(ErrorKind::Internal, "internal error; please report it");
-    let mut outcomes: Vec<Result<Receipt, Error>> =
-        exports.iter().map(|_| Err(unended())).collect();
-    while let Some(ended) = running.join_next().await {
-        if let Ok((index, outcome)) = ended {
-            outcomes[index] = outcome;
-        }
-    }
-    outcomes
 }

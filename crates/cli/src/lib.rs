@@ -3,8 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod budget;
-mod completions;
 mod connect;
 mod continuation;
 mod ending;
@@ -12,22 +10,18 @@ mod export;
 mod filters;
 mod help;
 mod logging;
+mod lookup;
 mod mirror;
 mod names;
 mod operation;
-mod outcomes;
 mod output;
-mod page;
-mod plan;
 mod progress;
 mod receipts;
-mod resources;
+mod run;
 mod sandbox;
-mod schema;
 mod settings;
 mod signals;
 mod sync;
-mod verify;
 
 use args::{Arguments, Command};
 use ending::Ending;
@@ -74,18 +68,18 @@ fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
 async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
     let common = &arguments.common;
     match &arguments.command {
-        Command::Resources => resources::run(),
-        Command::Page(verb) => page::run(verb, common).await,
+        Command::Resources => lookup::resources(),
+        Command::Page(verb) => lookup::page(verb, common).await,
         Command::Operation(verb) => operation::run(verb, common).await,
         Command::Export(verb) => export::run(verb, common, given).await,
         Command::Sync(verb) => sync::run(verb, common).await,
         Command::Changes(verb) => mirror::changes(verb),
         Command::Forget(verb) => mirror::forget(verb),
-        Command::Plan(verb) => plan::run(verb, common).await,
-        Command::Budget(verb) => budget::run(verb, common),
-        Command::Schema(verb) => schema::run(verb, common).await,
-        Command::Verify(verb) => verify::run(verb),
+        Command::Plan(verb) => lookup::plan(verb, common).await,
+        Command::Budget(verb) => lookup::budget(verb, common),
+        Command::Schema(verb) => lookup::schema(verb, common).await,
+        Command::Verify(verb) => lookup::check(verb),
         Command::Sandbox(verb) => sandbox::run(verb).await,
-        Command::Completions(verb) => completions::run(verb),
+        Command::Completions(verb) => lookup::completions(verb),
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn export(
         done.push(read(written, &export.target)?);
     }
     match receipt {
-        Some(path) => Ok(receipts::end(path, &done)?),
+        Some(path) => Ok(receipts::end(path, &done, true)?),
         None => Ok(()),
     }
 }

@@ -36,8 +36,7 @@ pub(crate) fn remark(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Whether whoever read standard output has gone away; only pipes and sockets can tell.
-#[cfg(unix)]
+/// Whether the reader of standard output has gone away; only pipes and sockets can tell.
 pub(crate) fn reader_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = std::io::stdout();
@@ -50,12 +49,6 @@ pub(crate) fn reader_gone() -> bool {
         && asked[0]
             .revents()
             .intersects(PollFlags::ERR | PollFlags::HUP)
-}
-
-/// Whether whoever read standard output has gone away: not to be known here.
-#[cfg(not(unix))]
-pub(crate) fn reader_gone() -> bool {
-    false
 }
 
 /// Rows with their columns aligned; the columns from `numbers` on to the right.

@@ -128,11 +128,11 @@ impl Progress {
     }
 
     /// The last line of a run that went well.
-    pub(crate) fn sum_up(&self, receipts: &[&Receipt], out: &Path) {
+    pub(crate) fn sum_up(&self, receipts: &[Receipt], out: &Path) {
         if !std::io::stderr().is_terminal() {
             return;
         }
-        let all = Counts::together(receipts.iter().map(|receipt| Counts::of(receipt)));
+        let all = Counts::together(receipts.iter().map(Counts::of));
         crate::output::remark(&format!(
             "{} records in {:.1} s, {:.0} % of the budget{}, completeness {}: {}",
             all.records,
@@ -149,7 +149,7 @@ impl Progress {
 }
 
 /// What completeness rests on; of several lists, the weakest.
-fn proof(receipts: &[&Receipt]) -> &'static str {
+fn proof(receipts: &[Receipt]) -> &'static str {
     let any = |basis| receipts.iter().any(|receipt| receipt.basis == basis);
     if any(None) {
         "not checked"

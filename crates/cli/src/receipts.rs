@@ -9,7 +9,6 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use talentdata_columns::export::Export;
-use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
 /// Checks that there is a directory to write to, and that no export writes to the same file.
@@ -36,39 +35,27 @@ pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
     }
 }
 
-/// The receipt of an export that has not ended, or not well: what it had done, as far as is known.
-pub(crate) fn unfinished(export: &Export, last: Option<&Receipt>) -> Receipt {
-    Receipt {
-        resource: export.resource.name().to_owned(),
-        parameters: export.parameters(),
-        completeness: Completeness::Unfinished,
-        ..last.cloned().unwrap_or_default()
-    }
-}
-
-/// Replaces an older receipt by one that says `unfinished`. Pipes and devices get the last one only.
+/// Replaces older receipts by ones that say `unfinished`. Pipes and devices get the last ones only.
 ///
 /// # Errors
 /// `Io` with the path.
-pub(crate) fn begin(path: &Path, exports: &[Export]) -> Result<(), Error> {
-    if is_stream(path) {
-        return Ok(());
+pub(crate) fn begin(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
+    match is_stream(path) {
+        true => Ok(()),
+        false => write(path, receipts),
     }
-    let receipts = exports.iter().map(|export| unfinished(export, None));
-    write(path, &receipts.collect::<Vec<_>>())
 }
 
-/// Writes the receipt of a single list, or an array of those of several. A pipe or a device gets nothing
-/// when no list is complete: its reader may be gone too.
+/// Writes the receipt of a single list, or an array of those of several. A pipe or a device gets nothing unless `any`
+/// list is complete: its reader may be gone too.
 ///
 /// # Errors
 /// `Io` with the path.
-pub(crate) fn end(path: &Path, receipts: &[Receipt]) -> Result<(), Error> {
-    let is_unfinished = |receipt: &Receipt| receipt.completeness == Completeness::Unfinished;
-    if is_stream(path) && receipts.iter().all(is_unfinished) {
-        return Ok(());
+pub(crate) fn end(path: &Path, receipts: &[impl Serialize], any: bool) -> Result<(), Error> {
+    match is_stream(path) && !any {
+        true => Ok(()),
+        false => write(path, receipts),
     }
-    write(path, receipts)
 }
 
 /// Checks that there is a directory to write to, and that the path is not that of the mirror, or of a file beside it.
@@ -101,11 +88,7 @@ pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes receipts as they are so far; a pipe or a device gets each of them.
-///
-/// # Errors
-/// `Io` with the path.
-pub(crate) fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
+fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
     let text = match receipts {
         [receipt] => serde_json::to_string_pretty(receipt),
         several => serde_json::to_string_pretty(several),

@@ -121,6 +121,10 @@ fn flag(setting: &Setting) -> Arg {
         // A wrong number is core's to refuse, in the words of every language.
         .allow_negative_numbers(true)
         .hide_short_help(setting.scope == Scope::Calls)
+        .help_heading(match setting.scope {
+            Scope::Calls => "Advanced",
+            _ => "Connection",
+        })
 }
 
 fn read_secret(path: &Path) -> Result<Secret> {

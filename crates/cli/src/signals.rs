@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
 use talentdata_core::{Error, ErrorKind};
+use tokio::signal::unix::{self, SignalKind, signal};
 use tokio::sync::watch;
 
 /// A request to stop.
@@ -79,25 +80,18 @@ impl Signals {
 /// A file that exceeds the size that is allowed (`ulimit -f`) is to be an error of the write that says so; by default a
 /// signal ends the process.
 pub(crate) fn ignore_file_size_limit() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let number = rustix::process::Signal::XFSZ.as_raw();
-        // Once it was taken over, it has no effect, whether or not anybody waits for it.
-        let _ = signal(SignalKind::from_raw(number));
-    }
+    let number = rustix::process::Signal::XFSZ.as_raw();
+    // Once it was taken over, it has no effect, whether or not anybody waits for it.
+    let _ = signal(SignalKind::from_raw(number));
 }
 
-#[cfg(unix)]
 struct Source {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
+    interrupt: unix::Signal,
+    terminate: unix::Signal,
 }
 
-#[cfg(unix)]
 impl Source {
     fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
         Ok(Source {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -108,23 +102,6 @@ impl Source {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Source;
-
-#[cfg(not(unix))]
-impl Source {
-    fn new() -> std::io::Result<Self> {
-        Ok(Source)
-    }
-
-    async fn next(&mut self) -> Signal {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Signal::Interrupt,
-            Err(_) => std::future::pending().await,
         }
     }
 }

@@ -2,18 +2,17 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::{Ending, say};
+use crate::ending::Ending;
 use crate::filters::Filters;
 use crate::output::remark;
-use crate::progress::Progress;
-use crate::signals::Signals;
+use crate::run::{Job, Run};
 use crate::{names, receipts};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_core::{Client, Error, ErrorKind, ScanOptions};
 use talentdata_mirror::{MaxDeletes, Sync, SyncReceipt, age};
 
 /// Shown below the help of the command.
@@ -69,74 +68,63 @@ fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
     }
 }
 
+impl Job for Sync {
+    type Done = SyncReceipt;
+
+    fn list(&self) -> Resource {
+        self.resource
+    }
+
+    async fn run(
+        &self,
+        client: &Client,
+        stop: impl Future<Output = ()>,
+        note: impl FnMut(&Receipt),
+    ) -> Result<SyncReceipt, Error> {
+        Sync::run(self, client, stop, note).await
+    }
+
+    fn unfinished(&self, last: Option<&Receipt>) -> SyncReceipt {
+        SyncReceipt {
+            scan: Receipt {
+                resource: self.resource.name().to_owned(),
+                completeness: Completeness::Unfinished,
+                ..last.cloned().unwrap_or_default()
+            },
+            ..SyncReceipt::default()
+        }
+    }
+
+    fn doubt(&self, receipt: &SyncReceipt) -> Option<String> {
+        receipt.shortfall.clone()
+    }
+
+    fn warning(&self, _: &SyncReceipt) -> Option<String> {
+        None
+    }
+}
+
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let syncs = verb.syncs()?;
     let connection = connect(common)?;
+    let run = Run {
+        client: &connection.client,
+        receipt: verb.receipt.as_deref(),
+        to_stdout: false,
+        verbose: common.verbose > 0,
+        // They write to one file.
+        width: 1,
+    };
+    let hint = |error: &Error| {
+        let is_other = common.sandbox && error.kind() == ErrorKind::InvalidArgument;
+        is_other.then(|| SANDBOX_HINT.to_owned())
+    };
     let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
-    let signals = Signals::take(stopped_at_once)?;
-    if let Some(path) = &verb.receipt {
-        let unfinished: Vec<SyncReceipt> = syncs.iter().map(unfinished).collect();
-        receipts::write(path, &unfinished)?;
+    let (_, receipts) = run.all(&syncs, hint, stopped_at_once).await?;
+    for receipt in &receipts {
+        sum_up(&receipt.scan.resource.replace('_', "-"), receipt);
     }
-    let progress = Progress::start(false, common.verbose > 0);
-    let mut outcomes: Vec<Result<SyncReceipt, Error>> = Vec::new();
-    for (index, sync) in syncs.iter().enumerate() {
-        let stop = async {
-            signals.clone().stopped().await;
-        };
-        let note = |receipt: &Receipt| progress.note(index, receipt);
-        outcomes.push(sync.run(&connection.client, stop, note).await);
-        if signals.caught().is_some() {
-            break;
-        }
-    }
-    progress.end();
-    if let Some(path) = &verb.receipt {
-        let outcome = |index: usize| {
-            outcomes
-                .get(index)
-                .and_then(|outcome| outcome.as_ref().ok())
-        };
-        let done = syncs.iter().enumerate();
-        let done = done.map(|(index, sync)| {
-            let receipt = outcome(index).cloned();
-            receipt.unwrap_or_else(|| unfinished(sync))
-        });
-        receipts::write(path, &done.collect::<Vec<_>>())?;
-    }
-    report(&syncs, &outcomes, &signals, common)
-}
-
-/// A line for each list that did not go well, and on a terminal one for each that did.
-fn report(
-    syncs: &[Sync],
-    outcomes: &[Result<SyncReceipt, Error>],
-    signals: &Signals,
-    common: &Common,
-) -> Result<(), Ending> {
-    let mut kind = None;
-    for (sync, outcome) in syncs.iter().zip(outcomes) {
-        let list = names::dashed(sync.resource);
-        match outcome {
-            Err(error) => {
-                let hint = (common.sandbox && error.kind() == ErrorKind::InvalidArgument)
-                    .then_some(SANDBOX_HINT);
-                say(error, &format!("{list}: "), hint, common.verbose > 0);
-                if let (ErrorKind::Cancelled, Some(signal)) = (error.kind(), signals.caught()) {
-                    return Err(Ending::Stopped(signal));
-                }
-                kind = kind.or(Some(error.kind()));
-            }
-            Ok(receipt) => match &receipt.shortfall {
-                Some(shortfall) => {
-                    remark(&format!("warning: {list}: {shortfall}"));
-                    kind = kind.or(Some(ErrorKind::Incomplete));
-                }
-                None => sum_up(&list, receipt),
-            },
-        }
-    }
-    kind.map_or(Ok(()), |kind| Err(Ending::Said(kind)))
+    Ok(())
 }
 
 fn sum_up(list: &str, receipt: &SyncReceipt) {
@@ -157,16 +145,6 @@ fn sum_up(list: &str, receipt: &SyncReceipt) {
         counts.delete,
         receipt.scan.seconds
     ));
-}
-
-fn unfinished(sync: &Sync) -> SyncReceipt {
-    SyncReceipt {
-        scan: Receipt {
-            resource: sync.resource.name().to_owned(),
-            ..Receipt::default()
-        },
-        ..SyncReceipt::default()
-    }
 }
 
 impl Verb {

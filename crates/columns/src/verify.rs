@@ -12,7 +12,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// What a file is, compared with what an export has written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Verification {
     /// Whether the file is what was written, byte for byte.
     pub matches: bool,
@@ -110,30 +110,25 @@ pub fn parse_receipt(text: &str, file: &Path) -> Result<Receipt> {
     };
     let mut receipts: Vec<Receipt> =
         parsed.map_err(|error| invalid(format!("it is not a receipt: {error}")))?;
-    let name_of = |receipt: &Receipt| receipt.written.as_ref()?.file.clone();
-    let names: Vec<Option<String>> = receipts.iter().map(name_of).collect();
-    let wanted = file.file_name();
-    let is_wanted = |name: &Option<String>| {
-        name.as_ref()
-            .is_some_and(|name| wanted == Some(name.as_ref()))
+    let name = |receipt: &Receipt| receipt.written.as_ref()?.file.clone();
+    let names: Vec<String> = receipts.iter().filter_map(name).collect();
+    let is_wanted = |receipt: &Receipt| {
+        name(receipt).is_some_and(|name| file.file_name() == Some(name.as_ref()))
     };
     let found = match receipts.len() {
-        1 => Some(0),
-        _ => names.iter().position(is_wanted),
+        1 => receipts.pop(),
+        _ => receipts.into_iter().find(is_wanted),
     };
-    found
-        .map(|index| receipts.swap_remove(index))
-        .ok_or_else(|| {
-            let names: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-            let names = match names.is_empty() {
-                true => "no files".to_owned(),
-                false => names.join(", "),
-            };
-            let file = file.display();
-            invalid(format!(
-                "there is no receipt of a file of the name of {file}, only of {names}"
-            ))
-        })
+    found.ok_or_else(|| {
+        let names = match names.is_empty() {
+            true => "no files".to_owned(),
+            false => names.join(", "),
+        };
+        let file = file.display();
+        invalid(format!(
+            "there is no receipt of a file of the name of {file}, only of {names}"
+        ))
+    })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {

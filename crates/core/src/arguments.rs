@@ -1,13 +1,10 @@
 //! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
 
-mod of_list;
-mod path;
-
 use crate::error::{Error, ErrorKind, Result};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use path::filled;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use talentdata_types::{FieldKind, Location, Operation, Parameter};
 
@@ -161,6 +158,77 @@ impl Arguments {
     }
 }
 
+/// Arguments of a list: values that are sent with every page, and what receipts and checkpoints record of them.
+impl Arguments {
+    /// Adds a value as text, which is read when it is known what it belongs to; see [`add_text`](Self::add_text).
+    pub fn with_text(mut self, parameter: impl Into<String>, text: impl Into<String>) -> Self {
+        self.texts.push((parameter.into(), text.into()));
+        self
+    }
+
+    /// The same with all values in the types of this operation.
+    ///
+    /// # Errors
+    /// As [`add_text`](Self::add_text).
+    fn resolved(mut self, operation: &Operation) -> Result<Self> {
+        for (name, text) in std::mem::take(&mut self.texts) {
+            self.add_text(operation, &name, &text)?;
+        }
+        Ok(self)
+    }
+
+    /// These, completed by those of `others` that they do not have.
+    pub(crate) fn or(mut self, others: &Arguments) -> Self {
+        let given = |name: &str| {
+            self.values.contains_key(name) || self.texts.iter().any(|(one, _)| one == name)
+        };
+        let values = others.values.iter().filter(|(name, _)| !given(name));
+        let values: Vec<_> = values
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let texts = others.texts.iter().filter(|(name, _)| !given(name));
+        let texts: Vec<_> = texts.cloned().collect();
+        self.values.extend(values);
+        self.texts.extend(texts);
+        self
+    }
+
+    /// Whether an operation can be called with them.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the argument.
+    pub fn check(&self, operation: &'static Operation) -> Result<()> {
+        self.clone().parts(operation).map(drop)
+    }
+
+    /// The values that are sent, by the names of their parameters; of a header only a hash, because it may hold a secret.
+    pub fn recorded(&self, operation: &Operation) -> BTreeMap<String, Value> {
+        let is_sent = |value: &Value| match value {
+            Value::Null => false,
+            Value::Array(values) => !values.is_empty(),
+            _ => true,
+        };
+        let is_header = |name: &str| {
+            let mut parameters = operation.parameters.iter();
+            parameters.any(|one| one.name == name && one.location == Location::Header)
+        };
+        // What cannot be sent is refused elsewhere.
+        let values = self.clone().resolved(operation).unwrap_or_default().values;
+        let sent = values.iter().filter(|(_, value)| is_sent(value));
+        let recorded = sent.map(|(name, value)| {
+            let value = match is_header(name) {
+                true => {
+                    let hash = xxhash_rust::xxh3::xxh3_64(value.to_string().as_bytes());
+                    Value::from(format!("hash {hash:016x}"))
+                }
+                false => value.clone(),
+            };
+            (name.clone(), value)
+        });
+        recorded.collect()
+    }
+}
+
 /// Without the values, which may be secret.
 impl std::fmt::Debug for Arguments {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -171,6 +239,39 @@ impl std::fmt::Debug for Arguments {
             .field("values", &names)
             .field("body", &self.body.is_some())
             .finish()
+    }
+}
+
+/// A segment of the path with the values of the parameters that it names. What a value holds is not looked into, so that
+/// one with braces names no other parameter.
+fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
+    let (mut out, mut rest, mut last) = (String::new(), segment, None);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let named = behind.split_once('}').and_then(|(name, behind)| {
+            let found = values
+                .iter()
+                .find(|(parameter, _)| parameter.name == name)?;
+            Some((found, behind))
+        });
+        let Some(((parameter, value), behind)) = named else {
+            break;
+        };
+        if value.is_empty() {
+            return Err(blank(parameter));
+        }
+        out += before;
+        out += value;
+        rest = behind;
+        last = Some(parameter);
+    }
+    out += rest;
+    match last {
+        // These are steps within a path, also where they are escaped: another address would be called.
+        Some(parameter) if out == "." || out == ".." => Err(wrong(
+            parameter.argument,
+            format_args!("must not be {out:?}, which leads to another address"),
+        )),
+        _ => Ok(out),
     }
 }
 

@@ -1,20 +1,19 @@
 //! The same verbs for callers without an async runtime.
 
-mod engine;
-mod job;
-
-pub use engine::Engine;
-pub use job::{Job, Progress};
-
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
-use crate::settings::Builder;
-use crate::stop::Stop;
-use engine::Plan;
-use std::sync::Arc;
+use crate::process::Owned;
+use crate::run::Stop;
+use crate::scan::Receipt;
+use crate::settings::{Builder, Config};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::Duration;
 use talentdata_types::{Operation, Resource};
+use tokio::runtime::{Builder as RuntimeBuilder, Handle, Runtime};
+use tokio::task::JoinSet;
 
 /// A client that blocks the calling thread; clones may be used from several threads.
 ///
@@ -53,7 +52,7 @@ impl Client {
         Self::make(builder, Some(Arc::new(start)))
     }
 
-    fn make(builder: &Builder, on_thread_start: Option<engine::ThreadStart>) -> Result<Self> {
+    fn make(builder: &Builder, on_thread_start: Option<ThreadStart>) -> Result<Self> {
         let plan = Plan {
             config: builder.config()?,
             on_thread_start,
@@ -165,5 +164,266 @@ impl std::fmt::Debug for Client {
             .debug_tuple("Client")
             .field(&self.0.plan.config)
             .finish()
+    }
+}
+
+/// What the threads of a runtime run when they start.
+type ThreadStart = Arc<dyn Fn() + Send + Sync>;
+
+/// A name lookup of the system cannot be interrupted; nobody waits longer for one at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What an engine is made from.
+struct Plan {
+    config: Config,
+    on_thread_start: Option<ThreadStart>,
+}
+
+/// A runtime and its client. After a fork the child makes another one: threads do not survive it,
+/// and what they held must not be touched, not even to drop it.
+pub struct Engine {
+    /// Present until the drop.
+    parts: Owned<(AsyncClient, Runtime)>,
+    /// What a forked child uses instead.
+    child: OnceLock<Arc<Engine>>,
+}
+
+impl Engine {
+    fn new(plan: &Plan) -> Result<Arc<Self>> {
+        let client = AsyncClient::new(plan.config.clone())?;
+        let mut builder = RuntimeBuilder::new_multi_thread();
+        builder
+            .worker_threads(2)
+            .thread_name("talentdata")
+            .enable_all();
+        if let Some(start) = plan.on_thread_start.clone() {
+            builder.on_thread_start(move || start());
+        }
+        let runtime = builder.build().map_err(|error| {
+            let message = format!("no threads for the client: {error}");
+            Error::new(ErrorKind::Internal, message)
+        })?;
+        Ok(Arc::new(Engine {
+            parts: Owned::new((client, runtime)),
+            child: OnceLock::new(),
+        }))
+    }
+
+    /// The engine of the process that asks.
+    fn here(self: &Arc<Self>, plan: &Plan) -> Result<Arc<Self>> {
+        if !self.is_foreign() {
+            return Ok(Arc::clone(self));
+        }
+        if let Some(child) = self.child.get() {
+            return child.here(plan);
+        }
+        let made = Engine::new(plan)?;
+        Ok(Arc::clone(self.child.get_or_init(|| made)))
+    }
+
+    /// Whether it was made before a fork, in the parent.
+    pub fn is_foreign(&self) -> bool {
+        self.parts.get().is_none()
+    }
+
+    /// Runs a verb to its end, or until `stop` is said.
+    ///
+    /// It runs on the engine's own threads, so that the calling thread sees none of its signals.
+    fn run<T, F>(&self, stop: &Stop, verb: impl FnOnce(AsyncClient) -> F) -> Result<Option<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let (client, runtime) = self.parts()?;
+        // It ends with this call.
+        let mut task = JoinSet::new();
+        task.spawn_on(verb(client.clone()), runtime.handle());
+        let done = self.wait(async {
+            tokio::select! {
+                biased;
+                () = stop.stopped() => None,
+                done = task.join_next() => done,
+            }
+        })?;
+        done.map(|done| done.unwrap_or_else(|_| Err(Error::panicked("a call"))))
+            .transpose()
+    }
+
+    /// Waits for `future` on the calling thread.
+    ///
+    /// # Errors
+    /// `InvalidArgument` within an async runtime; `Closed` in a forked child.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
+        let (_, runtime) = self.parts()?;
+        if Handle::try_current().is_ok() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "a blocking call was made from within an async runtime or from a log callback",
+            ));
+        }
+        Ok(runtime.block_on(future))
+    }
+
+    /// The async client and its runtime.
+    ///
+    /// # Errors
+    /// `Closed` in a forked child.
+    pub fn parts(&self) -> Result<&(AsyncClient, Runtime)> {
+        self.parts.get().ok_or_else(|| {
+            let message =
+                "it was made by the parent process, before a fork; create another one here";
+            Error::new(ErrorKind::Closed, message)
+        })
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let Some((client, runtime)) = self.parts.take() else {
+            return;
+        };
+        let closed = client.closed();
+        drop(client);
+        if Handle::try_current().is_ok() {
+            // On one of its own threads, waiting for the end would be waiting for itself.
+            runtime.shutdown_background();
+        } else {
+            runtime.block_on(closed);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+        }
+    }
+}
+
+type Work<T> = Box<
+    dyn Fn(AsyncClient, Stop, Progress) -> Pin<Box<dyn Future<Output = Result<T>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// An export, a sync, or other work of a client. It lives on when its client is closed. In a forked child, a job of the
+/// parent is `Closed`.
+pub struct Job<T> {
+    engine: Arc<Engine>,
+    stop: Stop,
+    progress: Progress,
+    work: Work<T>,
+    /// Locked while it runs.
+    running: Mutex<()>,
+    /// What it is called.
+    name: &'static str,
+}
+
+/// How far a job is.
+#[derive(Clone, Default)]
+pub struct Progress(Arc<Mutex<Receipt>>);
+
+impl Progress {
+    /// Notes how far it is.
+    pub fn note(&self, receipt: &Receipt) {
+        *self.lock() = receipt.clone();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Receipt> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Send + 'static> Job<T> {
+    /// A job called `name`, such as `export`, that has not begun. The work listens to the stop itself, because it has
+    /// something to keep or to remove.
+    ///
+    /// # Errors
+    /// `Closed` when the client was closed.
+    pub fn new<F>(
+        client: &Client,
+        name: &'static str,
+        begin: &Receipt,
+        work: impl Fn(AsyncClient, Stop, Progress) -> F + Send + Sync + 'static,
+    ) -> Result<Self>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let progress = Progress::default();
+        progress.note(begin);
+        Ok(Job {
+            engine: client.engine()?,
+            stop: Stop::default(),
+            progress,
+            work: Box::new(move |client, stop, progress| Box::pin(work(client, stop, progress))),
+            running: Mutex::new(()),
+            name,
+        })
+    }
+
+    /// Stops it from any thread: when it is running, it fails with `Cancelled`, and so does every later run.
+    pub fn stop_handle(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Runs it to its end, or until it is stopped. After an error it may be run again.
+    ///
+    /// It runs on the client's own threads, so that a broken pipe raises no signal in the calling thread.
+    ///
+    /// # Errors
+    /// Those of the work; `InvalidArgument` while another thread runs it; `Closed` in a forked child.
+    pub fn run(&self) -> Result<T> {
+        self.engine.parts()?;
+        let _running = match self.running.try_lock() {
+            Ok(running) => running,
+            // A panic in another thread that ran it has left nothing behind.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("{}: another thread is running it", self.name);
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+        };
+        let stopped = || {
+            Error::new(
+                ErrorKind::Cancelled,
+                format!("the {} was stopped", self.name),
+            )
+        };
+        if self.stop.is_stopped() {
+            return Err(stopped());
+        }
+        let (stop, progress) = (self.stop.clone(), self.progress.clone());
+        let done = self.engine.run(&Stop::default(), |client| {
+            (self.work)(client, stop, progress)
+        })?;
+        done.ok_or_else(stopped)
+    }
+
+    /// How far it is; it is also there after an error.
+    pub fn progress(&self) -> Receipt {
+        match self.engine.is_foreign() {
+            // The lock may have been held by a thread that the fork left behind.
+            true => Receipt::default(),
+            false => self.progress.lock().clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_it_ran_does_not_keep_it_from_running() {
+        let mut builder = Client::builder();
+        builder
+            .base_url("http://127.0.0.1:9")
+            .client_id("a")
+            .client_secret("12345678");
+        let client = Client::new(&builder).unwrap();
+        let work = |_, _, _| async { Ok(7) };
+        let job = Job::new(&client, "export", &Receipt::default(), work).unwrap();
+        std::thread::scope(|scope| {
+            let panics = scope.spawn(|| {
+                let _running = job.running.lock();
+                panic!("as a caller's signal handler may");
+            });
+            assert!(panics.join().is_err());
+        });
+        assert_eq!(job.run().unwrap(), 7);
     }
 }

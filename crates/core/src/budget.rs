@@ -13,7 +13,7 @@ mod redis;
 mod who;
 
 use crate::clock::Time;
-use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket};
+use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket, Turn};
 use crate::settings::{BudgetHome, Config};
 pub use contact::BudgetStats;
 use contact::{Contact, News};
@@ -96,4 +96,30 @@ pub(crate) enum Take {
     Unreachable(String),
     /// Ask again when the budget notifies that something has changed.
     AfterChange,
+}
+
+impl Take {
+    /// What a gate says, whose times `local` puts into those of this process.
+    fn of(turn: Turn, local: impl Fn(Time) -> Time) -> Self {
+        match turn {
+            Turn::Now(ticket) => Take::Now(ticket),
+            Turn::Wait {
+                again,
+                outage: Some(failures),
+                ..
+            } => Take::Outage {
+                failures: Failures {
+                    since: local(failures.since),
+                    ..failures
+                },
+                again: local(again),
+            },
+            Turn::Wait {
+                earliest, again, ..
+            } => Take::Wait {
+                earliest: local(earliest),
+                again: local(again),
+            },
+        }
+    }
 }

@@ -9,7 +9,6 @@ use crate::generated::calls::{check_body, check_response};
 use crate::request::Call;
 use crate::request::auth::Auth;
 use crate::request::memory::{Memory, PAGES};
-use crate::request::metrics::ScanMetrics;
 use crate::request::queue::AdmissionQueue;
 use crate::request::transport::{Response, Transport};
 use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
@@ -33,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) transport: Transport,
     pub(crate) queue: Arc<AdmissionQueue>,
     pub(crate) auth: Auth,
-    pub(crate) memory: Arc<Memory>,
+    pub(crate) memory: Memory,
 }
 
 impl Client {
@@ -109,17 +108,6 @@ impl Client {
             // Who cannot be told finds out.
             let _ = clock::in_time(LEAVING, left).await;
         }
-    }
-
-    /// The memory of the pages of all clones.
-    pub(crate) fn memory(&self) -> &Arc<Memory> {
-        &self.0.memory
-    }
-
-    /// A scan cannot go on without the page at this offset, which therefore gets memory before its other pages.
-    pub(crate) fn needs_page(&self, metrics: &ScanMetrics, offset: u64) {
-        metrics.needs(offset);
-        self.0.memory.look_again();
     }
 
     /// The response that came last, of whichever call; none before the first.

@@ -73,6 +73,12 @@ impl Error {
         }))
     }
 
+    /// A panic, which is a defect of this library; `what` has panicked, such as `a call`.
+    pub fn panicked(what: &str) -> Self {
+        let message = format!("internal error; please report it ({what} has panicked)");
+        Error::new(ErrorKind::Internal, message)
+    }
+
     /// What sort of failure it is; the numbers are the same in every language.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -206,10 +212,19 @@ impl Error {
         facts.extend(
             inner
                 .retry_after
-                .map(|wait| format!("retry after {} s", wait.as_secs_f64())),
+                .map(|wait| format!("retry after {} s", rounded_up(wait))),
         );
         facts.extend(inner.request_id.as_ref().map(|id| format!("request {id}")));
         facts.join(", ")
+    }
+}
+
+/// A time as people are told it, in seconds: never less than it is, and without digits that say nothing.
+pub(crate) fn rounded_up(time: Duration) -> f64 {
+    let seconds = time.as_secs_f64();
+    match seconds < 10.0 {
+        true => (seconds * 10.0).ceil() / 10.0,
+        false => seconds.ceil(),
     }
 }
 
@@ -234,6 +249,22 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_told_without_digits_that_say_nothing() {
+        for (millis, told) in [
+            (333, "0.4"),
+            (1000, "1"),
+            (1001, "1.1"),
+            (9_876, "9.9"),
+            (29_999, "30"),
+        ] {
+            let wait = Some(Duration::from_micros(millis * 1000));
+            let error = Error::new(ErrorKind::RateLimited, "").with_retry_after(wait);
+            let told = format!("retry after {told} s)");
+            assert!(error.to_string().ends_with(&told), "{error}");
+        }
+    }
 
     #[test]
     fn display_is_one_line_and_debug_a_report() {

@@ -5,54 +5,41 @@
 //! 1. `rule` is the client rule of the service document (section 8.3), literally: after a 429, or a count below 1, nothing
 //!    is sent until the reset has elapsed. It binds tighter than the limit itself, for a reset in whole seconds makes
 //!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
-//!    97.5 %, is the most that a server with windows gives, unless it tells the end of a window to a part of a second.
+//!    97.5 %, is the most that a server with windows gives.
 //! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
-//! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly: `universal` until
-//!    something better is known, `refill` for buckets, `phase_lock` for windows that follow a clock.
+//! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly.
 //!
 //! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
-//! mode of their own; the number of requests in flight is bounded, but not controlled; and others are yielded to only
-//! by what they leave.
+//! mode of their own; the margin for jitter is a fixed part of the window; the number of requests in flight is bounded,
+//! but not controlled; and others are yielded to only by what they leave.
 
-mod count;
 mod headers;
-mod jitter_margin;
-mod last_minute;
-mod latency;
 mod ledger;
 mod long_window;
 mod model;
-mod other_clients;
+mod others;
 mod outage;
-mod phase_lock;
-mod refill;
 mod rule;
-mod settings;
 mod shared;
 mod slots;
-mod stats;
 mod turns;
-mod universal;
 mod windows;
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use count::Count;
 pub use headers::RateHeaders;
-pub(crate) use last_minute::LastMinute;
-use latency::Latency;
 use ledger::{Ledger, Outcome};
-use long_window::LongWindow;
-use model::Model;
+pub(crate) use long_window::{LongWindow, Part};
+use model::{Count, Model};
 pub use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
 use rule::Refusal;
 pub(crate) use rule::Rules;
-pub use settings::GateSettings;
-pub use shared::{MemberStats, SharedGate, Turn};
-pub use stats::{GateStats, Mode};
+pub use shared::{MemberStats, Pauses, SharedGate, Turn};
+pub(crate) use turns::LastMinute;
 pub use turns::{PriorityClass, Requester};
 
 type Time = Duration;
@@ -68,6 +55,75 @@ const STALLED: (usize, u32, Duration) = (6, 8, Duration::from_millis(150));
 const MAX_IN_FLIGHT: usize = 128;
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
+
+/// What the gate has to know before the first response.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GateSettings {
+    /// Requests per window (service document, section 8.1). Headers can lower it, never raise it.
+    pub limit: u32,
+    /// The window of the limit.
+    pub window: Duration,
+    /// The part of the limit that one client may use, above 0 and at most 1.
+    pub share: f64,
+    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
+    pub paced: bool,
+    /// Seed of the jitter in the back-off.
+    pub seed: u64,
+}
+
+impl Default for GateSettings {
+    fn default() -> Self {
+        Self {
+            limit: 40,
+            window: Duration::from_secs(1),
+            share: 1.0,
+            paced: true,
+            seed: 0,
+        }
+    }
+}
+
+/// How the gate currently finds the time of the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Even pacing, so that no window of any kind can overflow; right under every policy.
+    Universal,
+    /// The budget refills faster than it is spent, as a bucket does: the whole limit is used.
+    Refill,
+    /// The server counts in fixed windows and their edges are known.
+    Locked,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Universal => "universal",
+            Self::Refill => "refill",
+            Self::Locked => "locked",
+        })
+    }
+}
+
+/// Figures of one gate since it was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GateStats {
+    /// Requests sent, refused ones and retries included.
+    pub sends: u64,
+    /// Responses received, of any status.
+    pub responses: u64,
+    /// Requests that were given up without a response.
+    pub lost: u64,
+    /// Responses with status 429.
+    pub refused: u64,
+    /// Time paused because a response showed no request remaining (service document, section 8.3).
+    pub paused_exhausted: Duration,
+    /// Time paused because a request was refused (service document, sections 8.3 and 8.4).
+    pub paused_refused: Duration,
+    /// The current mode.
+    pub mode: Mode,
+    /// Requests per second the gate aims at now.
+    pub target_rate: f64,
+}
 
 /// When the next request may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +173,6 @@ pub enum Endpoint {
 pub struct Gate {
     settings: GateSettings,
     ledger: Ledger,
-    latency: Latency,
     rules: Rules,
     model: Model,
     /// When the present limit was named last.
@@ -139,9 +194,8 @@ impl Gate {
         Self {
             settings,
             ledger: Ledger::default(),
-            latency: Latency::default(),
             rules: Rules::new(settings.seed),
-            model: settings.model(settings.limit),
+            model: Model::new(settings.limit, settings.window),
             limit_named: Time::ZERO,
             long_window: None,
             outage: Outage::new(settings.seed),
@@ -161,7 +215,7 @@ impl Gate {
 
     /// When the next request to this endpoint may be sent.
     pub fn ready_for(&mut self, now: Duration, endpoint: Endpoint) -> Ready {
-        if self.outage.is_probed() {
+        if self.outage.is_probed(now) {
             return Ready::AfterResponse;
         }
         let mut at = self.rules.until(endpoint).max(self.outage.probe_at());
@@ -170,14 +224,15 @@ impl Gate {
                 0 => PROBES,
                 _ => MAX_IN_FLIGHT,
             };
-            let in_flight = self.ledger.in_flight();
+            let in_flight = self.ledger.in_flight().count();
             let long_window = self.long_window.as_ref();
-            let all_taken = long_window.is_some_and(|window| window.left(&self.ledger) == 0);
-            if in_flight >= max || in_flight > 0 && all_taken || self.is_stalled(now) {
+            let all_taken = long_window.is_some_and(|window| window.is_spent(&self.ledger));
+            if in_flight >= max || in_flight > 0 && all_taken || self.is_stalled(now, in_flight) {
                 return Ready::AfterResponse;
             }
-            let paced = self.model.next(now, &self.ledger, &self.latency);
-            at = at.max(self.rolling()).max(paced);
+            let paced = self.model.next(now, &self.ledger).max(self.rolling());
+            // Whatever was learned, and from whomever: only the service makes us wait longer than a window.
+            at = at.max(paced.min(now.saturating_add(self.settings.window)));
         }
         if at <= now { Ready::Now } else { Ready::At(at) }
     }
@@ -189,19 +244,16 @@ impl Gate {
 
     /// A request to this endpoint is being sent.
     pub fn send_to(&mut self, now: Duration, endpoint: Endpoint) -> Ticket {
-        self.sends += 1;
-        let id = match self.settings.paced {
-            true => {
-                self.model.sent(now);
-                self.ledger.send(now, self.settings.window)
-            }
-            false => self.sends,
-        };
-        let ticket = Ticket {
-            id,
-            sent: now,
-            endpoint,
-        };
+        self.send_as(now, endpoint, 0)
+    }
+
+    fn send_as(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
+        self.sends = self.sends.saturating_add(1);
+        let ticket = Ticket::new(self.ledger.new_id(), now, endpoint);
+        if self.settings.paced {
+            self.model.sent(now);
+            self.ledger.send(ticket, member, self.settings.window);
+        }
         self.outage.sent(ticket);
         ticket
     }
@@ -233,8 +285,7 @@ impl Gate {
     /// The caller waits for no response any more, though the server may have counted the request.
     pub fn lost(&mut self, now: Duration, ticket: Ticket) {
         self.outage.lost(now, ticket);
-        let settled = self.ledger.settle(ticket, Outcome::Lost);
-        self.lost += u64::from(settled.is_some());
+        self.lost += u64::from(self.ledger.settle(ticket, Outcome::Lost));
     }
 
     /// A response has arrived.
@@ -249,19 +300,15 @@ impl Gate {
         self.responses += 1;
         self.refused += u64::from(status == TOO_MANY_REQUESTS);
         let refusal = Refusal::of(status, headers);
-        let limit = (self.model.limit(), self.settings.window);
-        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
+        let plan = (self.model.plan().limit, self.settings.window);
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, plan);
         // Of a request that was given up, only what the rule says counts.
-        if !self.settings.paced || settled.is_none() {
-            return;
-        }
-        self.latency.add(now, now.saturating_sub(sent));
-        if !is_common {
+        if !self.settings.paced || !settled || !is_common {
             return;
         }
         self.adopt_limit(now, headers);
         let from = sent.saturating_sub(self.settings.window);
-        let own = self.ledger.sent_between(from, sent) as f64;
+        let own = self.ledger.sent_between(from, sent);
         if let (Some(window), Some(remaining)) = (&mut self.long_window, headers.remaining) {
             window.seen(sent, remaining);
         }
@@ -269,20 +316,19 @@ impl Gate {
         let shown = headers.remaining.filter(|_| self.long_window.is_none());
         let used_up = self.long_window.is_some() && headers.remaining == Some(0);
         if must_wait && !used_up {
-            self.model.overshoot(now, sent, own, &self.latency);
+            self.model.overshoot(now, sent, own);
         }
         if let Some(remaining) = shown {
-            let limit = f64::from(self.model.limit());
+            let limit = self.model.plan().limit;
             let count = Count {
                 received: now,
                 sent,
-                limit,
-                remaining: (remaining as f64).min(limit),
+                remaining: remaining.min(limit.into()) as u32,
                 own,
                 rest: headers.reset.filter(|_| !headers.reset_is_integer),
                 refused: status == TOO_MANY_REQUESTS,
             };
-            self.model.seen(&count, &self.ledger, &self.latency);
+            self.model.seen(&count, &self.ledger);
         } else if refusal.is_none() {
             self.model.served(now);
         }
@@ -304,33 +350,18 @@ impl Gate {
         }
     }
 
-    /// The usual gap between two requests, at the present pace.
-    fn gap(&self) -> Duration {
-        self.settings.window.div_f64(self.model.aim().max(1.0))
-    }
-
     /// Whether the service seems to have stopped responding, with many requests under way.
-    fn is_stalled(&self, now: Time) -> bool {
+    fn is_stalled(&self, now: Time, in_flight: usize) -> bool {
         let (many, round_trips, least) = STALLED;
-        let usual = Duration::from_secs_f64(self.latency.mean()) * round_trips;
-        let oldest = self
-            .ledger
-            .entries()
-            .find(|entry| entry.outcome == Outcome::InFlight);
-        self.responses > 0
-            && self.ledger.in_flight() >= many
-            && oldest
-                .is_some_and(|oldest| oldest.sent.max(self.last_outcome) + usual.max(least) < now)
+        let usual = self.ledger.mean() * round_trips;
+        let oldest = self.ledger.in_flight().next();
+        let since = oldest.map_or(now, |oldest| oldest.ticket.sent.max(self.last_outcome));
+        self.responses > 0 && in_flight >= many && since + usual.max(least) < now
     }
 
-    /// Whether values that were read can be.
-    fn is_valid(&self) -> bool {
-        self.ledger.is_valid() && self.latency.is_valid() && self.model.is_valid(&self.settings)
-    }
-
-    /// Never more than our budget in any window of send times, whatever the mode.
+    /// Never more than the limit in any window of send times, whatever the mode.
     fn rolling(&self) -> Time {
-        let oldest = self.ledger.nth_last_sent(self.model.budget() as usize);
+        let oldest = self.ledger.nth_last_sent(self.model.plan().limit as usize);
         oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
     }
 
@@ -347,23 +378,18 @@ impl Gate {
         let named = named.max(1);
         let ours = self.settings.window;
         let theirs = headers.window.unwrap_or(ours);
-        if theirs <= ours {
-            self.long_window = None;
-        } else {
-            let known = self.long_window.take();
-            let same = known.filter(|known| known.is(named, theirs));
-            self.long_window = Some(same.unwrap_or_else(|| LongWindow::new(named, theirs)));
-        }
+        let known = self.long_window.take();
+        self.long_window = (theirs > ours).then(|| LongWindow::shown(known, named, theirs));
         // A cast from a float saturates.
         let per_window =
             (f64::from(named) * ours.as_secs_f64() / theirs.min(ours).as_secs_f64()) as u32;
         let limit = per_window.min(self.settings.limit).max(1);
-        let present = self.model.limit();
+        let present = self.model.plan().limit;
         if limit > present && now < self.limit_named.saturating_add(LIMIT_LASTS) {
             return;
         }
         if limit != present {
-            self.model = self.settings.model(limit);
+            self.model = Model::new(limit, ours);
         }
         self.limit_named = now;
     }

@@ -29,7 +29,6 @@ mod arguments;
 mod choice;
 mod client;
 mod error;
-mod fields;
 #[cfg(unix)]
 mod host;
 mod list;
@@ -37,7 +36,6 @@ mod nested;
 mod plan;
 mod record;
 mod request;
-mod stop;
 
 #[rustfmt::skip]
 mod generated {
@@ -56,7 +54,7 @@ pub use page::Page;
 pub use plan::Plan;
 pub use record::RawRecord;
 pub use request::transport::LastResponse;
+pub use run::Stop;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};
-pub use stop::Stop;
 pub use talentdata_types as types;

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
 use crate::record::RawRecord;
 use crate::request::Call;
-use crate::request::metrics::ScanMetrics;
+use crate::request::memory::ScanMetrics;
 use crate::request::queue::Priority;
 use crate::request::transport::PAGE_BODY;
 use crate::scan::{Scan, ScanOptions};
@@ -130,7 +130,7 @@ impl Client {
         call.query.push(("offset", offset.to_string()));
         call.query
             .extend(limit.map(|limit| ("limit", limit.to_string())));
-        let mut claim = self.memory().claim(metrics.as_ref(), offset);
+        let mut claim = self.0.memory.claim(metrics.clone(), offset);
         let call = Call {
             most: PAGE_BODY,
             // What is counted is a scan.
@@ -147,7 +147,7 @@ impl Client {
                 Page::read(response, key, offset)
             })
             .await;
-        page.map(|page| page.with_claim(claim))
-            .map_err(|error| error.with_offset(offset))
+        let page = page.map_err(|error| error.with_offset(offset))?;
+        Ok(page.with_claim(claim).await)
     }
 }

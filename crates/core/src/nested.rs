@@ -5,9 +5,8 @@ mod kind;
 pub use kind::ValueKind;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fields::{child, unescaped};
 use crate::json;
-use crate::record::RawRecord;
+use crate::record::{RawRecord, child, unescaped};
 use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;

@@ -57,8 +57,9 @@ impl Page {
     }
 
     /// The same page with its claim to memory, which from here on is for all that it takes.
-    pub(crate) fn with_claim(mut self, mut claim: Claim) -> Self {
-        claim.complete(self.records.first().map_or(0, RawRecord::page_size));
+    pub(crate) async fn with_claim(mut self, mut claim: Claim) -> Self {
+        let bytes = self.records.first().map_or(0, RawRecord::page_size);
+        claim.complete(bytes).await;
         self.claim = Some(Arc::new(claim));
         self
     }

@@ -5,11 +5,12 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::page::{Page, total_pages};
 use crate::settings::REQUESTS_PER_SECOND;
+use schemars::JsonSchema;
 use serde::Serialize;
 use talentdata_types::Resource;
 
 /// The cost of a complete scan, if the list stays as it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     /// The list.
     pub resource: String,

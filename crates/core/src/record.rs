@@ -1,16 +1,16 @@
 //! A record as the service sent it: a piece of a page's text, shared and not copied.
 
-mod identity;
-
-pub(crate) use identity::{Identity, IdentityKey};
-
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::json;
 use crate::request::response::{from_json, json_error};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use siphasher::sip128::SipHasher13;
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -111,14 +111,26 @@ impl RawRecord {
     /// # Errors
     /// `Decode` where it is not JSON, `Schema` where it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
-        let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
-        let text = Bytes::copy_from_slice(raw.get().as_bytes());
-        let whole = std::iter::once(0..text.len());
-        let page = PageText::new(text, whole, "record", 0)?;
-        Ok(RawRecord {
-            page: Arc::new(page),
-            index: 0,
-        })
+        let one = Self::parse_all(&[json])?.pop();
+        one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
+    }
+
+    /// Reads records from a text each, as if they had come on one page.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_all(texts: &[impl AsRef<str>]) -> Result<Vec<Self>> {
+        let mut page = Vec::with_capacity(texts.iter().map(|text| text.as_ref().len()).sum());
+        let mut ranges = Vec::with_capacity(texts.len());
+        for text in texts {
+            let raw: &RawValue =
+                serde_json::from_str(text.as_ref()).map_err(|error| json_error(&error, ""))?;
+            let start = page.len();
+            page.extend_from_slice(raw.get().as_bytes());
+            ranges.push(start..page.len());
+        }
+        let page = PageText::new(page.into(), ranges.into_iter(), "record", 0)?;
+        Ok(page.records())
     }
 
     /// Any JSON value as one piece, such as a response that is an array; its text was checked before.
@@ -224,6 +236,150 @@ impl RawRecord {
 
     fn place(&self) -> Option<&Place> {
         self.page.records.get(self.index)
+    }
+}
+
+impl RawRecord {
+    /// The raw JSON of the value at a JSON pointer (RFC 6901); `None` where there is no such value.
+    ///
+    /// Where a name occurs twice, the last value counts.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the text is not a JSON pointer: it has to be empty or start with `/`.
+    pub fn pointer(&self, pointer: &str) -> Result<Option<&str>> {
+        if pointer.is_empty() {
+            return Ok(Some(self.as_str()));
+        }
+        let Some(steps) = pointer.strip_prefix('/') else {
+            let message = format!(
+                "pointer: a JSON pointer starts with '/' (got {:?}; did you mean {:?}?)",
+                excerpt(pointer),
+                excerpt(&format!("/{pointer}"))
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        let mut steps = steps.split('/');
+        Ok(steps.try_fold(self.as_str(), |value, step| child(value, &unescaped(step))))
+    }
+
+    /// The raw JSON of a field; none when it is absent or null.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        json::member(self.as_str(), name).filter(|value| *value != "null")
+    }
+
+    /// The text of a string field, its escapes resolved; none when it is absent or null.
+    ///
+    /// # Errors
+    /// `Schema`, naming record and field, when it is no string.
+    pub fn text_field(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
+        match self.field(name) {
+            None => Ok(None),
+            Some(raw) => match json::decoded(raw) {
+                Some(text) => Ok(Some(text)),
+                None => self.read(name, raw).map(|text: String| Some(text.into())),
+            },
+        }
+    }
+
+    /// A field as `T`; none when it is absent or null.
+    ///
+    /// # Errors
+    /// `Schema`, naming record and field, when it is of another type.
+    pub fn typed_field<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        self.field(name).map(|raw| self.read(name, raw)).transpose()
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str, raw: &str) -> Result<T> {
+        let place = format!("record {} of the page: {name}", self.index());
+        from_json(raw, &place).map_err(|error| self.fault(error))
+    }
+
+    /// The error for a documented field that every record should carry and this one does not.
+    pub fn missing_field(&self, name: &str) -> Error {
+        let index = self.index();
+        let message = format!("record {index} of the page: the field {name} is missing");
+        Error::new(ErrorKind::Schema, message).with_offset(self.page_offset())
+    }
+}
+
+pub(crate) fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+    match value.as_bytes().first()? {
+        b'{' => json::member(value, step),
+        b'[' => {
+            // RFC 6901 knows no leading zeros and no signs.
+            let plain = step == "0" || !step.starts_with(['0', '+']);
+            let index: usize = step.parse().ok().filter(|_| plain)?;
+            let (mut places, mut found) = (0_usize.., None);
+            json::each_item(value, |item| {
+                if places.next() == Some(index) {
+                    found = Some(item);
+                }
+            });
+            found
+        }
+        _ => None,
+    }
+}
+
+/// As much of a caller's text as a message needs.
+fn excerpt(text: &str) -> &str {
+    &text[..text.floor_char_boundary(60)]
+}
+
+/// A step of a JSON pointer.
+pub(crate) fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// The key with which a scan hashes identities.
+///
+/// It is drawn at random for each scan and kept in checkpoints, so that nobody who chooses ids can
+/// make two of them collide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct IdentityKey([u64; 2]);
+
+impl IdentityKey {
+    pub(crate) fn random() -> Self {
+        // The standard library seeds its hashers from the operating system.
+        let word = || RandomState::new().build_hasher().finish();
+        IdentityKey([word(), word()])
+    }
+
+    /// A hash function that nobody outside can predict.
+    pub(crate) fn hasher(&self) -> SipHasher13 {
+        SipHasher13::new_with_keys(self.0[0], self.0[1])
+    }
+
+    /// The identity of a record: `bytes` is its raw `id` if it has one, else its JSON text.
+    pub(crate) fn identify(&self, bytes: &[u8], by_id: bool) -> Identity {
+        let (low, high) = self.hasher().hash(bytes).as_u64();
+        Identity([high, low & !1 | u64::from(by_id)])
+    }
+}
+
+/// A hash of 127 bits; the lowest bit says whether the record has an `id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Identity([u64; 2]);
+
+impl Identity {
+    /// Whether it stands for an `id`. Records without one may be equal and still be two.
+    pub(crate) fn by_id(self) -> bool {
+        self.0[1] & 1 == 1
+    }
+
+    /// Enough of it for a hash table.
+    pub(crate) fn short(self) -> u64 {
+        self.0[0]
+    }
+
+    /// The identity as sixteen bytes.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.0[0]) << 64 | u128::from(self.0[1])).to_le_bytes()
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
+        let hash = u128::from_le_bytes(bytes);
+        Identity([(hash >> 64) as u64, hash as u64])
     }
 }
 

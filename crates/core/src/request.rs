@@ -5,13 +5,11 @@
 
 pub(crate) mod auth;
 pub(crate) mod memory;
-pub(crate) mod metrics;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod transport;
 
 mod call;
-mod token;
 
 pub(crate) use call::Call;

@@ -5,10 +5,33 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batch, Receipt, Resume, Scan};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+
+/// Stops what waits on it; clones are the same wish.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<watch::Sender<bool>>);
+
+impl Stop {
+    /// Says it, for good.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Whether it was said.
+    pub fn is_stopped(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Completes when it is said.
+    pub async fn stopped(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|stopped| *stopped).await;
+    }
+}
 
 /// What takes the batches of a scan. Its methods may block.
 pub trait Sink: Send + 'static {
@@ -167,8 +190,5 @@ fn of<S>(sink: &mut Option<S>) -> Result<&mut S> {
 }
 
 fn lost() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "internal error; please report it (the thread of an output has panicked)",
-    )
+    Error::panicked("the thread of an output")
 }

@@ -1,30 +1,25 @@
 //! A scan: every record of a list, in order, page after page.
 
-mod budget_use;
 mod driver;
 mod evidence;
 mod join;
-mod options;
 mod order;
 mod position;
 mod receipt;
-mod rfc3339;
 mod sequence;
 #[cfg(test)]
 mod simulation;
 mod unknown_fields;
-mod written;
 
-pub use budget_use::BudgetUse;
-pub(crate) use driver::AbortOnDrop;
-pub use options::ScanOptions;
+pub use crate::clock::utc;
 pub use position::{Batch, Resume, ScanState};
-pub use receipt::{Basis, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences};
-pub use rfc3339::utc;
-pub use written::Written;
+pub use receipt::{
+    Basis, BudgetUse, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences, Written,
+};
 
+use crate::arguments::Arguments;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use driver::Driver;
 use futures_core::Stream;
@@ -34,12 +29,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use talentdata_types::Resource;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// What a scan is asked to do.
+#[derive(Clone, Debug, Default)]
+pub struct ScanOptions {
+    /// Records per page to ask for; the list's maximum by default.
+    pub page_size: Option<u64>,
+    /// Where to go on; from the beginning by default.
+    pub resume: Option<Resume>,
+    /// How many records to deliver at most; the scan ends behind so many, and its receipt says that it is
+    /// unfinished.
+    pub limit: Option<u64>,
+    /// Values of the list's parameters, such as filters; they are sent with every page.
+    pub arguments: Arguments,
+}
+
+impl ScanOptions {
+    /// The receipt of a scan that has done nothing yet.
+    pub fn receipt(&self, resource: Resource) -> Receipt {
+        Receipt {
+            resource: resource.name().to_owned(),
+            parameters: self.arguments.recorded(resource.shape().operation),
+            ..Receipt::default()
+        }
+    }
+}
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
+    pages: Pages,
+    read: fn(RawRecord) -> Result<T>,
+}
+
+/// The pages of a scan, and what of them the caller was given.
+struct Pages {
     resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
@@ -50,8 +77,8 @@ pub struct Scan<T = RawRecord> {
     wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
-    read: fn(RawRecord) -> Result<T>,
-    _driver: AbortOnDrop<()>,
+    /// The task that fetches, which ends with the scan.
+    _driver: JoinSet<()>,
 }
 
 impl<T> Scan<T> {
@@ -62,31 +89,23 @@ impl<T> Scan<T> {
         read: fn(RawRecord) -> Result<T>,
     ) -> Self {
         let wanted = options.limit.unwrap_or(u64::MAX);
-        let most = resource.shape().max_limit.unwrap_or(u64::MAX);
-        if options.page_size.is_none() && (1..most).contains(&wanted) {
+        let max_limit = resource.shape().max_limit.unwrap_or(u64::MAX);
+        if options.page_size.is_none() && (1..max_limit).contains(&wanted) {
             options.page_size = Some(wanted);
         }
-        // A few batches, so that writing one and fetching the next go on side by side.
+        // A few batches, so that one is written while the next is fetched.
         let (sender, batches) = mpsc::channel(4);
         let receipt = Arc::new(Mutex::new(options.receipt(resource)));
         let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
-        let task = tokio::spawn(driver.run(sender));
-        Scan {
-            resource,
-            batches,
-            current: VecDeque::new(),
-            receipt,
-            received: 0,
-            wanted,
-            over: false,
-            read,
-            _driver: AbortOnDrop(task),
-        }
+        let mut pages = Pages::new(resource, batches, receipt);
+        pages.wanted = wanted;
+        pages._driver.spawn(driver.run(sender));
+        Scan { pages, read }
     }
 
     /// The list.
     pub fn resource(&self) -> Resource {
-        self.resource
+        self.pages.resource
     }
 
     /// The next record; `None` at the end of the list.
@@ -98,7 +117,50 @@ impl<T> Scan<T> {
     ///
     /// Use either this or [`next`](Self::next): records of a page that was begun there are not repeated here.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
-        std::future::poll_fn(|context| self.poll_batch(context)).await
+        std::future::poll_fn(|context| self.pages.poll_batch(context)).await
+    }
+
+    /// The same scan, with the records not yet taken as the service sent them.
+    pub fn into_raw(self) -> Scan {
+        Scan {
+            pages: self.pages,
+            read: Ok,
+        }
+    }
+
+    /// What has been done so far; final once the scan has ended.
+    ///
+    /// `records` counts those that the caller was given, while pages and requests run ahead of them.
+    pub fn receipt(&self) -> Receipt {
+        let pages = &self.pages;
+        let mut receipt = pages.progress();
+        receipt.records = pages.received;
+        if !pages.over || pages.wanted == 0 {
+            receipt.set_unfinished();
+        }
+        if pages.over && pages.wanted == 0 && receipt.doubts.is_empty() {
+            receipt.completeness = Completeness::Limited;
+        }
+        receipt.without(pages.current.len())
+    }
+}
+
+impl Pages {
+    fn new(
+        resource: Resource,
+        batches: mpsc::Receiver<Result<Batch>>,
+        receipt: Arc<Mutex<Receipt>>,
+    ) -> Self {
+        Pages {
+            resource,
+            batches,
+            current: VecDeque::new(),
+            receipt,
+            received: 0,
+            wanted: u64::MAX,
+            over: false,
+            _driver: JoinSet::new(),
+        }
     }
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
@@ -109,11 +171,8 @@ impl<T> Scan<T> {
         let mut batch = ready!(self.batches.poll_recv(context));
         let unfinished = || self.progress().completeness == Completeness::Unfinished;
         if batch.is_none() && !self.over && unfinished() {
-            // Its task is gone without a word, which must not be taken for the end of the list.
-            batch = Some(Err(Error::new(
-                ErrorKind::Internal,
-                "the scan broke off before the end of the list",
-            )));
+            // Its task has ended in a panic, which must not be taken for the end of the list.
+            batch = Some(Err(Error::panicked("a scan")));
         }
         match &mut batch {
             Some(Ok(batch)) => {
@@ -128,33 +187,6 @@ impl<T> Scan<T> {
         Poll::Ready(batch)
     }
 
-    /// The same scan, with the records not yet taken as the service sent them.
-    pub fn into_raw(self) -> Scan {
-        Scan {
-            resource: self.resource,
-            batches: self.batches,
-            current: self.current,
-            receipt: self.receipt,
-            received: self.received,
-            wanted: self.wanted,
-            over: self.over,
-            read: Ok,
-            _driver: self._driver,
-        }
-    }
-
-    /// What has been done so far; final once the scan has ended.
-    ///
-    /// `records` counts those that the caller was given, while pages and requests run ahead of them.
-    pub fn receipt(&self) -> Receipt {
-        let mut receipt = self.progress();
-        receipt.records = self.received;
-        if !self.over || self.wanted == 0 {
-            receipt.set_unfinished();
-        }
-        receipt.without(self.current.len())
-    }
-
     /// What its task has done so far.
     fn progress(&self) -> Receipt {
         let receipt = self.receipt.lock();
@@ -164,38 +196,21 @@ impl<T> Scan<T> {
 
 impl Scan {
     /// Takes back records that were received and not yet given to the caller; they come next.
-    pub fn take_back(&mut self, records: VecDeque<RawRecord>) {
-        let behind = std::mem::replace(&mut self.current, records);
-        self.current.extend(behind);
+    pub fn take_back(&mut self, mut records: VecDeque<RawRecord>) {
+        records.append(&mut self.pages.current);
+        self.pages.current = records;
     }
 
-    /// A scan that brings just these pages, for tests; must be called within a tokio runtime.
+    /// A scan that delivers just these pages, for tests.
     #[doc(hidden)]
     pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
-            let batch = page.map(|records| Batch {
-                records,
-                late: Vec::new(),
-                receipt: Receipt::default(),
-                unknown: Default::default(),
-                entries: Vec::new(),
-                state: Default::default(),
-                _claim: None,
-            });
-            let _ = sender.try_send(batch);
+            let _ = sender.try_send(page.map(Batch::of));
         }
-        Scan {
-            resource,
-            batches,
-            current: VecDeque::new(),
-            receipt: Arc::default(),
-            received: 0,
-            wanted: u64::MAX,
-            over: true,
-            read: Ok,
-            _driver: AbortOnDrop(tokio::spawn(async {})),
-        }
+        let mut pages = Pages::new(resource, batches, Arc::default());
+        pages.over = true;
+        Scan { pages, read: Ok }
     }
 
     /// The next records, as they come; `None` at the end of the list.
@@ -203,10 +218,10 @@ impl Scan {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
-        if !self.current.is_empty() {
-            return Poll::Ready(Some(Ok(std::mem::take(&mut self.current))));
+        if !self.pages.current.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.pages.current))));
         }
-        let batch = ready!(self.poll_batch(context));
+        let batch = ready!(self.pages.poll_batch(context));
         Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
     }
 }
@@ -216,11 +231,11 @@ impl<T> Stream for Scan<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(record) = self.current.pop_front() {
+            if let Some(record) = self.pages.current.pop_front() {
                 return Poll::Ready(Some((self.read)(record)));
             }
-            match ready!(self.poll_batch(context)) {
-                Some(Ok(batch)) => self.current = batch.records.into(),
+            match ready!(self.pages.poll_batch(context)) {
+                Some(Ok(batch)) => self.pages.current = batch.records.into(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
@@ -228,41 +243,16 @@ impl<T> Stream for Scan<T> {
     }
 }
 
-impl Receipt {
-    /// The same, when so many of the records are still held back from the caller.
-    pub fn without(mut self, held: usize) -> Self {
-        self.records = self.records.saturating_sub(held as u64);
-        if held > 0 {
-            self.set_unfinished();
-        }
-        self
-    }
-
-    fn set_unfinished(&mut self) {
-        self.completeness = Completeness::Unfinished;
-        (self.basis, self.assumes) = (None, None);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[tokio::test]
     async fn a_scan_whose_task_is_gone_has_not_ended() {
-        let (sender, batches) = mpsc::channel(1);
-        let mut scan: Scan = Scan {
-            resource: Resource::Contacts,
-            batches,
-            current: VecDeque::new(),
-            receipt: Arc::default(),
-            received: 0,
-            wanted: u64::MAX,
-            over: false,
-            read: Ok,
-            _driver: AbortOnDrop(tokio::spawn(async {})),
-        };
-        drop(sender);
+        let (_, batches) = mpsc::channel(1);
+        let pages = Pages::new(Resource::Contacts, batches, Arc::default());
+        let mut scan: Scan = Scan { pages, read: Ok };
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(scan.next().await.is_none());

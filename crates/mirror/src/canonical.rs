@@ -1,48 +1,35 @@
-//! What a record is known by, and one form for all ways of writing the same JSON: what is equal in it is no update.
+//! The key of a record, and one form for every spelling of the same JSON: records that are equal in it are no update.
 //!
-//! Members are sorted by name, and of a name that occurs twice the last counts; strings are compared with their escapes
-//! resolved, numbers by their exact decimal value, arrays in their order. White space has no meaning.
+//! Members are sorted by name, and of a name that occurs twice the last counts; escapes are resolved, numbers have their
+//! exact decimal value, arrays keep their order, and white space has no meaning.
 
-use serde_json::{Map, Value};
-use talentdata_core::RawRecord;
+use serde_json::Value;
+use talentdata_core::{RawRecord, json};
 
-/// A number with an exponent of more digits is compared as it is written.
-const MAX_EXPONENT_DIGITS: usize = 17;
-
-/// The key of a whole number is written out with up to so many zeros at its end.
-const MAX_ZEROS: i64 = 20;
+/// A whole number is written out with up to this many zeros at its end.
+const MAX_ZEROS: usize = 20;
 
 /// 128 bits of BLAKE3.
 pub(crate) type Hash = [u8; 16];
 
 /// The key of a record, and whether it is the record's `id`. Without one it is a digest of the record's bytes.
 pub(crate) fn key(record: &RawRecord) -> (String, bool) {
-    let Some(id) = record.id() else {
-        return (hex(hash(record.as_bytes())), false);
-    };
-    let key = match serde_json::from_str(id) {
-        Ok(Value::String(text)) => text,
-        Ok(Value::Number(number)) => match Decimal::read(number.as_str()) {
-            Some(decimal) => decimal.to_text(),
-            None => id.to_owned(),
-        },
-        _ => id.to_owned(),
-    };
-    (key, true)
+    match record.id() {
+        None => (hex(hash(record.as_bytes())), false),
+        Some(id) if !id.starts_with('"') => (decimal(id), true),
+        Some(id) => (json::decoded(id).map_or(id.into(), Into::into), true),
+    }
 }
 
-/// The hash of a record's canonical form; `field` is called with the name of each of its fields.
-pub(crate) fn canonical(text: &str, mut field: impl FnMut(&str)) -> Hash {
-    let mut form = Vec::with_capacity(text.len() * 2);
-    match serde_json::from_str(text) {
-        Ok(Value::Object(members)) => {
-            members.keys().for_each(|name| field(name));
-            object(&members, &mut form);
-        }
+/// The hash of a record's canonical form.
+pub(crate) fn canonical(text: &str) -> Hash {
+    let Ok(mut value) = serde_json::from_str(text) else {
         // It holds what no string can, such as half of a surrogate pair: its bytes stand for themselves.
-        _ => piece(b'=', text.as_bytes(), &mut form),
-    }
-    hash(&form)
+        return hash(text.as_bytes());
+    };
+    simplify(&mut value);
+    value.sort_all_objects();
+    hash(value.to_string().as_bytes())
 }
 
 /// The first 128 bits of a BLAKE3 hash.
@@ -57,98 +44,41 @@ pub(crate) fn hex(hash: Hash) -> String {
     format!("{:032x}", u128::from_be_bytes(hash))
 }
 
-/// Appends a piece with its length, so that no two forms run together.
-pub(crate) fn piece(kind: u8, piece: &[u8], form: &mut Vec<u8>) {
-    form.push(kind);
-    form.extend_from_slice(&(piece.len() as u64).to_le_bytes());
-    form.extend_from_slice(piece);
-}
-
-fn object(members: &Map<String, Value>, form: &mut Vec<u8>) {
-    let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-    sorted.sort_unstable_by_key(|(name, _)| *name);
-    form.push(b'{');
-    for (name, member) in sorted {
-        piece(b'"', name.as_bytes(), form);
-        value(member, form);
-    }
-    form.push(b'}');
-}
-
-fn value(value_: &Value, form: &mut Vec<u8>) {
-    match value_ {
-        Value::Null => form.push(b'n'),
-        Value::Bool(true) => form.push(b't'),
-        Value::Bool(false) => form.push(b'f'),
-        Value::String(text) => piece(b'"', text.as_bytes(), form),
-        Value::Number(number) => match Decimal::read(number.as_str()) {
-            Some(decimal) => decimal.write(form),
-            None => piece(b'#', number.as_str().as_bytes(), form),
-        },
-        Value::Array(items) => {
-            form.push(b'[');
-            items.iter().for_each(|item| value(item, form));
-            form.push(b']');
+/// Gives every number one spelling.
+fn simplify(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Ok(simple) = decimal(number.as_str()).parse() {
+                *number = simple;
+            }
         }
-        Value::Object(members) => object(members, form),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        Value::Object(members) => members.values_mut().for_each(simplify),
+        _ => {}
     }
 }
 
-/// An exact decimal number: its digits, without zeros at either end, times a power of ten.
-struct Decimal {
-    negative: bool,
-    digits: String,
-    exponent: i64,
-}
-
-impl Decimal {
-    /// Reads a JSON number; none where its exponent is out of all bounds.
-    fn read(raw: &str) -> Option<Self> {
-        let (negative, number) = match raw.strip_prefix('-') {
-            Some(number) => (true, number),
-            None => (false, raw),
-        };
-        let (mantissa, shift) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-        let (before, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = format!("{before}{behind}");
-        let digits = all.trim_end_matches('0');
-        let zeros = all.len() - digits.len();
-        let digits = digits.trim_start_matches('0').to_owned();
-        if digits.is_empty() {
-            // Zero has no sign, and its exponent has no meaning.
-            return Some(Decimal {
-                negative: false,
-                digits,
-                exponent: 0,
-            });
-        }
-        if shift.trim_start_matches(['+', '-', '0']).len() > MAX_EXPONENT_DIGITS {
-            return None;
-        }
-        let shift: i64 = shift.parse().ok()?;
-        let exponent = shift + i64::try_from(zeros).ok()? - i64::try_from(behind.len()).ok()?;
-        Some(Decimal {
-            negative,
-            digits,
-            exponent,
-        })
+/// The one spelling of a JSON number; a number whose exponent is out of all bounds stays as it is written.
+fn decimal(raw: &str) -> String {
+    let number = raw.trim_start_matches('-');
+    let sign = &raw[..raw.len() - number.len()];
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let all = all.trim_start_matches('0');
+    let digits = all.trim_end_matches('0');
+    if digits.is_empty() {
+        // Zero has no sign, and its exponent has no meaning.
+        return "0".to_owned();
     }
-
-    fn write(&self, form: &mut Vec<u8>) {
-        form.push(if self.negative { b'-' } else { b'+' });
-        form.extend_from_slice(&self.exponent.to_le_bytes());
-        piece(b'.', self.digits.as_bytes(), form);
-    }
-
-    /// The number as people write it.
-    fn to_text(&self) -> String {
-        let sign = if self.negative { "-" } else { "" };
-        let digits = &self.digits;
-        match self.exponent {
-            _ if digits.is_empty() => "0".into(),
-            zeros @ 0..=MAX_ZEROS => format!("{sign}{digits}{}", "0".repeat(zeros as usize)),
-            exponent => format!("{sign}{digits}e{exponent}"),
+    let shift = (all.len() - digits.len()) as i64 - fraction.len() as i64;
+    let exponent = exponent.parse::<i64>().ok();
+    match exponent.and_then(|exponent| exponent.checked_add(shift)) {
+        None => raw.to_owned(),
+        Some(zeros @ 0..) if zeros as usize <= MAX_ZEROS => {
+            format!("{sign}{digits}{}", "0".repeat(zeros as usize))
         }
+        Some(exponent) => format!("{sign}{digits}e{exponent}"),
     }
 }
 
@@ -157,7 +87,7 @@ mod tests {
     use super::*;
 
     fn form(json: &str) -> Hash {
-        canonical(json, |_| {})
+        canonical(json)
     }
 
     #[test]

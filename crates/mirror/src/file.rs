@@ -1,5 +1,6 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
+use crate::seal::register;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -10,47 +11,30 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The version of the tables below.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
+#[cfg(target_os = "linux")]
+const REMOTE: &[u32] = &[
+    0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0xc36400, 0x1021997, 0x65735546,
+];
 
-/// The tables, each by its name. `record` has a row for each version of a record: the first sync that saw it, and the
+/// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
 /// last one that did, which is null as long as it is the current one.
-pub(crate) const TABLES: [(&str, &str); 7] = [
-    (
-        "meta",
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    ),
-    (
-        "sync",
-        "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, \
-         records INTEGER NOT NULL, digest BLOB NOT NULL, changes BLOB, missing BLOB NOT NULL, parameters TEXT NOT NULL, \
-         columns TEXT NOT NULL, receipt TEXT NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
-    ),
-    (
-        "record",
-        "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-         last INTEGER, position BLOB NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL) STRICT",
-    ),
-    (
-        "record_key",
-        "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL",
-    ),
-    (
-        "record_order",
-        "CREATE INDEX record_order ON record (list, position)",
-    ),
-    (
-        "missing",
-        "CREATE TABLE missing (list TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL, record INTEGER NOT NULL, \
-         last_seen TEXT NOT NULL, proven INTEGER NOT NULL, PRIMARY KEY (list, key)) STRICT, WITHOUT ROWID",
-    ),
-    (
-        "change",
-        "CREATE TABLE change (list TEXT NOT NULL, sync INTEGER NOT NULL, seq INTEGER NOT NULL, op TEXT NOT NULL, \
-         key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
-         PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
-    ),
+pub(crate) const TABLES: [&str; 7] = [
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
+     PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
+     last INTEGER, position INTEGER NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL",
+    "CREATE INDEX record_order ON record (list, position)",
+    "CREATE TABLE missing (list TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL, record INTEGER NOT NULL, \
+     last_seen TEXT NOT NULL, proven INTEGER NOT NULL, PRIMARY KEY (list, key)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE change (list TEXT NOT NULL, sync INTEGER NOT NULL, seq INTEGER NOT NULL, op TEXT NOT NULL, \
+     key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
+     PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
 ];
 
 /// Why something could not be done with a file whose path is added later.
@@ -77,41 +61,44 @@ impl From<Error> for Fault {
 impl Fault {
     /// The error, which names the file and the way out.
     pub(crate) fn at(self, path: &Path) -> Error {
-        let path = path.display();
-        let error = match self {
+        use ErrorCode::*;
+        let (what, way_out) = match self {
             Fault::Other(error) => return error,
-            Fault::Damaged(what) => {
-                return io_error(format!(
-                    "{path}: the mirror is damaged: {what}; restore a copy of the file, or sync into a new one"
-                ));
-            }
-            Fault::Sqlite(error) => error,
-        };
-        let message = match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                format!("{path}: another program holds the file; close it, and try again")
-            }
-            Some(ErrorCode::DiskFull) => format!(
-                "{path}: the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); free some space, and try again"
+            Fault::Damaged(what) => (
+                format!("the mirror is damaged: {what}"),
+                "restore a copy of the file, or sync into a new one",
             ),
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                format!(
-                    "{path}: the file cannot be opened or written ({error}); check the permissions of the file and of its directory"
-                )
-            }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                return Fault::Damaged(error.to_string()).at(Path::new(&path.to_string()));
-            }
-            Some(ErrorCode::OperationInterrupted) => {
-                return Error::new(
-                    ErrorKind::Cancelled,
-                    "the sync was stopped; the mirror is as it was",
-                );
-            }
-            _ => format!("{path}: {error}"),
+            Fault::Sqlite(error) => match error.sqlite_error_code() {
+                Some(DatabaseBusy | DatabaseLocked) => (
+                    "another program holds the file".to_owned(),
+                    "close it, and try again",
+                ),
+                Some(DiskFull) => (
+                    "the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp)".to_owned(),
+                    "free some space, and try again",
+                ),
+                Some(SystemIoFailure) => (
+                    format!("the file system failed ({error})"),
+                    "the mirror is as it was; check the disk, its free space and its limits, and try again",
+                ),
+                Some(ReadOnly | CannotOpen | PermissionDenied) => (
+                    format!("the file cannot be opened or written ({error})"),
+                    "check the permissions of the file and of its directory, and whether the file system has shared memory",
+                ),
+                Some(DatabaseCorrupt | NotADatabase) => {
+                    return Fault::Damaged(error.to_string()).at(path);
+                }
+                Some(OperationInterrupted) => return stopped(),
+                _ => (error.to_string(), "try again"),
+            },
         };
-        io_error(message)
+        io_error(format!("{}: {what}; {way_out}", path.display()))
     }
+}
+
+pub(crate) fn stopped() -> Error {
+    let message = "the sync was stopped; the mirror is as it was";
+    Error::new(ErrorKind::Cancelled, message)
 }
 
 pub(crate) fn io_error(message: String) -> Error {
@@ -123,67 +110,49 @@ pub(crate) fn io_error(message: String) -> Error {
 /// # Errors
 /// `Io` for anything else, which is not touched.
 fn is_mirror(path: &Path) -> Result<bool> {
-    let shown = path.display();
-    let failed = |error: io::Error| io_error(format!("{shown}: cannot be read: {error}"));
-    let metadata = match std::fs::metadata(path) {
+    let refuse = |why: String| Err(io_error(format!("{} {why}", path.display())));
+    match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        found => found.map_err(failed)?,
-    };
-    if metadata.is_dir() {
-        return Err(io_error(format!(
-            "{shown} is a directory; a mirror is one file: give the path of a file, such as {}",
-            path.join("mirror.db").display()
-        )));
+        Err(error) => return refuse(format!("cannot be read: {error}")),
+        Ok(found) if found.is_dir() => {
+            let file = path.join("mirror.db");
+            let file = file.display();
+            return refuse(format!(
+                "is a directory; a mirror is one file: give the path of a file, such as {file}"
+            ));
+        }
+        Ok(found) if !found.is_file() => {
+            return refuse("is not a regular file; give another path".into());
+        }
+        Ok(found) if found.len() == 0 => return Ok(false),
+        Ok(_) => {}
     }
-    if !metadata.is_file() {
-        return Err(io_error(format!(
-            "{shown} is no regular file; give another path"
-        )));
-    }
-    if metadata.len() == 0 {
-        return Ok(false);
-    }
-    let number =
-        |head: &Connection, name: &str| head.pragma_query_value(None, name, |row| row.get(0));
     let read = immutable(path).and_then(|head| {
-        let application: i32 = number(&head, "application_id")?;
-        Ok((application, number(&head, "user_version")?))
+        let number = |name| head.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        Ok((number("application_id")?, number("user_version")?))
     });
-    let version = match read {
-        Ok((APPLICATION, version)) => version,
+    match read {
+        Ok((APPLICATION, VERSION)) => Ok(true),
+        Ok((APPLICATION, other)) => refuse(format!(
+            "is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or use the program that wrote it"
+        )),
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
-            return Err(Fault::from(error).at(path));
+            Err(Fault::from(error).at(path))
         }
-        _ => {
-            return Err(io_error(format!(
-                "{shown} is a file of something else, and is left as it is; give the path of a mirror, or of a new file"
-            )));
-        }
-    };
-    match version {
-        VERSION => Ok(true),
-        other => Err(io_error(format!(
-            "{shown} is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or use the program that wrote it"
-        ))),
+        _ => refuse(
+            "is a file of something else, and is left as it is; give the path of a mirror, or of a new file".into(),
+        ),
     }
 }
 
 /// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
 /// closed, take away the locks that this process has on it.
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                uri.push(char::from(*byte))
-            }
-            byte => uri += &format!("%{byte:02x}"),
-        }
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(uri + "?immutable=1", flags)
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
+    let uri = format!("file:{escaped}?immutable=1").replace("%2f", "/");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 /// Opens a mirror to read it.
@@ -192,32 +161,28 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
 /// `Io`, naming the path, where there is none or it cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
+        let path = path.display();
         return Err(io_error(format!(
-            "{} is not a mirror: there is no such file, or it is empty; `talentdata sync` makes one",
-            path.display()
+            "{path} is not a mirror: there is no such file, or it is empty; `talentdata sync` makes one"
         )));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(PATIENCE)?;
-        Ok(connection)
-    });
-    let usable = opened.and_then(|connection| {
         connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))?;
         Ok(connection)
-    });
-    let journal = std::fs::metadata(beside(path, "-wal"));
-    match usable {
+    };
+    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let opened = open().or_else(|error: rusqlite::Error| {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
-        Err(error)
-            if error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
-                && !journal.is_ok_and(|found| found.len() > 0) =>
-        {
-            immutable(path)
+        match error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !has_log() {
+            true => immutable(path),
+            false => Err(error),
         }
-        usable => usable,
-    }
-    .map_err(|error| Fault::from(error).at(path))
+    });
+    let opened = opened.and_then(|connection| register(&connection).map(|()| connection));
+    opened.map_err(|error| Fault::from(error).at(path))
 }
 
 /// The right to write to a mirror, until it is dropped.
@@ -234,10 +199,9 @@ impl Claim {
     /// # Errors
     /// `Io` while another sync has it, and where there is anything else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
-        let before = is_mirror(path)?;
-        let lock_path = beside(path, ".lock");
-        let lock = lock(path, &lock_path)?;
-        let new = !before && !is_mirror(path)?;
+        is_mirror(path)?;
+        let lock = lock(path)?;
+        let new = !is_mirror(path)?;
         if new {
             begin(path)?;
         }
@@ -253,12 +217,14 @@ impl Claim {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(PATIENCE)?;
-        // Where there is no shared memory, SQLite stays with its rollback journal by itself.
-        let mode = if is_remote(&self.path) {
-            "DELETE"
-        } else {
-            "WAL"
-        };
+        register(&connection)?;
+        // Processes on different machines share no memory, which WAL needs.
+        #[cfg(target_os = "linux")]
+        let remote = rustix::fs::statfs(&self.path)
+            .is_ok_and(|found| REMOTE.contains(&(found.f_type as u32)));
+        #[cfg(not(target_os = "linux"))]
+        let remote = false;
+        let mode = if remote { "DELETE" } else { "WAL" };
         connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
         connection.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA temp.cache_size = -16384;",
@@ -268,10 +234,8 @@ impl Claim {
 
     /// Removes a mirror that was begun by this sync, which has failed: before it, there was none.
     pub(crate) fn abandon(self) {
-        if self.new {
-            for suffix in ["-wal", "-shm", ""] {
-                let _ = std::fs::remove_file(beside(&self.path, suffix));
-            }
+        for suffix in ["-wal", "-shm", ""].iter().filter(|_| self.new) {
+            let _ = std::fs::remove_file(beside(&self.path, suffix));
         }
     }
 }
@@ -290,83 +254,55 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Locks a file beside the mirror. Locks on the mirror itself are SQLite's own.
-fn lock(path: &Path, lock_path: &Path) -> Result<File> {
-    let failed = |error: io::Error| {
-        let shown = lock_path.display();
-        io_error(format!(
-            "{shown}: cannot be created or locked: {error}; check the permissions of the directory"
-        ))
-    };
+fn lock(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
+    // Neither a link nor a pipe that somebody has put there is followed or waited for.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(
-            i32::try_from(flags.bits()).map_err(|error| failed(io::Error::other(error)))?,
-        );
-    }
-    let file = options.open(lock_path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(io_error(format!(
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32,
+    );
+    let lock = beside(path, ".lock");
+    let locked = options.open(&lock).map_err(TryLockError::Error);
+    let locked = locked.and_then(|file| file.try_lock().map(|()| file));
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => io_error(format!(
             "{}: another sync is writing to this mirror; wait for its end",
             path.display()
-        ))),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
+        )),
+        TryLockError::Error(error) => io_error(format!(
+            "{}: cannot be created or locked: {error}; check the permissions of the directory",
+            lock.display()
+        )),
+    })
 }
 
 /// Makes a mirror without lists; it has its name only once it is whole.
 fn begin(path: &Path) -> Result<()> {
-    let directory = path
+    let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let failed =
-        |error: io::Error| io_error(format!("{}: cannot be created: {error}", path.display()));
+    let directory = parent.unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".talentdata-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let failed =
+        |error: io::Error| io_error(format!("{}: cannot be created: {error}", path.display()));
     let file = builder.tempfile_in(directory).map_err(failed)?;
     let made = Connection::open(file.path()).and_then(|connection| {
-        let tables: Vec<&str> = TABLES.iter().map(|(_, sql)| *sql).collect();
         connection.execute_batch(&format!(
             "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; PRAGMA synchronous = FULL; BEGIN; {}; COMMIT",
-            tables.join(";")
+            TABLES.join(";")
         ))
     });
     made.map_err(|error| Fault::from(error).at(path))?;
     // An empty file is taken for none.
     file.persist(path).map_err(|error| failed(error.error))?;
     #[cfg(unix)]
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(failed)?;
-    Ok(())
-}
-
-/// Whether the file is on another machine, where processes share no memory.
-#[cfg(target_os = "linux")]
-fn is_remote(path: &Path) -> bool {
-    // NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
-    const REMOTE: [u32; 9] = [
-        0x6969,
-        0x517b,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x5346_414f,
-        0x7375_7245,
-        0x00c3_6400,
-        0x0102_1997,
-        0x6573_5546,
-    ];
-    rustix::fs::statfs(path).is_ok_and(|found| REMOTE.contains(&(found.f_type as u32)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_remote(_: &Path) -> bool {
-    false
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    #[cfg(not(unix))]
+    let synced = Ok(());
+    synced.map_err(failed)
 }

@@ -5,6 +5,7 @@ use crate::rows::{Changes, Records, Snapshot};
 use crate::seal::{SyncRow, of_missing};
 use crate::sync::SyncReceipt;
 use crate::views;
+use chrono::DateTime;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,7 +24,7 @@ pub struct Mirror {
 pub enum At {
     /// Its number.
     Sync(u64),
-    /// A time in UTC, such as `2026-11-20T06:00:00`; made from a text of RFC 3339 by parsing it.
+    /// A time in UTC to the microsecond, such as `2026-11-20T06:00:00.000000Z`, read from any text of RFC 3339.
     Time(String),
 }
 
@@ -34,36 +35,15 @@ impl FromStr for At {
         if let Ok(number) = text.parse() {
             return Ok(At::Sync(number));
         }
-        utc(text).map(At::Time).ok_or_else(|| {
-            invalid(format!(
+        match DateTime::parse_from_rfc3339(text) {
+            Ok(time) => Ok(At::Time(
+                time.to_utc().format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
+            )),
+            Err(_) => Err(invalid(format!(
                 "{text:?} is neither the number of a sync nor a time such as 2026-11-20T06:00:00Z"
-            ))
-        })
+            ))),
+        }
     }
-}
-
-/// A time as in RFC 3339, in UTC and without the `Z`; none where it is none.
-fn utc(text: &str) -> Option<String> {
-    let (second, rest) = text.split_at_checked(19)?;
-    let zone = rest.find(['Z', 'z', '+', '-'])?;
-    let (fraction, zone) = rest.split_at(zone);
-    let is_fraction = |text: &str| {
-        text.strip_prefix('.')
-            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    if !matches!(second.as_bytes()[10], b'T' | b't')
-        || !(fraction.is_empty() || is_fraction(fraction))
-    {
-        return None;
-    }
-    let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1)";
-    let moment = format!("{second}{zone}").to_uppercase();
-    let moment = Connection::open_in_memory()
-        .and_then(|connection| connection.query_row(sql, [moment], |row| row.get(0)));
-    moment
-        .ok()
-        .flatten()
-        .map(|moment: String| moment + fraction)
 }
 
 impl Mirror {
@@ -88,14 +68,13 @@ impl Mirror {
     /// `Io`, when it cannot be read.
     pub fn resources(&self) -> Result<Vec<Resource>> {
         let connection = open(&self.path)?;
-        let has = |resource: &Resource| {
-            let last = SyncRow::last(&connection, resource.name());
-            last.map(|last| last.is_some())
-                .map_err(|fault| fault.at(&self.path))
-        };
-        let all = Resource::ALL.into_iter();
-        all.filter_map(|one| has(&one).map(|has| has.then_some(one)).transpose())
-            .collect()
+        let mut lists = Vec::new();
+        for resource in Resource::ALL {
+            let syncs = SyncRow::all(&connection, resource.name());
+            let syncs = syncs.map_err(|fault| fault.at(&self.path))?;
+            lists.extend((!syncs.is_empty()).then_some(resource));
+        }
+        Ok(lists)
     }
 
     /// What the syncs of a list have done that are kept, the oldest first.
@@ -104,11 +83,7 @@ impl Mirror {
     /// `InvalidArgument` for a list that it does not have; `Io`.
     pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
         let (_, syncs) = self.snapshot(resource)?;
-        let read = |row: &SyncRow| {
-            serde_json::from_str(&row.receipt)
-                .map_err(|error| Fault::Damaged(error.to_string()).at(&self.path))
-        };
-        syncs.iter().map(read).collect()
+        Ok(syncs.into_iter().map(|row| row.receipt).collect())
     }
 
     /// The columns of a list: those of its records so far.
@@ -116,8 +91,9 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs).
     pub fn schema(&self, resource: Resource) -> Result<TableSchema> {
-        let (_, syncs) = self.snapshot(resource)?;
-        TableSchema::from_json(syncs.last().map_or("", |last| &last.columns))
+        let (_, mut syncs) = self.snapshot(resource)?;
+        let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
+        Ok(last.columns)
     }
 
     /// The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -127,15 +103,12 @@ impl Mirror {
     pub fn current(&self, resource: Resource) -> Result<Records> {
         let (snapshot, mut syncs) = self.snapshot(resource)?;
         let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
-        if of_missing(&snapshot.connection, resource.name())
-            .map_err(|fault| fault.at(&self.path))?
-            .bytes()
-            != last.missing
-        {
-            let what = "what it has of missing records was changed".to_owned();
-            return Err(snapshot.fault(Fault::Damaged(what)));
+        let missing = of_missing(&snapshot.connection, resource.name());
+        if missing.map_err(|fault| fault.at(&self.path))? != last.missing {
+            let what = "the missing records were changed".to_owned();
+            return Err(Fault::Damaged(what).at(&self.path));
         }
-        Records::new(snapshot, last, true)
+        Ok(Records::new(snapshot, last, true))
     }
 
     /// The list as a sync has read it.
@@ -145,25 +118,28 @@ impl Mirror {
     pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
         let (snapshot, syncs) = self.snapshot(resource)?;
         let number = number(at, &syncs);
-        let wanted = syncs.iter().find(|row| Some(row.number) == number).cloned();
+        let wanted = syncs
+            .iter()
+            .find(|row| Some(row.number()) == number)
+            .cloned();
         let wanted = wanted.ok_or_else(|| {
             let (first, last) = (syncs.first(), syncs.last());
             let shown = |row: Option<&SyncRow>| {
                 row.map_or(String::new(), |row| {
-                    format!("{} ({})", row.number, row.ended)
+                    format!("{} ({})", row.number(), row.receipt.ended)
                 })
             };
             invalid(format!(
                 "as_of: {}: the mirror has {resource} as of sync {} to {}, and not as of this one",
                 match at {
                     At::Sync(number) => number.to_string(),
-                    At::Time(time) => format!("{time}Z"),
+                    At::Time(time) => time.clone(),
                 },
                 shown(first),
                 shown(last)
             ))
         })?;
-        Records::new(snapshot, wanted, false)
+        Ok(Records::new(snapshot, wanted, false))
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
@@ -173,9 +149,9 @@ impl Mirror {
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
         let (snapshot, syncs) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
-        let last = syncs.last().map_or(0, |row| row.number);
+        let last = syncs.last().map_or(0, SyncRow::number);
         let known = syncs.iter().find(|row| row.changes.is_some());
-        let first = known.map_or(last, |row| row.number - 1);
+        let first = known.map_or(last, |row| row.number() - 1);
         if since > last {
             let message = format!(
                 "since: there is no sync {since} of {resource} yet; {last} is the last one"
@@ -189,12 +165,10 @@ impl Mirror {
             );
             return Err(invalid(message));
         }
-        let columns = syncs
-            .last()
-            .map(|last| last.columns.clone())
-            .unwrap_or_default();
-        let wanted = syncs.into_iter().filter(|row| row.number > since);
-        Changes::new(snapshot, &columns, wanted.collect())
+        let newest = syncs.last().ok_or_else(|| self.lacks(resource))?;
+        let wanted = syncs.iter().filter(|row| row.number() > since);
+        let wanted = wanted.map(|row| (row.number(), None, row.changes));
+        Ok(Changes::new(snapshot, newest.columns.clone(), wanted))
     }
 
     /// One state of the file, and the syncs of a list in it.
@@ -203,28 +177,15 @@ impl Mirror {
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
         let syncs = read.map_err(|fault| fault.at(&self.path))?;
-        let numbers = syncs.iter().map(|row| row.number);
-        if !numbers
-            .clone()
-            .zip(numbers.skip(1))
-            .all(|(one, next)| one + 1 == next)
-        {
-            return Err(Fault::Damaged(format!("a sync of {resource} is lost")).at(&self.path));
+        if syncs.is_empty() {
+            return Err(self.lacks(resource));
         }
-        match syncs.is_empty() {
-            true => Err(self.lacks(resource)),
-            false => {
-                let path = self.path.clone();
-                Ok((
-                    Snapshot {
-                        connection,
-                        path,
-                        resource,
-                    },
-                    syncs,
-                ))
-            }
-        }
+        let snapshot = Snapshot {
+            connection,
+            path: self.path.clone(),
+            resource,
+        };
+        Ok((snapshot, syncs))
     }
 
     fn lacks(&self, resource: Resource) -> Error {
@@ -240,9 +201,9 @@ fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
     match at {
         At::Sync(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
         At::Time(time) => {
-            // Both are in UTC; fractions are compared digit by digit.
-            let by = |row: &&SyncRow| row.ended.trim_end_matches('Z') <= time.as_str();
-            syncs.iter().rev().find(by).map(|row| row.number)
+            // Both are written alike.
+            let by = |row: &&SyncRow| row.receipt.ended.as_str() <= time.as_str();
+            syncs.iter().rev().find(by).map(SyncRow::number)
         }
     }
 }

@@ -1,175 +1,126 @@
-//! Where records stand in their list: positions between which there is always room, so that an insert renumbers nobody.
-//!
-//! A position is a text of bytes, at least eight of them, and sorts as such.
+//! Where records stand in their list: positions far apart, so that an insert hardly ever renumbers another record.
 
-/// The distance between neighbours that came one behind the other.
-const STEP: u64 = 1 << 20;
-/// Where a list begins.
-const MIDDLE: u64 = 1 << 63;
-/// Bytes that are divided at once.
-const WIDTH: usize = 15;
+/// The distance between neighbours that were inserted side by side at an end of the list.
+const GAP: i64 = 1 << 38;
+/// Records that are inserted between two others take this part of the room, at its end, so that a list that grows at one
+/// place, such as one with the newest first behind a pinned record, uses up the room there slowly.
+const PART: i64 = 4;
+const PLENTY: i64 = GAP / 64;
 
-/// The positions of `count` records between two others; none is an end of the list.
-pub(crate) fn between(
-    before: Option<&[u8]>,
-    behind: Option<&[u8]>,
-    count: usize,
-) -> impl Iterator<Item = Vec<u8>> {
-    let spaced = match (before, behind) {
-        (Some(before), Some(behind)) if before < behind => divided(before, behind, count),
-        (None, Some(behind)) => {
-            let first = head(behind).wrapping_sub(STEP.wrapping_mul(count as u64));
-            (Vec::new(), u128::from(first), u128::from(STEP), 8)
-        }
-        (before, _) => {
-            let first = before.map_or(MIDDLE, |before| head(before).wrapping_add(STEP));
-            (Vec::new(), u128::from(first), u128::from(STEP), 8)
-        }
-    };
-    let (prefix, first, step, width) = spaced;
-    (0..count as u128).map(move |index| {
-        let number = first.wrapping_add(step.wrapping_mul(index)).to_be_bytes();
-        let mut position = prefix.clone();
-        position.extend_from_slice(&number[number.len() - width..]);
-        if position.len() > 8 && position.ends_with(&[0]) {
-            // Zeros at the end would leave no room before it.
-            position.push(128);
-        }
-        position
-    })
+/// The positions of records in the order of the list, given those that they had (none for new ones): they increase, and
+/// as few as possible change.
+pub(crate) fn positions(old: &[Option<i64>]) -> Vec<i64> {
+    let kept = longest_increasing(old);
+    let filled = fill(kept, old.len());
+    // Where the numbers end, all records get new ones.
+    filled
+        .or_else(|| fill(Vec::new(), old.len()))
+        .unwrap_or_default()
 }
 
-/// The first eight bytes.
-fn head(position: &[u8]) -> u64 {
-    position
-        .iter()
-        .take(8)
-        .chain(std::iter::repeat_n(
-            &0,
-            8_usize.saturating_sub(position.len()),
-        ))
-        .fold(0, |head, byte| head << 8 | u64::from(*byte))
-}
-
-/// Divides the room between two positions: a prefix, the first number behind it, their distance, and their bytes.
-fn divided(before: &[u8], behind: &[u8], count: usize) -> (Vec<u8>, u128, u128, usize) {
-    let at = |position: &[u8], index: usize| position.get(index).copied().unwrap_or(0);
-    let length = before.len().max(behind.len());
-    let shared = (0..length).take_while(|index| at(before, *index) == at(behind, *index));
-    let shared = shared.count();
-    let number = |position: &[u8], width: usize| {
-        (shared..shared + width).fold(0_u128, |number, index| {
-            number << 8 | u128::from(at(position, index))
-        })
-    };
-    let parts = count as u128 + 1;
-    let prefix = || (0..shared).map(|index| at(behind, index)).collect();
-    for width in (1..=WIDTH).filter(|width| shared + width > 8) {
-        let (low, high) = (number(before, width), number(behind, width));
-        let step = (high - low) / parts;
-        if step > 256 || step > 0 && width == WIDTH {
-            return (prefix(), low + step, step, width);
-        }
-    }
-    // What begins with the one before, and goes on, still stands before the other.
-    let step = u128::from(u64::MAX) / parts;
-    let mut prefix = before.to_vec();
-    prefix.resize(prefix.len().max(shared + WIDTH), 0);
-    (prefix, step, step, 9)
-}
-
-/// Positions one behind the other, in one piece of memory.
-#[derive(Default)]
-pub(crate) struct Positions {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Positions {
-    pub(crate) fn push(&mut self, position: &[u8]) {
-        self.bytes.extend_from_slice(position);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
-    }
-
-    /// Which of them have to change for all to be in order: as few as possible.
-    pub(crate) fn moved(&self) -> Vec<bool> {
-        let count = self.ends.len();
-        if (1..count).all(|index| self.get(index - 1) < self.get(index)) {
-            return vec![false; count];
-        }
-        // The longest increasing run: for each length the smallest position that ends one.
-        let (mut ends, mut before) = (Vec::new(), Vec::with_capacity(count));
-        for index in 0..count {
-            let length = ends.partition_point(|end| self.get(*end) < self.get(index));
-            before.push(length.checked_sub(1).map_or(index, |shorter| ends[shorter]));
-            match ends.get_mut(length) {
-                Some(end) => *end = index,
-                None => ends.push(index),
+/// Gives positions to the records between those that keep theirs; none beyond the ends of all numbers.
+fn fill(kept: Vec<(usize, i64)>, count: usize) -> Option<Vec<i64>> {
+    let mut all: Vec<i64> = Vec::with_capacity(count);
+    let mut kept = kept.into_iter();
+    while all.len() < count {
+        let start = all.last().copied();
+        let room = |(index, end): (usize, i64)| {
+            let parts = i64::try_from(index - all.len()).ok()? + 1;
+            Some(end.checked_sub(start?)? / parts)
+        };
+        let mut next = kept.next();
+        // Where there is no room, the records behind get new positions too, until there is plenty.
+        if next.and_then(room) == Some(0) {
+            while next.and_then(room).is_some_and(|room| room < PLENTY) {
+                next = kept.next();
             }
         }
-        let mut moved = vec![true; count];
-        let mut next = ends.last().copied();
-        while let Some(index) = next {
-            moved[index] = false;
-            next = Some(before[index]).filter(|before| *before != index);
+        let run = next.map_or(count, |(index, _)| index) - all.len();
+        let (start, step) = match (start, next) {
+            (_, Some((index, end))) => {
+                let step = room((index, end)).map_or(GAP, |room| (room / PART).max(1));
+                let parts = i64::try_from(run).ok()? + 1;
+                (end.checked_sub(step.checked_mul(parts)?)?, step)
+            }
+            (start, None) => (start.unwrap_or(0), GAP),
+        };
+        for index in 1..=run {
+            all.push(start.checked_add(step.checked_mul(i64::try_from(index).ok()?)?)?);
         }
-        moved
+        all.extend(next.map(|(_, position)| position));
     }
+    Some(all)
+}
+
+/// The longest run of records whose positions increase.
+fn longest_increasing(old: &[Option<i64>]) -> Vec<(usize, i64)> {
+    let known = old.iter().enumerate();
+    let known = known.filter_map(|(index, position)| Some((index, (*position)?)));
+    let known: Vec<(usize, i64)> = known.collect();
+    if known.is_sorted_by(|one, next| one.1 < next.1) {
+        return known;
+    }
+    // For each length, the run with the smallest end.
+    let (mut ends, mut before): (Vec<usize>, _) = (Vec::new(), Vec::with_capacity(known.len()));
+    for (index, (_, position)) in known.iter().enumerate() {
+        let length = ends.partition_point(|end| known[*end].1 < *position);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let last = ends.last().copied();
+    let run = std::iter::successors(last, |index| before[*index]);
+    let mut run: Vec<(usize, i64)> = run.map(|index| known[index]).collect();
+    run.reverse();
+    run
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Inserts so many between two places of a list that keeps its order.
-    fn insert(list: &mut Vec<Vec<u8>>, at: usize, count: usize) {
-        let before = at.checked_sub(1).map(|before| list[before].clone());
-        let behind = list.get(at).cloned();
-        let fresh: Vec<Vec<u8>> = between(before.as_deref(), behind.as_deref(), count).collect();
-        list.splice(at..at, fresh);
-    }
-
     #[test]
-    fn there_is_always_room_and_always_order() {
+    fn positions_increase_wherever_records_are_inserted_and_few_others_change() {
         let mut random = fastrand::Rng::with_seed(7);
-        for round in 0..60 {
-            let mut list = Vec::new();
-            for step in 0..200 {
-                let at = match round % 4 {
-                    0 => 0,
-                    1 => list.len(),
-                    2 => list.len().min(1),
-                    _ => random.usize(..=list.len()),
-                };
-                let count = if step % 50 == 49 {
-                    300
-                } else {
-                    random.usize(1..4)
-                };
-                insert(&mut list, at, count);
+        for round in 0..40 {
+            let (mut list, mut renumbered): (Vec<Option<i64>>, _) = (Vec::new(), 0);
+            for _ in 0..300 {
+                let length = list.len();
+                let at = [0, length, length.min(1), random.usize(..=length)][round % 4];
+                list.splice(at..at, vec![None; random.usize(1..4)]);
+                let new = positions(&list);
+                assert!(new.is_sorted_by(|one, other| one < other), "{round}");
+                let pairs = list.iter().zip(&new);
+                renumbered += pairs
+                    .filter(|(old, new)| old.is_some_and(|old| old != **new))
+                    .count();
+                list = new.into_iter().map(Some).collect();
             }
-            assert!(list.is_sorted_by(|one, other| one < other), "{round}");
-            let longest = list.iter().map(Vec::len).max();
-            assert!(longest < Some(120), "{longest:?}");
+            assert!(
+                renumbered < 2 * list.len(),
+                "{renumbered} of {}",
+                list.len()
+            );
         }
+        // At the end of all numbers, every record gets a new one.
+        let new = positions(&[Some(5), Some(i64::MAX), None]);
+        assert!(new.is_sorted_by(|one, other| one < other));
     }
 
     #[test]
     fn one_record_that_moves_is_all_that_changes() {
-        let of = |order: &[usize]| {
-            let all: Vec<Vec<u8>> = between(None, None, 6).collect();
-            let mut positions = Positions::default();
-            order.iter().for_each(|index| positions.push(&all[*index]));
-            positions.moved()
+        let moved = |order: &[i64]| {
+            let old: Vec<Option<i64>> = order.iter().map(|at| Some(at * GAP)).collect();
+            let new = positions(&old).into_iter().map(Some);
+            new.zip(&old)
+                .map(|(new, old)| new != *old)
+                .collect::<Vec<_>>()
         };
-        assert_eq!(of(&[0, 1, 2, 3]), [false; 4]);
-        assert_eq!(of(&[0, 5, 1, 2]), [false, true, false, false]);
-        assert_eq!(of(&[1, 2, 3, 0]), [false, false, false, true]);
-        assert_eq!(of(&[]), [false; 0]);
+        assert_eq!(moved(&[0, 1, 2, 3]), [false; 4]);
+        assert_eq!(moved(&[0, 5, 1, 2]), [false, true, false, false]);
+        assert_eq!(moved(&[1, 2, 3, 0]), [false, false, false, true]);
+        assert_eq!(moved(&[]), [false; 0]);
     }
 }

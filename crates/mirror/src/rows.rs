@@ -1,14 +1,17 @@
-//! What a mirror is read as: records and changes, one after the other, from one state of the file.
+//! Reads records and changes from a mirror, one after the other, from one state of the file.
 //!
-//! Each iterator has its own connection and transaction, so that it sees one sync, whatever others commit meanwhile. After
-//! an error there is nothing more: what was cut short never looks like an end.
+//! Each iterator has its own connection and transaction, so that it sees one sync, whatever others commit meanwhile. It
+//! compares what it has read with the digests that the syncs have written down, and after an error there is nothing more:
+//! what was cut short never looks like an end.
 
 use crate::CHANGE_COLUMNS;
-use crate::canonical::{Hash, canonical};
-use crate::commit::of_change;
+use crate::canonical::Hash;
 use crate::file::Fault;
-use crate::seal::{Digest, SyncRow, of_record};
+use crate::seal::{SyncRow, add};
+use crate::sync::SyncReceipt;
 use rusqlite::{Connection, params};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,148 +28,23 @@ const PAGE: usize = 256;
 /// And bytes, beyond which a page ends.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
+/// The list of sync ?2, and the records that are missing where ?3 says so, behind the row (?4, ?5): where a row stands,
+/// its part of the digest, whether it is intact, its text and key. What the sync did not see is not in its digest.
+const RECORDS: &str = "SELECT position, id, iif(seen, seal(position, key, text), NULL), seen OR hash = canonical(text), text, key \
+     FROM (SELECT *, first <= ?2 AND (last IS NULL OR last >= ?2) AS seen FROM record) \
+     WHERE list = ?1 AND position >= ?4 AND (position, id) > (?4, ?5) AND (seen OR ?3 AND id IN \
+     (SELECT record FROM missing WHERE list = ?1)) ORDER BY position, id LIMIT ?6";
+
+/// The changes of sync ?2, likewise.
+const CHANGES: &str = "SELECT seq, 0, seal(seq, op, change.key, last_seen, seen, record), hash = canonical(text), text, change.key, \
+     op, last_seen, seen FROM change LEFT JOIN record ON record.id = change.record \
+     WHERE change.list = ?1 AND sync = ?2 AND ?3 IS NOT NULL AND (seq, 0) > (?4, ?5) ORDER BY seq LIMIT ?6";
+
 /// A connection that stays at one state of the file.
 pub(crate) struct Snapshot {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     pub(crate) resource: Resource,
-}
-
-/// The records of a list, in the order and with the bytes in which a sync has read them.
-pub struct Records {
-    snapshot: Snapshot,
-    sync: SyncRow,
-    columns: Arc<TableSchema>,
-    /// Whether records that are missing are among them.
-    with_missing: bool,
-    behind: (Vec<u8>, i64),
-    digest: Digest,
-    seen: i64,
-    page: VecDeque<RawRecord>,
-    over: bool,
-}
-
-impl Records {
-    pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Result<Self> {
-        Ok(Records {
-            columns: Arc::new(TableSchema::from_json(&sync.columns)?),
-            snapshot,
-            sync,
-            with_missing,
-            behind: (Vec::new(), 0),
-            digest: Digest::default(),
-            seen: 0,
-            page: VecDeque::new(),
-            over: false,
-        })
-    }
-
-    /// The records in Arrow record batches of `rows` rows, with the columns of the mirror unless others are asked for.
-    ///
-    /// # Errors
-    /// `Io`, when the first records cannot be read; `InvalidArgument` for a schema of another list.
-    pub fn into_batches(self, rows: usize, table: &TableOptions) -> Result<RecordBatches> {
-        let (resource, table) = (self.snapshot.resource, self.table(table.clone()));
-        RecordBatches::new(resource, &table, rows, self)
-    }
-
-    /// Writes the records as an export of the list writes them; returns its receipt, by which the file can be verified.
-    ///
-    /// # Errors
-    /// `Io`, naming the file.
-    pub fn write(self, format: Format, target: &Target, table: TableOptions) -> Result<Receipt> {
-        let resource = self.snapshot.resource;
-        let receipt: crate::SyncReceipt = serde_json::from_str(&self.sync.receipt)
-            .map_err(|error| self.snapshot.fault(Fault::Damaged(error.to_string())))?;
-        let table = self.table(table);
-        let written = write_records(resource, format, target, table, self)?;
-        Ok(Receipt {
-            records: written.records,
-            written: Some(written),
-            ..receipt.scan
-        })
-    }
-
-    fn table(&self, mut table: TableOptions) -> TableOptions {
-        if table.columns == Columns::Typed && table.schema.is_none() {
-            table.schema = Some(Arc::clone(&self.columns));
-        }
-        table
-    }
-
-    fn fill(&mut self) -> std::result::Result<(), Fault> {
-        let mut statement = self.snapshot.connection.prepare_cached(
-            "SELECT id, position, key, hash, text, first <= ?2 AND (last IS NULL OR last >= ?2) AS seen FROM record \
-             WHERE list = ?1 AND position >= ?4 AND (position, id) > (?4, ?5) AND (seen OR ?3 AND id IN \
-             (SELECT record FROM missing WHERE list = ?1)) ORDER BY position, id LIMIT ?6",
-        )?;
-        let list = self.snapshot.resource.name();
-        let (position, id) = &self.behind;
-        let values = params![
-            list,
-            self.sync.number,
-            self.with_missing,
-            position,
-            id,
-            PAGE as i64
-        ];
-        let mut rows = statement.query(values)?;
-        let (mut bytes, mut last) = (0, None);
-        while bytes < PAGE_BYTES
-            && let Some(row) = rows.next()?
-        {
-            let position: Vec<u8> = row.get(1)?;
-            let text = row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?;
-            let key = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
-            if row.get(5)? {
-                self.digest.add(of_record(&position, key, text));
-                self.seen += 1;
-            } else if row.get::<_, Hash>(3)? != canonical(text, |_| {}) {
-                return Err(changed(key));
-            }
-            bytes += text.len();
-            self.page.push_back(RawRecord::parse(text)?);
-            last = Some((position, row.get(0)?));
-        }
-        match last {
-            Some(last) => self.behind = last,
-            None => {
-                self.over = true;
-                if (self.seen, self.digest.bytes()) != (self.sync.records, self.sync.digest) {
-                    let number = self.sync.number;
-                    let what =
-                        format!("the records of {list} are not those that sync {number} saw");
-                    return Err(Fault::Damaged(what));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Snapshot {
-    pub(crate) fn fault(&self, fault: Fault) -> talentdata_core::Error {
-        fault.at(&self.path)
-    }
-}
-
-impl Iterator for Records {
-    type Item = Result<RawRecord>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while self.page.is_empty() && !self.over {
-            if let Err(fault) = self.fill() {
-                self.over = true;
-                self.page.clear();
-                return Some(Err(self.snapshot.fault(fault)));
-            }
-        }
-        self.page.pop_front().map(Ok)
-    }
-}
-
-fn changed(key: &str) -> Fault {
-    Fault::Damaged(format!("the record {key:?} was changed"))
 }
 
 /// A change that a sync has found.
@@ -186,42 +64,193 @@ pub struct Change {
     pub record: RawRecord,
 }
 
+/// What is to be read of a sync: its number, how many rows if that is known, and their digest.
+type Expected = (i64, Option<i64>, Option<Hash>);
+
+/// Rows that are read sync by sync, and within it in their order.
+struct Reader {
+    snapshot: Snapshot,
+    sql: &'static str,
+    with_missing: bool,
+    /// Those that are still to be read to their end.
+    syncs: VecDeque<Expected>,
+    behind: (i64, i64),
+    count: i64,
+    sum: u128,
+    page: VecDeque<Change>,
+}
+
+impl Reader {
+    fn new(
+        snapshot: Snapshot,
+        sql: &'static str,
+        with_missing: bool,
+        syncs: impl Iterator<Item = Expected>,
+    ) -> Self {
+        Reader {
+            snapshot,
+            sql,
+            with_missing,
+            syncs: syncs.collect(),
+            behind: (i64::MIN, 0),
+            count: 0,
+            sum: 0,
+            page: VecDeque::new(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<Change>> {
+        while self.page.is_empty() && !self.syncs.is_empty() {
+            if let Err(fault) = self.fill() {
+                self.syncs.clear();
+                self.page.clear();
+                return Some(Err(fault.at(&self.snapshot.path)));
+            }
+        }
+        self.page.pop_front().map(Ok)
+    }
+
+    /// Reads a page, or the end of a sync.
+    fn fill(&mut self) -> std::result::Result<(), Fault> {
+        let Some((number, count, digest)) = self.syncs.front().copied() else {
+            return Ok(());
+        };
+        let list = self.snapshot.resource.name();
+        let mut statement = self.snapshot.connection.prepare_cached(self.sql)?;
+        let (first, second) = self.behind;
+        let values = params![list, number, self.with_missing, first, second, PAGE as i64];
+        let mut rows = statement.query(values)?;
+        let (mut bytes, mut texts, mut found) = (0, Vec::new(), Vec::new());
+        while bytes < PAGE_BYTES
+            && let Some(row) = rows.next()?
+        {
+            self.behind = (row.get(0)?, row.get(1)?);
+            if let Some(seal) = row.get(2)? {
+                add(&mut self.sum, seal);
+                self.count += 1;
+            }
+            let key: String = row.get(5)?;
+            if row.get(3) != Ok(true) {
+                return Err(Fault::Damaged(format!("the record {key:?} was changed")));
+            }
+            let text: String = row.get(4)?;
+            bytes += text.len();
+            texts.push(text);
+            let is_change = self.sql == CHANGES;
+            found.push(match is_change {
+                true => (key, row.get(6)?, row.get(7)?, row.get(8)?),
+                false => (key, String::new(), None, String::new()),
+            });
+        }
+        let records = RawRecord::parse_all(&texts)?;
+        let changes = records.into_iter().zip(found);
+        self.page = changes
+            .map(|(record, (key, op, last_seen, seen))| Change {
+                generation: number.unsigned_abs(),
+                op,
+                key,
+                last_seen,
+                seen,
+                record,
+            })
+            .collect();
+        if self.page.is_empty() {
+            let is_whole = count.is_none_or(|count| count == self.count);
+            if !is_whole || digest != Some(self.sum.to_le_bytes()) {
+                let what =
+                    format!("the rows of {list} are not those that sync {number} has written");
+                return Err(Fault::Damaged(what));
+            }
+            (self.behind, self.count, self.sum) = ((i64::MIN, 0), 0, 0);
+            self.syncs.pop_front();
+        }
+        Ok(())
+    }
+}
+
+/// The records of a list, in the order and with the bytes in which a sync has read them.
+pub struct Records {
+    reader: Reader,
+    columns: Arc<TableSchema>,
+    receipt: SyncReceipt,
+}
+
+impl Records {
+    pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Self {
+        let expected = (sync.number(), Some(sync.records), Some(sync.digest));
+        Records {
+            columns: Arc::new(sync.columns),
+            receipt: sync.receipt,
+            reader: Reader::new(snapshot, RECORDS, with_missing, std::iter::once(expected)),
+        }
+    }
+
+    /// The records in Arrow record batches of `rows` rows, with the columns of the mirror unless others are asked for.
+    ///
+    /// # Errors
+    /// `Io`, when the first records cannot be read; `InvalidArgument` for a schema of another list.
+    pub fn into_batches(self, rows: usize, table: &TableOptions) -> Result<RecordBatches> {
+        let (resource, table) = (self.reader.snapshot.resource, self.table(table.clone()));
+        RecordBatches::new(resource, &table, rows, self)
+    }
+
+    /// Writes the records as an export of the list writes them; returns its receipt, by which the file can be verified.
+    ///
+    /// # Errors
+    /// `Io`, naming the file.
+    pub fn write(self, format: Format, target: &Target, table: TableOptions) -> Result<Receipt> {
+        let snapshot = &self.reader.snapshot;
+        let receipt = self.receipt.clone();
+        let (resource, table) = (snapshot.resource, self.table(table));
+        let written = write_records(resource, format, target, table, self)?;
+        Ok(Receipt {
+            records: written.records,
+            written: Some(written),
+            ..receipt.scan
+        })
+    }
+
+    fn table(&self, mut table: TableOptions) -> TableOptions {
+        if table.columns == Columns::Typed && table.schema.is_none() {
+            table.schema = Some(Arc::clone(&self.columns));
+        }
+        table
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<RawRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.reader.next()?.map(|change| change.record))
+    }
+}
+
 /// Changes, from the oldest to the newest.
 pub struct Changes {
-    snapshot: Snapshot,
+    reader: Reader,
     columns: TableSchema,
-    /// The syncs whose changes are still to be read to their end.
-    syncs: VecDeque<SyncRow>,
-    seq: i64,
-    digest: Digest,
-    page: VecDeque<Change>,
-    failed: bool,
 }
 
 impl Changes {
-    pub(crate) fn new(snapshot: Snapshot, columns: &str, syncs: VecDeque<SyncRow>) -> Result<Self> {
-        Ok(Changes {
-            columns: TableSchema::from_json(columns)?,
-            snapshot,
-            syncs,
-            seq: 0,
-            digest: Digest::default(),
-            page: VecDeque::new(),
-            failed: false,
-        })
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        columns: TableSchema,
+        syncs: impl Iterator<Item = Expected>,
+    ) -> Self {
+        Changes {
+            reader: Reader::new(snapshot, CHANGES, false, syncs),
+            columns,
+        }
     }
 
     /// The changes in Arrow record batches of `rows` rows: the columns of a change, then those of the record.
     ///
     /// # Errors
-    /// None but what a mirror of another list would give.
+    /// As those of [`Records`].
     pub fn into_batches(self, rows: usize) -> Result<RecordBatches> {
-        let resource = self.snapshot.resource;
-        let table = TableOptions {
-            schema: Some(Arc::new(self.table_schema())),
-            ..TableOptions::default()
-        };
-        let records = self.map(|change| change.and_then(|change| change.row()));
+        let (resource, table) = (self.reader.snapshot.resource, self.table());
+        let records = self.map(|change| change?.row());
         RecordBatches::new(resource, &table, rows, records)
     }
 
@@ -231,105 +260,48 @@ impl Changes {
     /// # Errors
     /// `Io`, naming the file.
     pub fn write(self, format: Format, target: &Target) -> Result<u64> {
-        let resource = self.snapshot.resource;
-        let mut table = TableOptions::default();
-        let written = if format == Format::Jsonl {
-            let lines = self.map(|change| change.and_then(|change| change.line()));
-            write_records(resource, format, target, table, lines)?
-        } else {
-            table.schema = Some(Arc::new(self.table_schema()));
-            let rows = self.map(|change| change.and_then(|change| change.row()));
-            write_records(resource, format, target, table, rows)?
+        let resource = self.reader.snapshot.resource;
+        let (row, table): (fn(&Change) -> _, _) = match format {
+            Format::Jsonl => (Change::line, TableOptions::default()),
+            _ => (Change::row, self.table()),
         };
-        Ok(written.records)
+        let rows = self.map(|change| row(&change?));
+        Ok(write_records(resource, format, target, table, rows)?.records)
     }
 
-    fn table_schema(&self) -> TableSchema {
-        let mut schema = self.columns.clone();
-        let [generation, op, key, last_seen, seen] = CHANGE_COLUMNS;
-        let instant = || {
-            Kind::Timestamp(Timestamp {
-                unit: Unit::Micros,
-                fraction: 6,
-                offset: "Z".into(),
-            })
-        };
-        let own = [
-            (generation, Kind::Integer),
-            (op, Kind::Text),
-            (key, Kind::Text),
-            (last_seen, instant()),
-            (seen, instant()),
-        ];
-        let own = own.map(|(name, kind)| Column {
-            name: name.to_owned(),
-            kind,
-            nullable: true,
-            empty: Empty::Absent,
-            source: Source::Given,
+    fn table(&self) -> TableOptions {
+        let instant = Kind::Timestamp(Timestamp {
+            unit: Unit::Micros,
+            fraction: 6,
+            offset: "Z".into(),
         });
+        let kinds = [
+            Kind::Integer,
+            Kind::Text,
+            Kind::Text,
+            instant.clone(),
+            instant,
+        ];
+        let own = CHANGE_COLUMNS
+            .into_iter()
+            .zip(kinds)
+            .map(|(name, kind)| Column {
+                name: name.to_owned(),
+                kind,
+                nullable: true,
+                empty: Empty::Absent,
+                source: Source::Given,
+            });
+        let mut schema = self.columns.clone();
         // A field of the same name stays in the last column.
         schema
             .fields
             .retain(|column| !CHANGE_COLUMNS.contains(&column.name.as_str()));
         schema.fields.splice(0..0, own);
-        schema
-    }
-
-    fn fill(&mut self) -> std::result::Result<(), Fault> {
-        let list = self.snapshot.resource.name();
-        while let Some(sync) = self.syncs.front()
-            && self.page.is_empty()
-        {
-            let mut statement = self.snapshot.connection.prepare_cached(
-                "SELECT seq, op, change.key, last_seen, seen, record, hash, text FROM change \
-                 LEFT JOIN record ON record.id = change.record \
-                 WHERE change.list = ?1 AND sync = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4",
-            )?;
-            let mut rows = statement.query(params![list, sync.number, self.seq, PAGE as i64])?;
-            let mut bytes = 0;
-            while bytes < PAGE_BYTES
-                && let Some(row) = rows.next()?
-            {
-                self.seq = row.get(0)?;
-                let (op, key): (String, String) = (row.get(1)?, row.get(2)?);
-                let (last_seen, seen): (Option<String>, String) = (row.get(3)?, row.get(4)?);
-                let hash = of_change(
-                    self.seq,
-                    &op,
-                    &key,
-                    last_seen.as_deref(),
-                    &seen,
-                    row.get(5)?,
-                );
-                self.digest.add(hash);
-                let text = row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?;
-                if row.get::<_, Hash>(6)? != canonical(text, |_| {}) {
-                    return Err(changed(&key));
-                }
-                bytes += text.len();
-                let record = RawRecord::parse(text)?;
-                let generation = sync.number.unsigned_abs();
-                self.page.push_back(Change {
-                    generation,
-                    op,
-                    key,
-                    last_seen,
-                    seen,
-                    record,
-                });
-            }
-            if self.page.is_empty() {
-                if Some(self.digest.bytes()) != sync.changes {
-                    let what =
-                        format!("the changes of sync {} of {list} were changed", sync.number);
-                    return Err(Fault::Damaged(what));
-                }
-                (self.seq, self.digest) = (0, Digest::default());
-                self.syncs.pop_front();
-            }
+        TableOptions {
+            schema: Some(Arc::new(schema)),
+            ..TableOptions::default()
         }
-        Ok(())
     }
 }
 
@@ -337,52 +309,57 @@ impl Iterator for Changes {
     type Item = Result<Change>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.page.is_empty()
-            && !self.failed
-            && let Err(fault) = self.fill()
-        {
-            self.failed = true;
-            self.page.clear();
-            return Some(Err(self.snapshot.fault(fault)));
-        }
-        self.page.pop_front().map(Ok)
+        self.reader.next()
     }
 }
 
+/// A change as a line of JSON, its record as it is.
+#[derive(Serialize)]
+struct Line<'a> {
+    generation: u64,
+    op: &'a str,
+    key: &'a str,
+    last_seen: Option<&'a str>,
+    seen: &'a str,
+    record: &'a RawValue,
+}
+
 impl Change {
-    /// The change as a line of JSON, its record as it is.
     fn line(&self) -> Result<RawRecord> {
-        let last_seen = self.last_seen.as_deref().map_or("null".into(), quoted);
-        RawRecord::parse(&format!(
-            "{{\"generation\":{},\"op\":{},\"key\":{},\"last_seen\":{last_seen},\"seen\":{},\"record\":{}}}",
-            self.generation,
-            quoted(&self.op),
-            quoted(&self.key),
-            quoted(&self.seen),
-            self.record.as_str(),
-        ))
+        let line = serde_json::from_str(self.record.as_str()).and_then(|record| {
+            serde_json::to_string(&Line {
+                generation: self.generation,
+                op: &self.op,
+                key: &self.key,
+                last_seen: self.last_seen.as_deref(),
+                seen: &self.seen,
+                record,
+            })
+        });
+        RawRecord::parse(&line.unwrap_or_default())
     }
 
     /// The record with the fields of its change behind its own.
     fn row(&self) -> Result<RawRecord> {
-        let text = self.record.as_str().trim_end();
-        let members = text.strip_suffix('}').unwrap_or(text).trim_end();
-        let comma = if members.ends_with('{') { "" } else { "," };
-        let [generation, op, key, last_seen, seen] = CHANGE_COLUMNS;
-        let last = self.last_seen.as_deref();
-        let last = last.map_or(String::new(), |last| {
-            format!(",\"{last_seen}\":{}", quoted(last))
-        });
-        RawRecord::parse(&format!(
-            "{members}{comma}\"{generation}\":{},\"{op}\":{},\"{key}\":{}{last},\"{seen}\":{}}}",
-            self.generation,
-            quoted(&self.op),
-            quoted(&self.key),
-            quoted(&self.seen),
-        ))
+        let text = self.record.as_str();
+        let mut row = text[..text.rfind('}').unwrap_or_default()].to_owned();
+        let values = [
+            Some(self.generation.into()),
+            Some(self.op.as_str().into()),
+            Some(self.key.as_str().into()),
+            self.last_seen.as_deref().map(serde_json::Value::from),
+            Some(self.seen.as_str().into()),
+        ];
+        for (name, value) in CHANGE_COLUMNS.iter().zip(values) {
+            let comma = if row.trim_end().ends_with('{') {
+                ""
+            } else {
+                ","
+            };
+            if let Some(value) = value {
+                row += &format!("{comma}\"{name}\":{value}");
+            }
+        }
+        RawRecord::parse(&(row + "}"))
     }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

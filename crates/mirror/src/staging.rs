@@ -1,22 +1,28 @@
-//! The records of a scan, beside the mirror until the scan is complete: what of them differs from the last sync.
+//! The records of a scan, beside the mirror until the scan is complete: each compared with what the last sync saw.
 
-use crate::canonical::{Hash, canonical, key};
+use crate::canonical::key;
 use crate::file::{Claim, Fault};
-use crate::seal::{Digest, SyncRow, of_record};
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use crate::seal::SyncRow;
+use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
 use std::time::SystemTime;
-use talentdata_columns::arrow::TableSchema;
+use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::scan::utc;
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, RawRecord};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result as CoreResult, json};
 
-/// Records of which the columns are inferred: the first that are new, and as many that have new fields.
-const SAMPLE: usize = 1_000;
+/// The text of a record whose bytes are those of the last sync is not kept twice. `renewed` says that the record needs
+/// a row of its own in the mirror.
+const TABLE: &str = "CREATE TEMP TABLE staged (place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, late INTEGER NOT NULL, \
+     record INTEGER, position INTEGER, hash BLOB, text TEXT, renewed INTEGER NOT NULL) STRICT";
 
-/// The text of a record whose bytes are those of the last sync is not kept twice.
-const STAGED: &str = "CREATE TEMP TABLE staged (place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, late INTEGER NOT NULL, \
-     record INTEGER, position BLOB, text TEXT, hash BLOB, updated INTEGER NOT NULL) STRICT";
+/// Stages a record, unless its key is staged already. A record that came late, and is delivered after that, is delivered.
+const STAGE: &str = "INSERT INTO temp.staged (place, key, late, record, position, hash, text, renewed) \
+     SELECT ?1, ?2, ?3, id, position, CASE WHEN text IS ?4 THEN NULL ELSE canonical(?4) END, nullif(?4, text), text IS NOT ?4 \
+     FROM (SELECT 1) LEFT JOIN record ON list = ?5 AND key = ?2 AND last IS NULL WHERE true \
+     ON CONFLICT (key) DO UPDATE SET (place, late, hash, text, renewed) = \
+     (excluded.place, 0, excluded.hash, excluded.text, excluded.renewed) WHERE late AND NOT excluded.late \
+     RETURNING renewed";
 
 /// The records of a scan that is under way.
 pub(crate) struct Staging {
@@ -28,41 +34,12 @@ pub(crate) struct Staging {
     /// The sync that this one is compared with.
     pub(crate) before: Option<SyncRow>,
     pub(crate) columns: Option<TableSchema>,
-    /// Records of the last sync that were delivered again, and their digest.
-    pub(crate) seen: Bits,
-    pub(crate) digest: Digest,
     /// Whether two records were delivered under one `id`.
     pub(crate) repeated: bool,
-    /// Texts from which new columns are inferred: the first, and further ones that have new fields.
+    /// Texts from which new columns are inferred: the first that have changed, and further ones that have new fields.
     pub(crate) sample: Vec<String>,
-    pub(crate) fresh: Vec<String>,
     fields: HashSet<String>,
     place: i64,
-}
-
-/// A set of small numbers.
-#[derive(Default)]
-pub(crate) struct Bits {
-    words: Vec<u64>,
-    pub(crate) count: u64,
-}
-
-impl Bits {
-    fn insert(&mut self, number: i64) -> bool {
-        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
-        if word >= self.words.len() {
-            self.words.resize(word + 1 + word / 8, 0);
-        }
-        let fresh = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        self.count += u64::from(fresh);
-        fresh
-    }
-
-    pub(crate) fn contains(&self, number: i64) -> bool {
-        let word = self.words.get((number / 64) as usize);
-        word.is_some_and(|word| word & (1 << (number % 64)) != 0)
-    }
 }
 
 impl Staging {
@@ -74,40 +51,35 @@ impl Staging {
         parameters: String,
     ) -> Result<Self, Fault> {
         let connection = claim.open()?;
-        let list = resource.name();
+        let refuse = |message| Error::new(ErrorKind::InvalidArgument, message);
         for (name, value) in ["base_url", "client_id"].into_iter().zip(of) {
+            let insert = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             let select = "SELECT value FROM meta WHERE name = ?1";
-            let known: Option<String> = connection
-                .query_row(select, [name], |row| row.get(0))
-                .optional()?;
+            let get = |row: &rusqlite::Row<'_>| row.get(0);
+            let known: Option<String> = connection.query_row(select, [name], get).optional()?;
             match known {
-                None => {
-                    connection.execute("INSERT INTO meta VALUES (?1, ?2)", [name, &value])?;
-                }
-                Some(known) if known != value => {
+                None => drop(connection.execute(insert, [name, &value])?),
+                Some(known) if known == value => {}
+                Some(known) => {
                     let message = format!(
                         "{name}: the mirror is of {known}, this sync of {value}; sync into another file"
                     );
-                    return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+                    return Err(refuse(message).into());
                 }
-                Some(_) => {}
             }
         }
-        let before = SyncRow::last(&connection, list)?;
-        if let Some(before) = &before
-            && before.parameters != parameters
+        let list = resource.name();
+        let before = SyncRow::all(&connection, list)?.pop();
+        if let Some(known) = before.as_ref().map(|before| &before.parameters)
+            && *known != parameters
         {
             let message = format!(
-                "parameters: the mirror has {list} with {}, this sync has {parameters}; sync into another file",
-                before.parameters
+                "parameters: the mirror has {list} with {known}, this sync has {parameters}; sync into another file"
             );
-            return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+            return Err(refuse(message).into());
         }
-        let columns = before
-            .as_ref()
-            .map(|before| TableSchema::from_json(&before.columns));
-        let columns = columns.transpose()?;
-        connection.execute_batch(STAGED)?;
+        connection.execute_batch(TABLE)?;
+        let columns = before.as_ref().map(|before| before.columns.clone());
         let fields = columns.iter().flat_map(TableSchema::iter);
         Ok(Staging {
             fields: fields.map(|column| column.name.clone()).collect(),
@@ -118,129 +90,73 @@ impl Staging {
             started: utc(SystemTime::now()),
             before,
             columns,
-            seen: Bits::default(),
-            digest: Digest::default(),
             repeated: false,
             sample: Vec::new(),
-            fresh: Vec::new(),
             place: 0,
         })
     }
 
-    /// What stops a commit that is under way.
-    pub(crate) fn interrupt(&self) -> rusqlite::InterruptHandle {
-        self.connection.get_interrupt_handle()
-    }
-
     /// Takes the records of a page: those that are delivered, or those that came before them during the scan.
     pub(crate) fn take(&mut self, records: &[RawRecord], late: bool) -> Result<(), Fault> {
-        if records.is_empty() {
-            return Ok(());
-        }
-        let connection = &self.connection;
-        let mut known = connection.prepare_cached(
-            "SELECT id, position, hash, text FROM record WHERE list = ?1 AND key = ?2 AND last IS NULL",
-        )?;
-        let mut insert = connection.prepare_cached(
-            "INSERT INTO temp.staged VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
-        )?;
-        let mut promote = connection
-            .prepare_cached("DELETE FROM temp.staged WHERE key = ?1 AND late AND NOT ?2")?;
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut stage = transaction.prepare_cached(STAGE)?;
         for record in records {
             let text = record.as_str();
             let (base, by_id) = key(record);
             let (mut key, mut ordinal) = (base.clone(), 1);
-            loop {
-                let mut staged = Staged::default();
-                let found = staged.compare(&mut known, self.list, &key, text)?;
-                if staged.text.is_some() {
-                    let mut fresh = false;
-                    let hash = canonical(text, |name| {
-                        fresh |= !self.fields.contains(name) && self.fields.insert(name.to_owned());
-                    });
-                    staged.updated = staged.hash != Some(hash);
-                    staged.hash = Some(hash);
-                    let full = self.sample.len() >= SAMPLE;
-                    let sample = if full {
-                        &mut self.fresh
-                    } else {
-                        &mut self.sample
-                    };
-                    if (fresh || !full) && sample.len() < SAMPLE {
-                        sample.push(text.to_owned());
-                    }
-                }
+            let renewed = loop {
                 self.place += 1;
-                let Staged {
-                    record: id,
-                    position,
-                    text,
-                    hash,
-                    updated,
-                } = &staged;
-                let values = params![self.place, key, late, id, position, text, hash, updated];
-                let taken = insert.execute(values)? == 1
-                    || promote.execute(params![key, late])? == 1 && insert.execute(values)? == 1;
-                if taken {
-                    if let Some((id, hash)) = found
-                        && self.seen.insert(id)
-                    {
-                        self.digest.add(hash);
-                    }
-                    break;
-                }
-                if late {
-                    // It was shown before.
-                    break;
-                }
-                if by_id {
-                    self.repeated = true;
-                    break;
+                let values = params![self.place, key, late, text, self.list];
+                let staged = stage.query_row(values, |row| row.get(0)).optional()?;
+                // A record that came late was shown before.
+                if staged.is_some() || late || by_id {
+                    self.repeated |= staged.is_none() && !late;
+                    break staged == Some(true);
                 }
                 ordinal += 1;
                 key = format!("{base}~{ordinal}");
+            };
+            if renewed {
+                let mut fresh = false;
+                json::each_member(text, |name, _| {
+                    if let Some(name) = json::text(name)
+                        && !self.fields.contains(&*name)
+                    {
+                        fresh = self.fields.insert(name.into_owned());
+                    }
+                });
+                let most = if fresh { 2 } else { 1 };
+                if self.sample.len() < most * TableSchema::SAMPLE {
+                    self.sample.push(text.to_owned());
+                }
             }
         }
-        Ok(())
+        drop(stage);
+        Ok(transaction.commit()?)
     }
-}
 
-/// A record, compared with the last sync.
-#[derive(Default)]
-struct Staged<'a> {
-    record: Option<i64>,
-    position: Option<Vec<u8>>,
-    /// None where the bytes are the same.
-    text: Option<&'a str>,
-    hash: Option<Hash>,
-    updated: bool,
-}
-
-impl<'a> Staged<'a> {
-    /// Looks the record up; returns the row of the last sync and what it adds to the digest.
-    fn compare(
-        &mut self,
-        known: &mut Statement<'_>,
-        list: &str,
-        key: &str,
-        text: &'a str,
-    ) -> Result<Option<(i64, Hash)>, Fault> {
-        self.text = Some(text);
-        let mut rows = known.query([list, key])?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let id = row.get(0)?;
-        let position = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-        let before = row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?;
-        let hash = of_record(position, key, before);
-        if before == text {
-            self.text = None;
-        } else {
-            self.hash = Some(row.get(2)?);
+    /// The columns of the list, with those of new fields behind the others.
+    pub(crate) fn grown_columns(&self) -> CoreResult<TableSchema> {
+        let infer =
+            |records: &[RawRecord]| TableSchema::infer(self.resource, records, Columns::Typed);
+        let mut grown = self.columns.clone();
+        for sample in self.sample.chunks(TableSchema::SAMPLE) {
+            let found = infer(&RawRecord::parse_all(sample)?);
+            match &mut grown {
+                None => grown = Some(found),
+                Some(grown) => {
+                    let known: HashSet<String> = grown.iter().map(|one| one.name.clone()).collect();
+                    let new = found
+                        .fields
+                        .into_iter()
+                        .filter(|one| !known.contains(&one.name));
+                    grown.fields.extend(new);
+                }
+            }
         }
-        self.record = Some(id);
-        self.position = Some(position.to_vec());
-        Ok(Some((id, hash)))
+        let grown = grown.unwrap_or_else(|| infer(&[]));
+        let text = serde_json::to_string(&grown).unwrap_or_default();
+        // Where a table cannot have so many, their values are in the last column.
+        TableSchema::from_json(&text).or_else(|error| self.columns.clone().ok_or(error))
     }
 }

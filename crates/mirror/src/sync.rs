@@ -1,7 +1,7 @@
 //! Reads a list and commits what has changed since the last sync.
 
 use crate::commit::Plan;
-use crate::file::{Claim, Fault};
+use crate::file::{Claim, Fault, stopped};
 use crate::staging::Staging;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub enum MaxDeletes {
 }
 
 impl MaxDeletes {
-    fn allows(self, deletes: u64, records: u64) -> bool {
+    pub(crate) fn allows(self, deletes: u64, records: u64) -> bool {
         match self {
             Self::Usual => deletes <= FEW || deletes.saturating_mul(PART) <= records,
             Self::Share(share) => deletes as f64 <= share * records as f64,
@@ -107,6 +107,13 @@ pub struct ChangeCounts {
     pub reappeared: u64,
 }
 
+impl ChangeCounts {
+    /// All changes together.
+    pub(crate) fn total(&self) -> i64 {
+        (self.insert + self.update + self.delete + self.missing + self.reappeared).cast_signed()
+    }
+}
+
 /// Deletes that were not reported, because they are too many to be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
@@ -122,8 +129,10 @@ pub struct SyncReceipt {
     /// Its number: the syncs of a list are counted from 1.
     pub generation: u64,
     /// When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.
+    #[schemars(extend("format" = "date-time"))]
     pub started: String,
     /// When its scan had ended.
+    #[schemars(extend("format" = "date-time"))]
     pub ended: String,
     /// Changes since the sync before.
     pub changes: ChangeCounts,
@@ -170,6 +179,22 @@ impl SyncReceipt {
             reasons.join("; "),
             self.generation
         ))
+    }
+
+    /// The receipt, where the mirror lacks no change.
+    ///
+    /// # Errors
+    /// `Incomplete` with the [`shortfall`](Self::shortfall): the scan is not proven complete, or deletes were withheld.
+    pub fn require_proven(self) -> Result<Self> {
+        match &self.shortfall {
+            Some(why) => Err(Error::new(ErrorKind::Incomplete, why.clone())),
+            None => Ok(self),
+        }
+    }
+
+    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
+    fn is_to_be_confirmed(&self) -> bool {
+        self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
     }
 
     /// The JSON Schema of a receipt.
@@ -280,7 +305,7 @@ impl Sync {
             ended: SystemTime::now(),
         };
         let receipt = scan.receipt();
-        let interrupt = staging.interrupt();
+        let interrupt = staging.connection.get_interrupt_handle();
         let mut commit = tokio::task::spawn_blocking(move || staging.commit(receipt, &plan));
         let committed = tokio::select! {
             biased;
@@ -298,23 +323,6 @@ impl Sync {
         };
         committed.map_err(broken)?.map_err(at)
     }
-}
-
-impl SyncReceipt {
-    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
-    fn is_to_be_confirmed(&self) -> bool {
-        let joined = self.scan.basis == Some(Basis::Joined);
-        joined && self.missing > 0 && self.withheld.is_none()
-    }
-
-    pub(crate) fn is_withheld(max: MaxDeletes, deletes: u64, records: u64) -> Option<Withheld> {
-        (!max.allows(deletes, records)).then_some(Withheld { deletes, records })
-    }
-}
-
-fn stopped() -> Error {
-    let message = "the sync was stopped; the mirror is as it was";
-    Error::new(ErrorKind::Cancelled, message)
 }
 
 #[cfg(test)]

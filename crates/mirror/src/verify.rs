@@ -1,14 +1,14 @@
-//! Checks the whole of a mirror: the structure of the file, and the digest of everything that is kept in it.
+//! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
 
-use crate::canonical::{Hash, canonical, hex};
+use crate::canonical::{Hash, hex};
 use crate::file::{Fault, TABLES, open};
 use crate::mirror::Mirror;
-use crate::seal::{Digest, SyncRow, of_missing, of_record};
+use crate::seal::{SyncRow, of_missing};
 use crate::views;
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use talentdata_columns::arrow::TableSchema;
+use std::path::Path;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, Result};
 
@@ -31,42 +31,26 @@ impl Verification {
     ///
     /// # Errors
     /// `Mismatch`, which names the file and what is wrong.
-    pub fn to_result(&self, path: &std::path::Path) -> Result<()> {
-        match self.holds {
-            true => Ok(()),
-            false => Err(Error::new(
-                ErrorKind::Mismatch,
-                format!(
-                    "{}: the mirror is damaged: {}; restore a copy of the file, or sync into a new one",
-                    path.display(),
-                    self.differences.join("; ")
-                ),
-            )),
+    pub fn to_result(&self, path: &Path) -> Result<()> {
+        if self.holds {
+            return Ok(());
         }
+        let error = Fault::Damaged(self.differences.join("; ")).at(path);
+        Err(Error::new(ErrorKind::Mismatch, error.message()))
     }
 }
 
 impl Mirror {
-    /// Reads everything, and compares it with what the syncs have written down of it.
+    /// Reads everything, and compares it with what the syncs have written down.
     ///
     /// # Errors
     /// `Io`, when the file cannot be opened or is no mirror; what is wrong with it is no error.
     pub fn verify(&self) -> Result<Verification> {
         let connection = open(self.path())?;
         let mut found = Verification::default();
-        let checked = check(&connection, &mut found);
-        match checked {
-            Ok(()) => {}
-            Err(fault) => {
-                let message = fault.at(self.path()).message().to_owned();
-                found.differences.push(message);
-            }
-        }
-        drop(connection);
-        if found.differences.is_empty()
-            && let Err(error) = check_changes(self, &mut found)
-        {
-            found.differences.push(error.message().to_owned());
+        if let Err(fault) = check(&connection, &mut found) {
+            let message = fault.at(self.path()).message().to_owned();
+            found.differences.push(message);
         }
         found.differences.truncate(MAX_FINDINGS);
         found.holds = found.differences.is_empty();
@@ -77,94 +61,76 @@ impl Mirror {
 fn check(connection: &Connection, found: &mut Verification) -> std::result::Result<(), Fault> {
     connection.execute_batch("BEGIN")?;
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MAX_FINDINGS})"))?;
-    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-    for row in rows {
+    for row in statement.query_map([], |row| row.get::<_, String>(0))? {
         found
             .differences
             .extend(Some(row?).filter(|row| row != "ok"));
     }
-    for (name, sql) in TABLES {
-        if views::definition(connection, name)?.as_deref() != Some(sql) {
-            found
-                .differences
-                .push(format!("{name} is not defined as it was"));
-        }
-    }
-    for resource in Resource::ALL {
-        let list = resource.name();
+    let mut definitions = TABLES.map(str::to_owned).to_vec();
+    for list in Resource::ALL.map(Resource::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
+        let views = views::of(list, &last.columns);
+        definitions.extend(views.map(|(_, sql)| sql));
         found.syncs.insert(list.to_owned(), syncs.len() as u64);
         let mut differ = |what: String| found.differences.push(format!("{list}: {what}"));
-        for (name, sql) in views::of(list, &TableSchema::from_json(&last.columns)?) {
-            if views::definition(connection, &name)?.as_ref() != Some(&sql) {
-                differ(format!("the view {name} is not defined as it was"));
-            }
+        if of_missing(connection, list)? != last.missing {
+            differ("the missing records were changed".into());
         }
-        if of_missing(connection, list)?.bytes() != last.missing {
-            differ("what is kept of missing records was changed".into());
-        }
-        // What each sync saw is what the one before saw, without what was closed and with what was opened.
-        let mut steps: BTreeMap<i64, (Digest, i64)> = BTreeMap::new();
-        let sql = "SELECT id, key, first, last, position, hash, text FROM record WHERE list = ?1";
+        let sql = "SELECT key FROM record WHERE list = ?1 AND hash <> canonical(text) LIMIT 20";
         let mut statement = connection.prepare(sql)?;
-        let mut rows = statement.query([list])?;
-        while let Some(row) = rows.next()? {
-            let key: String = row.get(1)?;
-            let text = row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?;
-            if row.get::<_, Hash>(5)? != canonical(text, |_| {}) {
-                differ(format!("the record {key:?} was changed"));
-            }
-            let hash = of_record(
-                row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?,
-                &key,
-                text,
-            );
-            let opened = steps.entry(row.get(2)?).or_default();
-            opened.0.add(hash);
-            opened.1 += 1;
-            if let Some(last) = row.get::<_, Option<i64>>(3)? {
-                let closed = steps.entry(last.saturating_add(1)).or_default();
-                closed.0.remove(hash);
-                closed.1 -= 1;
-            }
+        for key in statement.query_map([list], |row| row.get::<_, String>(0))? {
+            differ(format!("the record {:?} was changed", key?));
         }
+        let seals = "digest(position, key, text) FROM record";
+        let opened = sums(connection, list, &format!("first, count(*), {seals}"))?;
+        let closed = sums(connection, list, &format!("last + 1, count(*), {seals}"))?;
+        let reported = "sync, sum(record IN (SELECT id FROM record)), digest(seq, op, key, last_seen, seen, record) FROM change";
+        let reported = sums(connection, list, reported)?;
         for sync in &syncs {
-            let mut sum = (Digest::default(), 0);
-            for (digest, records) in steps.range(..=sync.number).map(|(_, step)| step) {
-                sum.0.add(digest.bytes());
-                sum.1 += records;
-            }
-            if (sum.0.bytes(), sum.1) != (sync.digest, sync.records) {
+            let until = |steps: &Sums| {
+                let steps = steps.range(..=sync.number()).map(|(_, step)| step);
+                steps.fold((0, 0_u128), |(count, sum), (more, hash)| {
+                    (count + more, sum.wrapping_add(*hash))
+                })
+            };
+            let (opened, closed) = (until(&opened), until(&closed));
+            let digest = opened.1.wrapping_sub(closed.1).to_le_bytes();
+            let records = opened.0 - closed.0;
+            let (number, saw) = (sync.number(), sync.records);
+            if (records, digest) != (saw, sync.digest) {
+                let (then, now) = (hex(sync.digest), hex(digest));
                 differ(format!(
-                    "sync {} saw {} records with the digest {}, and {} records are kept of it with the digest {}",
-                    sync.number,
-                    sync.records,
-                    hex(sync.digest),
-                    sum.1,
-                    hex(sum.0.bytes())
+                    "sync {number} saw {saw} records with the digest {then}, and {records} records are kept of it with the digest {now}"
                 ));
             }
+            let (changes, digest) = reported.get(&number).copied().unwrap_or_default();
+            let expected = sync.receipt.changes.total();
+            let is_kept = |then| (changes, digest.to_le_bytes()) == (expected, then);
+            if !sync.changes.is_none_or(is_kept) {
+                differ(format!("the changes of sync {number} were changed"));
+            }
+        }
+    }
+    for sql in definitions {
+        if !views::is_defined(connection, &sql)? {
+            found
+                .differences
+                .push(format!("it lacks what was defined by {sql:?}"));
         }
     }
     Ok(())
 }
 
-/// The changes of every list, read to their end.
-fn check_changes(mirror: &Mirror, found: &mut Verification) -> Result<()> {
-    for resource in mirror.resources()? {
-        let syncs = mirror.syncs(resource)?;
-        let first = syncs.first().map_or(0, |sync| sync.generation);
-        // The first one's changes may no longer be kept.
-        let changes = mirror
-            .changes(resource, &crate::At::Sync(first.saturating_sub(1)))
-            .or_else(|_| mirror.changes(resource, &crate::At::Sync(first)));
-        for change in changes? {
-            if let Err(error) = change {
-                found.differences.push(error.message().to_owned());
-                break;
-            }
-        }
-    }
-    Ok(())
+/// Counts and digests, by sync.
+type Sums = BTreeMap<i64, (i64, u128)>;
+
+fn sums(connection: &Connection, list: &str, what: &str) -> std::result::Result<Sums, Fault> {
+    let mut statement = connection.prepare(&format!("SELECT {what} WHERE list = ?1 GROUP BY 1"))?;
+    let sums = statement.query_map([list], |row| {
+        let number: Option<i64> = row.get(0)?;
+        let sum = (row.get(1)?, u128::from_le_bytes(row.get::<_, Hash>(2)?));
+        Ok((number.unwrap_or(i64::MAX), sum))
+    })?;
+    Ok(sums.collect::<rusqlite::Result<_>>()?)
 }

@@ -1,7 +1,7 @@
 //! Views with a column for each field, so that any program that opens SQLite files shows tables of records and of changes.
 
-use crate::file::{Fault, TABLES};
-use rusqlite::{Connection, OptionalExtension};
+use crate::file::Fault;
+use rusqlite::Connection;
 use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
@@ -11,16 +11,12 @@ const MAX_COLUMNS: usize = 1_900;
 /// The views of a list: their names and definitions.
 pub(crate) fn of(list: &str, columns: &TableSchema) -> [(String, String); 2] {
     let fields = fields(columns);
-    let is_table = TABLES.iter().any(|(name, _)| *name == list);
-    let name = if is_table {
-        format!("{list}_list")
-    } else {
-        list.to_owned()
-    };
+    let is_table = ["meta", "sync", "record", "missing", "change"].contains(&list);
+    let name = format!("{list}{}", if is_table { "_list" } else { "" });
     let current = format!(
         "CREATE VIEW \"{name}\" AS SELECT record.key AS _key{fields}, record.text AS _record FROM record \
          WHERE record.list = '{list}' AND (record.last IS NULL OR record.id IN \
-         (SELECT missing.record FROM missing WHERE missing.list = '{list}')) ORDER BY record.position"
+         (SELECT missing.record FROM missing WHERE missing.list = '{list}')) ORDER BY record.position, record.id"
     );
     let changes = format!(
         "CREATE VIEW \"{list}_changes\" AS SELECT change.sync AS _generation, change.op AS _op, change.key AS _key, \
@@ -38,19 +34,18 @@ pub(crate) fn make(
     columns: &TableSchema,
 ) -> Result<(), Fault> {
     for (name, sql) in of(list, columns) {
-        if definition(connection, &name)?.as_ref() != Some(&sql) {
+        if !is_defined(connection, &sql)? {
             connection.execute_batch(&format!("DROP VIEW IF EXISTS \"{name}\"; {sql}"))?;
         }
     }
     Ok(())
 }
 
-/// How a table, an index or a view is defined.
-pub(crate) fn definition(connection: &Connection, name: &str) -> Result<Option<String>, Fault> {
-    let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
-    Ok(connection
-        .query_row(sql, [name], |row| row.get(0))
-        .optional()?)
+/// Whether a table, an index or a view is defined by this statement.
+pub(crate) fn is_defined(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare("SELECT 1 FROM sqlite_schema WHERE sql = ?1")?
+        .exists([sql])
 }
 
 fn fields(columns: &TableSchema) -> String {

@@ -1,9 +1,12 @@
-//! Syncs over real sockets, of a list that changes between the requests: no false delete, and the end is the truth.
+//! Syncs over real sockets, of a list that changes between the requests, of a service that fails, and in processes that are
+//! killed: no false delete, and the end is the truth.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use talentdata_core::scan::{Basis, Completeness, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind};
@@ -54,7 +57,46 @@ async fn run(sync: &Sync, client: &Client) -> SyncReceipt {
         .unwrap()
 }
 
+fn integrity(path: &Path) -> String {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let check = "PRAGMA integrity_check";
+    connection.query_row(check, [], |row| row.get(0)).unwrap()
+}
+
+const PATH: &str = "TALENTDATA_TEST_MIRROR";
+
+/// As the child of a test: a sync that its parent may kill.
 #[tokio::test]
+async fn child() {
+    let Some(path) = std::env::var_os(PATH) else {
+        return;
+    };
+    let client = Client::builder().paced(false).build().unwrap();
+    run(&sync(Path::new(&path), false), &client).await;
+}
+
+/// Syncs in another process, which is killed after so many milliseconds; returns whether it was.
+fn run_and_kill(path: &Path, sandbox: &Sandbox, milliseconds: u64) -> bool {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child"])
+        .env(PATH, path)
+        .env("TALENTDATA_BASE_URL", sandbox.base_url())
+        .env("TALENTDATA_CLIENT_ID", sandbox.client_id())
+        .env("TALENTDATA_CLIENT_SECRET", sandbox.client_secret())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It has begun once it asks for pages.
+    let before = sandbox.stats().requests;
+    while child.try_wait().unwrap().is_none() && sandbox.stats().requests < before + 3 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    child.kill().unwrap();
+    !child.wait().unwrap().success()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_that_never_stands_still_is_followed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mirror.db");
@@ -70,7 +112,37 @@ async fn a_list_that_never_stands_still_is_followed() {
     let (sandbox, client) = start(400, Some(drift));
     let (mut proven, mut deletes) = (0, 0);
     let mut copy: BTreeMap<String, String> = BTreeMap::new();
+    let (mut random, mut told) = (fastrand::Rng::with_seed(3), 0);
+    let (mut failed, mut killed) = (0, 0);
     for round in 0..rounds() {
+        // Some end in the middle, because the service fails or the process is killed; they leave the sync before, or this one.
+        match random.u8(..10) {
+            0..2 => {
+                let from = random.u8(1..40);
+                let reply = [
+                    r#"{"status":404}"#,
+                    r#"{"cut_at":90}"#,
+                    r#"{"body":"[]"}"#,
+                    r#"{"body":{"success":true}}"#,
+                ];
+                let reply = reply[random.usize(..reply.len())];
+                let rule = format!(
+                    r#"{{"match":{{"path":"/v1/contacts","from":{from}}},"reply":{reply}}}"#
+                );
+                sandbox
+                    .set_faults(&format!(r#"{{"rules":[{rule}]}}"#))
+                    .unwrap();
+                let syncing = sync(&path, false);
+                let ended = syncing.run(&client, std::future::pending(), |_| {}).await;
+                failed += u64::from(ended.is_err());
+                sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
+            }
+            2..4 => killed += u64::from(run_and_kill(&path, &sandbox, random.u64(1..80))),
+            _ => {}
+        }
+        if path.exists() {
+            assert_eq!(integrity(&path), "ok");
+        }
         let receipt = run(&sync(&path, round % 3 == 0), &client).await;
         let is_proven = receipt.scan.completeness == Completeness::Proven;
         proven += u64::from(is_proven);
@@ -80,10 +152,9 @@ async fn a_list_that_never_stands_still_is_followed() {
             .filter(|change| change.operation == Operation::Delete)
             .map(|change| change.key.as_str().unwrap().to_owned())
             .collect();
-        let since = receipt.generation - 1 - u64::from(receipt.confirms.is_some());
         for change in Mirror::open(&path)
             .unwrap()
-            .changes(CONTACTS, &At::Sync(since))
+            .changes(CONTACTS, &At::Sync(told))
             .unwrap()
         {
             let change = change.unwrap();
@@ -97,8 +168,16 @@ async fn a_list_that_never_stands_still_is_followed() {
                 _ => drop(copy.insert(change.key, change.record.as_str().to_owned())),
             }
         }
+        told = receipt.generation;
     }
-    println!("{} syncs, {proven} proven, {deletes} deletes", rounds());
+    println!(
+        "{} syncs, {proven} proven, {deletes} deletes; besides, {failed} failed and {killed} were killed",
+        rounds()
+    );
+    assert!(
+        failed > rounds() / 20 && killed > rounds() / 20,
+        "{failed}, {killed}"
+    );
     assert!(
         proven * 10 > rounds() * 7 && deletes > rounds(),
         "{proven}, {deletes}"

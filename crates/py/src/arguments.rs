@@ -1,4 +1,4 @@
-//! Arguments as Python gives them: each error names the argument, what it is and what it should be, never its value.
+//! Arguments as Python gives them: each error names the argument, its type and what to give instead, never its value.
 
 use crate::errors::error;
 use pyo3::conversion::FromPyObjectOwned;
@@ -6,34 +6,31 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::time::Duration;
 use talentdata_core::ErrorKind;
 use talentdata_core::types::Resource;
 
-/// The keyword arguments of a class of the package.
+/// Keyword arguments.
 ///
 /// They are not left to the signature, whose errors would name a base class that nobody has heard of.
 pub(crate) struct Arguments<'py> {
-    class: Bound<'py, PyType>,
     given: Bound<'py, PyDict>,
-    /// What an argument is refused with.
+    /// The kind of error with which an argument is refused.
     kind: ErrorKind,
     known: Vec<&'static str>,
 }
 
 impl<'py> Arguments<'py> {
     pub(crate) fn new(
-        class: &Bound<'py, PyType>,
-        given: Option<&Bound<'py, PyDict>>,
+        given: Option<Bound<'py, PyDict>>,
+        py: Python<'py>,
         kind: ErrorKind,
     ) -> PyResult<Self> {
-        let given = given.map_or_else(|| Ok(PyDict::new(class.py())), Bound::copy)?;
-        let (class, known) = (class.clone(), Vec::new());
         Ok(Arguments {
-            class,
-            given,
+            given: given.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?,
             kind,
-            known,
+            known: Vec::new(),
         })
     }
 
@@ -58,17 +55,51 @@ impl<'py> Arguments<'py> {
         Ok(Some(value).filter(|value| !value.is_none()))
     }
 
-    /// An argument that is a time in seconds.
-    pub(crate) fn seconds(&mut self, name: &'static str) -> PyResult<Option<Duration>> {
-        let Some(seconds) = self.take::<f64>(name, "a time in seconds, such as 2.5")? else {
-            return Ok(None);
-        };
-        let duration = Duration::try_from_secs_f64(seconds);
-        let duration = duration.map_err(|_| {
-            let message = format!("{name} must be at least 0 seconds (got {seconds})");
-            error(self.class.py(), self.kind, message)
-        });
-        duration.map(Some)
+    /// Whether an argument is given.
+    pub(crate) fn has(&self, name: &str) -> PyResult<bool> {
+        Ok(self
+            .given
+            .get_item(name)?
+            .is_some_and(|value| !value.is_none()))
+    }
+
+    /// Reads an argument into a place that has its default.
+    pub(crate) fn set<T: FromPyObjectOwned<'py>>(
+        &mut self,
+        place: &mut T,
+        name: &'static str,
+        wanted: &str,
+    ) -> PyResult<()> {
+        if let Some(value) = self.take(name, wanted)? {
+            *place = value;
+        }
+        Ok(())
+    }
+
+    /// The same for a text that is read by core.
+    pub(crate) fn set_parsed<T: FromStr<Err: ToString>>(
+        &mut self,
+        place: &mut T,
+        name: &'static str,
+    ) -> PyResult<()> {
+        if let Some(text) = self.take::<String>(name, "one of its names as a string")? {
+            *place = text.parse().map_err(|wrong: T::Err| {
+                let (py, said) = (self.given.py(), wrong.to_string());
+                error(py, self.kind, of_argument(name, &said))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The same for a time in seconds.
+    pub(crate) fn set_seconds(&mut self, place: &mut Duration, name: &'static str) -> PyResult<()> {
+        if let Some(seconds) = self.take::<f64>(name, "a time in seconds, such as 2.5")? {
+            *place = Duration::try_from_secs_f64(seconds).map_err(|_| {
+                let message = format!("{name} must be at least 0 seconds (got {seconds})");
+                error(self.given.py(), self.kind, message)
+            })?;
+        }
+        Ok(())
     }
 
     /// An argument that holds numbers by name.
@@ -77,7 +108,7 @@ impl<'py> Arguments<'py> {
         name: &'static str,
         wanted: &str,
     ) -> PyResult<Option<BTreeMap<String, u64>>> {
-        let Some(given) = self.take::<Bound<'py, PyAny>>(name, wanted)? else {
+        let Some(given) = self.take_any(name)? else {
             return Ok(None);
         };
         let Ok(mapping) = given.cast::<PyMapping>() else {
@@ -93,9 +124,32 @@ impl<'py> Arguments<'py> {
         Ok(Some(numbers))
     }
 
-    /// Refuses what was given beside the known arguments.
-    pub(crate) fn end(self, positional: &Bound<'py, PyTuple>) -> PyResult<()> {
-        let class = self.class.name()?;
+    /// The same, set by their names, which have `-` on the command line where Python has `_`.
+    pub(crate) fn set_numbers<T: Default>(
+        &mut self,
+        place: &mut Option<T>,
+        name: &'static str,
+        wanted: &str,
+        set: impl Fn(&mut T, &str, u64) -> Result<(), String>,
+    ) -> PyResult<()> {
+        if let Some(numbers) = self.numbers(name, wanted)? {
+            let value = place.get_or_insert_default();
+            for (key, number) in numbers {
+                set(value, &key.replace('_', "-"), number).map_err(|wrong| {
+                    error(self.given.py(), self.kind, format!("{name}: {wrong}"))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what was given to this class beside the known arguments.
+    pub(crate) fn end(
+        self,
+        class: &Bound<'py, PyType>,
+        positional: &Bound<'py, PyTuple>,
+    ) -> PyResult<()> {
+        let class = class.name()?;
         let known = self.known.iter().filter(|name| !name.starts_with('_'));
         let known = known.copied().collect::<Vec<_>>().join(", ");
         let message = if let Some(name) = self.given.keys().iter().next() {
@@ -109,9 +163,17 @@ impl<'py> Arguments<'py> {
     }
 }
 
-/// The list of this name.
-pub(crate) fn parse(py: Python<'_>, resource: &str) -> PyResult<Resource> {
-    let parsed = resource.parse::<Resource>();
+/// The message of core, which may name the argument by itself.
+fn of_argument(name: &str, said: &str) -> String {
+    match said.starts_with(name) {
+        true => said.to_owned(),
+        false => format!("{name}: {said}"),
+    }
+}
+
+/// The list of this name, in any spelling.
+pub(crate) fn resource(py: Python<'_>, name: &str) -> PyResult<Resource> {
+    let parsed = name.parse::<Resource>();
     parsed.map_err(|unknown| error(py, ErrorKind::InvalidArgument, unknown.to_string()))
 }
 

@@ -1,20 +1,20 @@
-//! The client: its settings and its verbs, each written once.
+//! The client: its settings, its verbs, and the core's client behind it, from the first use in a process until it is closed.
 
-use crate::arguments::{Arguments, count, parse};
-use crate::errors::raise;
-use crate::record::RawRecord;
-use crate::settings;
-use crate::shared::Shared;
-use crate::verb::run;
-use http::{HeaderName, HeaderValue};
+use crate::arguments::{Arguments, count, resource};
+use crate::errors::{error, raise};
+use crate::record::{RawRecord, json};
+use crate::waiting::{leave, run};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::{Columns, TableSchema};
-use talentdata_core::types::{OPERATIONS, Operation, Resource};
-use talentdata_core::{Arguments as CallArguments, Builder, Client, Error, ErrorKind, Result};
+use talentdata_core::process::Owned;
+use talentdata_core::settings::{Kind, SETTINGS, Setting, Value};
+use talentdata_core::types::{OPERATIONS, Resource};
+use talentdata_core::{
+    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result,
+};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -24,15 +24,86 @@ pub(crate) struct BaseClient {
     shared: Arc<Shared>,
 }
 
-impl BaseClient {
-    /// The core's client; in a forked child, another one with the same settings.
-    fn core(&self, py: Python<'_>) -> PyResult<Client> {
-        self.shared.core(py)
+/// What a client shares with its scans and jobs. It holds no Python object, so that no reference cycle goes through it.
+pub(crate) struct Shared {
+    config: Config,
+    /// Whether its verbs are awaited.
+    pub(crate) awaited: bool,
+    /// The client whose budget this one spends.
+    origin: Option<Arc<Shared>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// None until it is used in this process.
+    Open(Option<Owned<Client>>),
+    Closed,
+}
+
+impl Shared {
+    fn close(&self) {
+        let open = std::mem::replace(&mut *self.state(), State::Closed);
+        if let State::Open(Some(mut client)) = open
+            && let Some(client) = client.take()
+        {
+            // Those that spend the budget of another keep that one alive.
+            leave(client, self.origin.is_none());
+        }
     }
 
-    /// What outlives this object where a scan is held.
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+    /// The core's client; in a forked child, another one with the same settings.
+    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
+        self.open().map_err(|error| raise(py, &error))
+    }
+
+    /// The same. Nothing of Python runs while the state is locked: it might let another thread have the GIL, which would
+    /// wait for the state.
+    fn open(&self) -> Result<Client> {
+        let mut state = self.state();
+        let State::Open(slot) = &mut *state else {
+            let message = "this client is closed; create a new one";
+            return Err(Error::new(ErrorKind::Closed, message));
+        };
+        if let Some(client) = slot.as_ref().and_then(Owned::get) {
+            return Ok(client.clone());
+        }
+        let client = match &self.origin {
+            Some(origin) => origin.open()?.with_config(self.config.clone()),
+            None => Client::new(self.config.clone()),
+        }?;
+        *slot = Some(Owned::new(client.clone()));
+        Ok(client)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl BaseClient {
+    /// What outlives this object where a scan or a job is held. It is an error where the client is closed.
+    pub(crate) fn shared(client: &Bound<'_, Self>) -> PyResult<Arc<Shared>> {
+        let shared = Arc::clone(&client.get().shared);
+        shared.core(client.py())?;
+        Ok(shared)
+    }
+
+    /// Runs a verb of the core's client.
+    fn run<T: crate::waiting::Outcome, F>(
+        &self,
+        py: Python<'_>,
+        verb: impl FnOnce(Client) -> F,
+    ) -> PyResult<Py<PyAny>>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        run(py, self.shared.awaited, verb(self.shared.core(py)?))
     }
 }
 
@@ -48,159 +119,134 @@ impl BaseClient {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
-        let mut given = Arguments::new(class, named, ErrorKind::Config)?;
+        let mut given = Arguments::new(named.cloned(), py, ErrorKind::Config)?;
         let origin = given.take::<Bound<'py, BaseClient>>("_origin", "a client")?;
-        let settings = origin.as_ref().map(|origin| origin.get().settings.clone());
-        let mut settings = settings.unwrap_or_default();
-        settings::set(&mut settings, &mut given)?;
-        given.end(positional)?;
-        let config = settings.config().map_err(|error| raise(py, &error))?;
-        let shared = Shared::new(config, origin.map(|origin| origin.get().shared()));
-        let client = BaseClient {
+        let mut settings = origin
+            .as_ref()
+            .map(|origin| origin.get().settings.clone())
+            .unwrap_or_default();
+        // What is absent or `None` stays as it is.
+        for setting in SETTINGS {
+            if let Some(value) = given.take_any(setting.name)? {
+                settings.set(setting.name, value_of(setting, &value)?);
+            }
+        }
+        given.end(class, positional)?;
+        let shared = Shared {
+            config: settings.config().map_err(|error| raise(py, &error))?,
+            awaited: class.getattr("_awaited")?.is_truthy()?,
+            origin: origin.map(|origin| Arc::clone(&origin.get().shared)),
+            state: Mutex::new(State::Open(None)),
+        };
+        shared.core(py)?;
+        Ok(BaseClient {
             settings,
             shared: Arc::new(shared),
-        };
-        client.core(py)?;
-        Ok(client)
+        })
+    }
+
+    /// Whether its verbs are awaited.
+    #[classattr]
+    fn _awaited() -> bool {
+        false
     }
 
     /// Where the service is.
     #[getter]
     fn base_url(&self) -> String {
-        self.shared.config().base_url().to_string()
+        self.shared.config.base_url().to_string()
     }
 
-    /// The client's identifier, when one is set.
+    /// The client ID; `None` where there is none.
     #[getter]
     fn client_id(&self) -> Option<&str> {
-        self.shared.config().client_id()
+        self.shared.config.client_id()
     }
 
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.shared.is_closed()
+        matches!(*self.shared.state(), State::Closed)
     }
 
     fn _close(&self) {
         self.shared.close();
     }
 
-    /// Calls an operation whose response is an object.
-    #[pyo3(signature = (awaited, operation, parameters, body))]
+    /// Calls an operation; its response as JSON text, if it has one.
     fn _call(
         &self,
         py: Python<'_>,
-        awaited: bool,
         operation: &str,
         parameters: Option<&str>,
         body: Option<String>,
     ) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        let call = call(operation, parameters, body);
-        let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
-        run(py, awaited, async move {
-            let json = client.invoke(operation, arguments).await?;
-            Ok(RawRecord::new(json.unwrap_or_default()))
-        })
-    }
-
-    /// Calls an operation; its response as JSON text, if it has one.
-    #[pyo3(signature = (awaited, operation, parameters, body))]
-    fn _call_text(
-        &self,
-        py: Python<'_>,
-        awaited: bool,
-        operation: &str,
-        parameters: Option<&str>,
-        body: Option<String>,
-    ) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        let call = call(operation, parameters, body);
-        let (operation, arguments) = call.map_err(|error| raise(py, &error))?;
-        run(py, awaited, async move {
+        let mut all = OPERATIONS.iter();
+        let Some(operation) = all.find(|one| one.id == operation) else {
+            let message = format!("operation: there is no operation {operation:?}");
+            return Err(error(py, ErrorKind::InvalidArgument, message));
+        };
+        let arguments = arguments(py, parameters, body)?;
+        self.run(py, |client| async move {
             client.invoke(operation, arguments).await
         })
     }
 
-    #[pyo3(signature = (awaited, resource, limit, offset, parameters=None))]
     fn _page(
         &self,
         py: Python<'_>,
-        awaited: bool,
-        resource: &str,
+        list: &str,
         limit: Option<&Bound<'_, PyAny>>,
         offset: &Bound<'_, PyAny>,
         parameters: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        let resource = parse(py, resource)?;
-        let arguments = list_arguments(py, parameters)?;
+        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
         let limit = limit.map(|limit| count("limit", limit)).transpose()?;
         let offset = count("offset", offset)?;
-        run(py, awaited, async move {
-            let list = client.resource(resource).with(arguments);
-            let page = list.page(limit, offset).await?;
+        self.run(py, |client| async move {
+            let page = client
+                .resource(list)
+                .with(arguments)
+                .page(limit, offset)
+                .await?;
             let records = page.records.into_iter();
             let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
 
-    #[pyo3(signature = (awaited, resource, parameters=None))]
-    fn _plan(
-        &self,
-        py: Python<'_>,
-        awaited: bool,
-        resource: &str,
-        parameters: Option<&str>,
-    ) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        let resource = parse(py, resource)?;
-        let arguments = list_arguments(py, parameters)?;
-        let plan = async move { json(&client.plan_with(resource, arguments).await?) };
-        run(py, awaited, plan)
+    fn _plan(&self, py: Python<'_>, list: &str, parameters: Option<&str>) -> PyResult<Py<PyAny>> {
+        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
+        self.run(py, |client| async move {
+            json(&client.plan_with(list, arguments).await?)
+        })
     }
 
-    #[pyo3(signature = (awaited, resource, columns, parameters=None))]
     fn _schema(
         &self,
         py: Python<'_>,
-        awaited: bool,
-        resource: &str,
+        list: &str,
         columns: &str,
         parameters: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
-        let client = self.core(py)?;
-        let resource = parse(py, resource)?;
-        let arguments = list_arguments(py, parameters)?;
+        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
         let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
-        run(py, awaited, async move {
-            let list = client.resource(resource).with(arguments);
+        self.run(py, |client| async move {
+            let list = client.resource(list).with(arguments);
             json(&TableSchema::of_list(&list, columns).await?)
         })
     }
 
-    fn _last_response(&self, py: Python<'_>) -> PyResult<Option<RawRecord>> {
-        let Some(last) = self.core(py)?.last_response() else {
-            return Ok(None);
-        };
-        let header = |(name, value): (&HeaderName, &HeaderValue)| {
-            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            (name.to_string(), value)
-        };
-        let headers = last.headers.iter().map(header);
-        let response = Response {
-            status: last.status.as_u16(),
-            headers: headers.collect(),
-        };
-        let made = json(&response).map_err(|error| raise(py, &error))?;
-        Ok(Some(made))
+    /// The state of the budget of these settings.
+    fn _budget(&self, py: Python<'_>) -> PyResult<RawRecord> {
+        let state = py.detach(|| self.shared.config.budget_state());
+        let state = state.and_then(|state| json(&state));
+        state.map_err(|error| raise(py, &error))
     }
 
     /// A verb with a defect in it, for the tests of how a defect is reported.
-    fn _defect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        run(py, awaited, async { defect() })
+    fn _defect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.run(py, |_| async { defect() })
     }
 
     // Asked only for what is no attribute: most likely a list under a wrong name.
@@ -235,44 +281,33 @@ fn defect() -> Result<RawRecord> {
     std::panic::panic_any("a defect on purpose")
 }
 
-/// A response as Python sees it; of a header that comes twice, the last.
-#[derive(serde::Serialize)]
-struct Response {
-    status: u16,
-    headers: BTreeMap<String, String>,
+/// The value of a setting; one of the wrong type may be a secret, and is not shown.
+fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let read = match setting.kind {
+        Kind::Duration(_) | Kind::Integer(_) | Kind::Number(_) => {
+            value.extract::<f64>().map(Value::from)
+        }
+        Kind::Boolean(_) => value.extract::<bool>().map(Value::from),
+        _ => value.extract::<String>().map(Value::from),
+    };
+    read.or_else(|_| {
+        let class = value.get_type().name()?;
+        let message = setting.wrong_type(&class.to_string());
+        Err(error(value.py(), ErrorKind::Config, message))
+    })
 }
 
-/// The operation of this id, and its arguments: parameters as a JSON object, and the JSON body.
-fn call(
-    operation: &str,
+/// Arguments of a call from parameters as a JSON object, and a JSON body.
+pub(crate) fn arguments(
+    py: Python<'_>,
     parameters: Option<&str>,
     body: Option<String>,
-) -> Result<(&'static Operation, CallArguments)> {
-    let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, what);
-    let mut all = OPERATIONS.iter();
-    let found = all.find(|one| one.id == operation);
-    let found = found.ok_or_else(|| wrong("operation: there is no such operation"))?;
-    Ok((found, arguments(parameters, body)?))
-}
-
-/// Arguments from parameters as a JSON object, and a JSON body.
-fn arguments(parameters: Option<&str>, body: Option<String>) -> Result<CallArguments> {
-    let parameters = serde_json::from_str(parameters.unwrap_or("{}"));
-    let parameters = parameters.map_err(|_| {
-        let message = "parameters: not a JSON object";
-        Error::new(ErrorKind::InvalidArgument, message)
-    })?;
-    Ok(CallArguments::new(parameters, body))
-}
-
-/// The values of a list's parameters, as a JSON object.
-pub(crate) fn list_arguments(py: Python<'_>, parameters: Option<&str>) -> PyResult<CallArguments> {
-    arguments(parameters, None).map_err(|error| raise(py, &error))
-}
-
-/// What the core read, as the record that a model of the package is made from.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
-    let json = serde_json::to_string(value);
-    let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a response is not JSON"))?;
-    Ok(RawRecord::new(json))
+) -> PyResult<CallArguments> {
+    match serde_json::from_str(parameters.unwrap_or("{}")) {
+        Ok(parameters) => Ok(CallArguments::new(parameters, body)),
+        Err(_) => {
+            let message = "parameters: not a JSON object";
+            Err(error(py, ErrorKind::InvalidArgument, message))
+        }
+    }
 }

@@ -3,27 +3,16 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod arrow;
 mod client;
 mod errors;
-mod exit;
-mod export;
-mod field;
-mod json;
+mod interrupt;
+mod job;
 mod log;
 mod mirror;
 mod record;
-mod records;
-mod runtime;
 mod sandbox;
 mod scan;
-mod settings;
-mod shared;
-mod stoppable;
-mod sync;
-mod table;
-mod verb;
-mod verify;
+mod waiting;
 
 use pyo3::prelude::*;
 
@@ -41,29 +30,21 @@ mod _talentdata {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use crate::arrow::Table;
-    #[pymodule_export]
     use crate::client::BaseClient;
     #[pymodule_export]
-    use crate::exit::end_work;
+    use crate::interrupt::Interrupts;
     #[pymodule_export]
-    use crate::export::RawExport;
-    #[pymodule_export]
-    use crate::field::Field;
+    use crate::job::{RawJob, verify_file};
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows, forget};
     #[pymodule_export]
     use crate::record::{RawRecord, Record};
     #[pymodule_export]
-    use crate::records::Records;
-    #[pymodule_export]
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]
-    use crate::scan::RawScan;
+    use crate::scan::{RawScan, Records, Table};
     #[pymodule_export]
-    use crate::sync::RawSync;
-    #[pymodule_export]
-    use crate::verify::verify_file;
+    use crate::waiting::{end_work, note_main_thread};
 
     /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
     #[pyfunction]
@@ -73,6 +54,6 @@ mod _talentdata {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::runtime::note_main_thread(module.py())
+        crate::waiting::note_main_thread(module.py())
     }
 }

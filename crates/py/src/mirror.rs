@@ -1,17 +1,16 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
-use crate::arguments::parse;
-use crate::arrow::capsule;
-use crate::client::json;
+use crate::arguments::resource as parse;
 use crate::errors::raise;
-use crate::record::RawRecord;
+use crate::record::{RawRecord, json};
+use crate::scan::capsule;
 use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_core::Result;
 use talentdata_core::types::Resource;
@@ -44,7 +43,7 @@ impl RawMirror {
         Ok(resources.map(Resource::name).collect())
     }
 
-    /// What each kept sync of a list has done, the oldest first.
+    /// The receipts of the syncs of a list that are kept, the oldest first.
     fn syncs(&self, py: Python<'_>, resource: &str) -> PyResult<Vec<RawRecord>> {
         let resource = parse(py, resource)?;
         let syncs = py.detach(|| self.mirror.syncs(resource));
@@ -53,40 +52,32 @@ impl RawMirror {
         records.map_err(|error| raise(py, &error))
     }
 
-    /// Reads everything and compares it with what the syncs have written down of it: what is wrong.
+    /// Reads everything and compares it with the digests of the syncs: the differences.
     fn verify(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let verified = py.detach(|| self.mirror.verify());
         Ok(verified.map_err(|error| raise(py, &error))?.differences)
     }
 
-    /// The changes of a list after a sync.
-    fn changes(&self, py: Python<'_>, resource: &str, since: &str) -> PyResult<RawRows> {
-        let since = since.parse().map_err(|error| raise(py, &error))?;
-        self.rows(py, resource, Wanted::Changes(since))
-    }
-
-    /// The list as of the last sync.
-    fn current(&self, py: Python<'_>, resource: &str) -> PyResult<RawRows> {
-        self.rows(py, resource, Wanted::Current)
-    }
-
-    /// The list as of a sync or a time.
-    fn as_of(&self, py: Python<'_>, resource: &str, at: &str) -> PyResult<RawRows> {
-        let at = at.parse().map_err(|error| raise(py, &error))?;
-        self.rows(py, resource, Wanted::AsOf(at))
-    }
-}
-
-impl RawMirror {
-    /// Refuses now what reading would refuse.
-    fn rows(&self, py: Python<'_>, resource: &str, wanted: Wanted) -> PyResult<RawRows> {
+    /// The rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or else as of the last sync. What
+    /// reading would refuse is refused now.
+    fn rows(
+        &self,
+        py: Python<'_>,
+        resource: &str,
+        changes: Option<&str>,
+        as_of: Option<&str>,
+    ) -> PyResult<RawRows> {
+        let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
             resource: parse(py, resource)?,
-            wanted,
+            changes: at(changes).map_err(|error| raise(py, &error))?,
+            as_of: at(as_of).map_err(|error| raise(py, &error))?,
+            opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches());
-        opened.map_err(|error| raise(py, &error))?;
+        let opened = opened.map_err(|error| raise(py, &error))?;
+        *rows.lock() = Some(opened);
         Ok(rows)
     }
 }
@@ -99,38 +90,32 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> PyResult<
     forgotten.map_err(|error| raise(py, &error))
 }
 
-/// Which rows of a mirror.
-enum Wanted {
-    Changes(At),
-    Current,
-    AsOf(At),
-}
-
 /// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     resource: Resource,
-    wanted: Wanted,
+    changes: Option<At>,
+    as_of: Option<At>,
+    /// The first reading, which began when these rows were asked for: another sync may come before they are read.
+    opened: Mutex<Option<RecordBatches>>,
 }
 
 impl RawRows {
+    fn lock(&self) -> MutexGuard<'_, Option<RecordBatches>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn batches(&self) -> Result<RecordBatches> {
-        let table = TableOptions::default();
-        match &self.wanted {
-            Wanted::Changes(since) => {
-                let changes = self.mirror.changes(self.resource, since)?;
-                changes.into_batches(ROWS)
-            }
-            Wanted::Current => {
-                let records = self.mirror.current(self.resource)?;
-                records.into_batches(ROWS, &table)
-            }
-            Wanted::AsOf(at) => {
-                let records = self.mirror.as_of(self.resource, at)?;
-                records.into_batches(ROWS, &table)
-            }
+        if let Some(since) = &self.changes {
+            let changes = self.mirror.changes(self.resource, since)?;
+            return changes.into_batches(ROWS);
         }
+        let records = match &self.as_of {
+            Some(at) => self.mirror.as_of(self.resource, at)?,
+            None => self.mirror.current(self.resource)?,
+        };
+        records.into_batches(ROWS, &TableOptions::default())
     }
 }
 
@@ -144,7 +129,8 @@ impl RawRows {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
-        let batches = py.detach(|| self.batches());
+        let opened = self.lock().take();
+        let batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok));
         let batches = batches.map_err(|error| raise(py, &error))?;
         capsule(py, Box::new(Reader(batches)))
     }

@@ -1,14 +1,13 @@
 //! A record: the bytes the service sent, read only where they are asked for.
 
 use crate::errors::error;
-use crate::json;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::{IntoPyObjectExt, intern};
 use std::sync::Arc;
-use talentdata_core::ErrorKind;
-use talentdata_core::json::{is_object, member, members};
+use talentdata_core::json::{decoded, is_object, items, member, members};
+use talentdata_core::{Error, ErrorKind, Result};
 
 /// `repr` shows at most this many characters of a record.
 const SHOWN: usize = 400;
@@ -26,6 +25,13 @@ impl RawRecord {
     }
 }
 
+/// What the core read, as the record that a class of the package is made from.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
+    let json = serde_json::to_string(value);
+    let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a result is not JSON"))?;
+    Ok(RawRecord::new(json))
+}
+
 /// A copy: a piece of the page would keep all of it in memory.
 impl From<talentdata_core::RawRecord> for RawRecord {
     fn from(record: talentdata_core::RawRecord) -> Self {
@@ -35,14 +41,9 @@ impl From<talentdata_core::RawRecord> for RawRecord {
 
 /// A JSON object as the service sent it; a mapping of its fields by their names on the wire.
 ///
-/// Models such as `talentdata.Contact` add attributes for the fields that the document shows. A value is
-/// read when it is asked for: integers are exact, other numbers are floats, and `json` has the exact text
-/// of them all. Records compare by content, can be pickled, and never change.
-///
-/// >>> import talentdata
-/// >>> record = talentdata.Record('{"id": 9007199254740993, "score": 0.10}')
-/// >>> record["id"], record.json
-/// (9007199254740993, '{"id": 9007199254740993, "score": 0.10}')
+/// Models such as `talentdata.Contact` add attributes for the fields of the spec. A value is read when it is asked for:
+/// integers are exact, other numbers are floats, and `json` is the exact text of all of them. Records compare by content,
+/// can be pickled, and never change.
 #[pyclass(frozen, subclass, mapping, module = "talentdata")]
 pub(crate) struct Record {
     json: Arc<str>,
@@ -65,24 +66,30 @@ impl Record {
         };
         let Ok(wanted) = text.to_cow() else {
             // Half a surrogate pair cannot be compared here.
-            return dict_get(&json::dict(name.py(), &self.json)?, name);
+            return self.to_dict(name.py())?.get_item(name);
         };
         self.find(&wanted)
-            .map(|value| json::value(name.py(), value))
+            .map(|json| value(name.py(), json))
             .transpose()
     }
 }
 
-fn dict_get<'py>(
-    dict: &Bound<'py, PyDict>,
-    name: &Bound<'py, PyAny>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    dict.get_item(name)
+/// JSON that is known to be valid as a Python object: integers exact, other numbers as floats. What records consist of
+/// is read here, everything else by Python.
+fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(text) = decoded(json).filter(|_| json.starts_with('"')) {
+        return Ok(PyString::new(py, &text).into_any());
+    }
+    if let Ok(number) = json.parse::<i64>() {
+        return number.into_bound_py_any(py);
+    }
+    let reader = py.import(intern!(py, "talentdata._json"))?;
+    reader.call_method1(intern!(py, "loads"), (json,))
 }
 
 #[pymethods]
 impl Record {
-    /// The wire names of the fields that the document shows; each model has its own.
+    /// The names on the wire of the fields of the spec; each model has its own.
     #[classattr]
     fn _documented() -> [&'static str; 0] {
         []
@@ -95,7 +102,9 @@ impl Record {
             return Ok(Record { json });
         }
         let text = if let Ok(bytes) = json.cast::<PyBytes>() {
-            json::utf8(bytes.as_bytes())?.to_owned()
+            PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?
+                .to_cow()?
+                .into_owned()
         } else if let Ok(text) = json.cast::<PyString>() {
             text.to_cow()?.into_owned()
         } else {
@@ -117,24 +126,40 @@ impl Record {
         Ok(PyString::new(py, &self.json))
     }
 
-    /// The fields that the document does not show, by their names on the wire.
+    /// The fields that the spec does not have, by their names on the wire.
     #[getter]
     fn extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let py = slf.py();
-        let known = slf.getattr(intern!(py, "_documented"))?;
-        let extra = PyDict::new(py);
-        for (raw, value) in members(&slf.get().json) {
-            let name = json::name(py, raw)?;
-            if !known.contains(&name)? {
-                extra.set_item(name, json::value(py, value)?)?;
-            }
+        let extra = slf.get().to_dict(slf.py())?;
+        for name in slf.getattr(intern!(slf.py(), "_documented"))?.try_iter()? {
+            extra.call_method1(intern!(slf.py(), "pop"), (name?, slf.py().None()))?;
         }
         Ok(extra)
     }
 
+    /// The JSON text of a member's value.
+    fn _member(&self, name: &str) -> Option<&str> {
+        self.find(name)
+    }
+
+    /// The JSON texts of the items of an array.
+    #[staticmethod]
+    fn _items(array: &str) -> Vec<&str> {
+        items(array)
+    }
+
+    /// The JSON texts of the values of an object, by their names.
+    #[staticmethod]
+    fn _members<'py>(py: Python<'py>, object: &str) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (raw, text) in members(object) {
+            found.set_item(value(py, &format!("\"{raw}\""))?, text)?;
+        }
+        Ok(found)
+    }
+
     /// All fields, by their names on the wire.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        json::dict(py, &self.json)
+        Ok(value(py, &self.json)?.cast_into()?)
     }
 
     /// The value of a field, `default` where there is no such field.
@@ -171,11 +196,14 @@ impl Record {
         Ok(self.item(name)?.is_some())
     }
 
-    // Asked only for what is no attribute: whoever writes the wire name of a field is told how it is read.
+    // Asked only for what is no attribute: most likely a field under the name of another language.
     fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         let class = slf.get_type().name()?;
-        let hint = match slf.get().find(name) {
-            Some(_) => format!("; record[{name:?}] is the field of that name"),
+        let plain = |name: &str| name.replace('_', "").to_lowercase();
+        let record = slf.get();
+        let mut fields = members(&record.json).into_iter().map(|(name, _)| name);
+        let hint = match fields.find(|field| plain(field) == plain(name)) {
+            Some(field) => format!("; record[\"{field}\"] is the field of that name"),
             None => String::new(),
         };
         let message = format!("'{class}' object has no attribute '{name}'{hint}");

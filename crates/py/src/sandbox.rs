@@ -4,13 +4,11 @@ use crate::arguments::{Arguments, WHOLE};
 use crate::errors::error;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::collections::BTreeMap;
 use std::io;
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
 use talentdata_core::process::Owned;
-use talentdata_sandbox::{Change, Drift, Logged, Options, Replicas, Sandbox, UnknownName};
+use talentdata_sandbox::{Change, Drift, Logged, Options, Replicas, Sandbox};
 
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -49,9 +47,9 @@ impl BaseSandbox {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
-        let mut given = Arguments::new(class, named, ErrorKind::InvalidArgument)?;
-        let options = options(py, &mut given)?;
-        given.end(positional)?;
+        let mut given = Arguments::new(named.cloned(), py, ErrorKind::InvalidArgument)?;
+        let options = options(&mut given)?;
+        given.end(class, positional)?;
         let started = py.detach(|| Sandbox::start(options));
         let sandbox = started.map_err(|failure| {
             let kind = match failure.kind() {
@@ -135,109 +133,35 @@ impl BaseSandbox {
     }
 }
 
-fn options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<Options> {
+fn options(given: &mut Arguments<'_>) -> PyResult<Options> {
     let mut options = Options::default();
-    let records = "a dict of sizes by list, such as {\"contacts\": 1000}";
-    if let Some(records) = given.numbers("records", records)? {
-        options.records = records;
+    let sizes = "a dict of sizes by list, such as {\"contacts\": 1000}";
+    if let Some(records) = given.numbers("records", sizes)? {
+        let plain = |(list, size): (String, u64)| (list.replace('-', "_"), size);
+        options.records = records.into_iter().map(plain).collect();
     }
-    if let Some(seed) = given.take("seed", WHOLE)? {
-        options.seed = seed;
-    }
-    if let Some(policy) = choice(py, given, "policy", "a policy's name as a string")? {
-        options.policy = policy;
-    }
-    if let Some(limit) = given.take("limit", WHOLE)? {
-        options.limit = limit;
-    }
-    if let Some(latency) = given.seconds("latency")? {
-        options.latency = latency;
-    }
-    if let Some(port) = given.take("port", "a whole number from 0 to 65535")? {
-        options.port = port;
-    }
-    if let Some(faults) = given.take("faults", "True or False")? {
-        options.faults = faults;
-    }
-    if let Some(lifetime) = given.seconds("token_lifetime")? {
-        options.token_lifetime = lifetime;
-    }
+    let truth = "True or False";
+    given.set(&mut options.seed, "seed", WHOLE)?;
+    given.set_parsed(&mut options.policy, "policy")?;
+    given.set(&mut options.limit, "limit", WHOLE)?;
+    given.set_seconds(&mut options.latency, "latency")?;
+    given.set(&mut options.port, "port", "a whole number from 0 to 65535")?;
+    given.set(&mut options.faults, "faults", truth)?;
+    given.set_seconds(&mut options.token_lifetime, "token_lifetime")?;
     options.max_limit = given.take("max_limit", WHOLE)?;
     options.later_max_limit = given.take("later_max_limit", WHOLE)?;
-    if let Some(gzip) = given.take("gzip", "True or False")? {
-        options.gzip = gzip;
-    }
-    let drift = given.numbers(
-        "drift",
-        "a dict of numbers, such as {\"every\": 2, \"deletes\": 1}",
-    )?;
-    if let Some(numbers) = drift {
-        let mut drift = Drift::default();
-        set(py, "drift", numbers, |name, number| drift.set(name, number))?;
-        options.drift = Some(drift);
-    }
-    if let Some(order) = choice(py, given, "order", "an order's name as a string")? {
-        options.order = order;
-    }
-    if let Some(ids) = choice(py, given, "ids", "a kind of ids as a string")? {
-        options.ids = ids;
-    }
-    if let Some(total) = choice(py, given, "total", "a kind of total as a string")? {
-        options.total = total;
-    }
-    if let Some(ignore) = given.take("ignore_offset", "True or False")? {
-        options.ignore_offset = ignore;
-    }
-    let replicas = given.numbers(
-        "replicas",
-        "a dict of numbers, such as {\"count\": 2, \"lag_percent\": 25}",
-    )?;
-    if let Some(numbers) = replicas {
-        let mut replicas = Replicas::default();
-        set(py, "replicas", numbers, |name, number| {
-            replicas.set(name, number)
-        })?;
-        options.replicas = Some(replicas);
-    }
-    if let Some(warnings) = given.take("warnings", "True or False")? {
-        options.warnings = warnings;
-    }
-    if let Some(tokens) = choice(py, given, "tokens", "which tokens are valid as a string")? {
-        options.tokens = tokens;
-    }
+    given.set(&mut options.gzip, "gzip", truth)?;
+    let drift = "a dict of numbers, such as {\"every\": 2, \"deletes\": 1}";
+    given.set_numbers(&mut options.drift, "drift", drift, Drift::set)?;
+    given.set_parsed(&mut options.order, "order")?;
+    given.set_parsed(&mut options.ids, "ids")?;
+    given.set_parsed(&mut options.total, "total")?;
+    given.set(&mut options.ignore_offset, "ignore_offset", truth)?;
+    let replicas = "a dict of numbers, such as {\"count\": 2, \"lag_percent\": 25}";
+    given.set_numbers(&mut options.replicas, "replicas", replicas, Replicas::set)?;
+    given.set(&mut options.warnings, "warnings", truth)?;
+    given.set_parsed(&mut options.tokens, "tokens")?;
     Ok(options)
-}
-
-/// An argument that names one of several values.
-fn choice<T: FromStr<Err = UnknownName>>(
-    py: Python<'_>,
-    given: &mut Arguments<'_>,
-    name: &'static str,
-    wanted: &str,
-) -> PyResult<Option<T>> {
-    let Some(text) = given.take::<String>(name, wanted)? else {
-        return Ok(None);
-    };
-    let chosen = text
-        .parse()
-        .map_err(|unknown| error(py, ErrorKind::InvalidArgument, format!("{name}: {unknown}")));
-    chosen.map(Some)
-}
-
-/// Sets numbers by their names, which have `-` on the command line where Python has `_`.
-fn set(
-    py: Python<'_>,
-    argument: &str,
-    numbers: BTreeMap<String, u64>,
-    mut set: impl FnMut(&str, u64) -> Result<(), String>,
-) -> PyResult<()> {
-    for (name, number) in numbers {
-        set(&name.replace('_', "-"), number).map_err(|wrong| {
-            let message = format!("{argument}: {wrong}");
-            error(py, ErrorKind::InvalidArgument, message)
-        })?;
-    }
-    Ok(())
 }
 
 fn gone(py: Python<'_>) -> PyErr {

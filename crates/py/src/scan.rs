@@ -1,21 +1,22 @@
-//! A scan as Python holds it.
+//! A scan as Python holds it: its records one after the other, its table, and its rows as an Arrow stream.
 
-use crate::arguments::{count, parse};
-use crate::arrow::{Table, stream};
-use crate::client::{BaseClient, json, list_arguments};
-use crate::errors::raise;
-
-use crate::record::RawRecord;
-use crate::records::Records;
-use crate::runtime::block;
-use crate::shared::Shared;
-use crate::table;
-use crate::verb::run;
+use crate::arguments::{Arguments, WHOLE, resource};
+use crate::client::{BaseClient, Shared, arguments};
+use crate::errors::{error, raise};
+use crate::record::{RawRecord, Record, json};
+use crate::waiting::{block, run, runtime, wait};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyType};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyType};
+use pyo3::{PyTraverseError, PyVisit, intern};
+use std::path::PathBuf;
 use std::sync::Arc;
+use talentdata_columns::arrow::{TableOptions, TableSchema};
 use talentdata_columns::session::{Hints, Session, Use};
-use talentdata_core::{Client, ScanOptions};
+use talentdata_core::{Client, ErrorKind, ScanOptions};
+use tokio::runtime::Runtime;
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -24,10 +25,57 @@ const ROWS: usize = 4096;
 const HINTS: Hints = Hints {
     stopped: "closed",
     restart: "start another scan with list()",
-    share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that goes on with the scan, or ",
-    resume_or: "call to_arrow(), to_polars() or to_pandas() again, which go on where it stopped, or ",
+    share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that continues the scan, or ",
+    resume_or: "call to_arrow(), to_polars() or to_pandas() again, which continue where it stopped, or ",
     keep_or: "call to_arrow() first and use its table as often as you like, or ",
 };
+
+/// How a list is read.
+pub(crate) fn scan_options(
+    py: Python<'_>,
+    given: &mut Arguments<'_>,
+    parameters: Option<&str>,
+) -> PyResult<ScanOptions> {
+    Ok(ScanOptions {
+        page_size: given.take("page_size", WHOLE)?,
+        limit: given.take("limit", WHOLE)?,
+        arguments: arguments(py, parameters, None)?,
+        ..ScanOptions::default()
+    })
+}
+
+/// How records become columns.
+pub(crate) fn table_options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<TableOptions> {
+    let mut options = TableOptions::default();
+    given.set_parsed(&mut options.columns, "columns")?;
+    given.set_parsed(&mut options.on_new, "on_new_field")?;
+    let given = given.take_any("schema")?;
+    let schema = given.map(|given| schema(py, &given)).transpose()?;
+    options.schema = schema.map(Arc::new);
+    Ok(options)
+}
+
+/// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
+fn schema(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<TableSchema> {
+    let read = if let Ok(record) = given.cast::<Record>() {
+        TableSchema::from_json(record.get().text())
+    } else if let Ok(path) = given.extract::<PathBuf>() {
+        TableSchema::from_file(&path)
+    } else if given.hasattr("serialize")? {
+        // The IPC format is read without touching memory that another library owns.
+        let message = given
+            .call_method0("serialize")?
+            .call_method0("to_pybytes")?;
+        TableSchema::from_ipc(message.cast::<PyBytes>()?.as_bytes())
+    } else {
+        let class = given.get_type().name()?;
+        let message = format!(
+            "schema: this {class} cannot be used; give the path of a schema file, what schema() returned, or a pyarrow.Schema"
+        );
+        return Err(error(py, ErrorKind::InvalidArgument, message));
+    };
+    read.map_err(|error| raise(py, &error))
+}
 
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -37,63 +85,50 @@ pub(crate) struct RawScan {
     client: Arc<Shared>,
 }
 
-impl RawScan {
-    /// What a verb of the scan works with.
-    fn with(&self, py: Python<'_>) -> PyResult<(Client, Arc<Session>)> {
-        Ok((self.client.core(py)?, Arc::clone(&self.session)))
-    }
-}
-
 #[pymethods]
 impl RawScan {
     #[new]
-    #[pyo3(signature = (client, resource, page_size, limit, columns, schema, on_new, parameters=None))]
-    #[expect(clippy::too_many_arguments, reason = "the options of list()")]
     fn new(
-        client: &Bound<'_, BaseClient>,
-        resource: &str,
-        page_size: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        columns: &str,
-        schema: Option<&Bound<'_, PyAny>>,
-        on_new: &str,
-        parameters: Option<&str>,
         py: Python<'_>,
+        client: &Bound<'_, BaseClient>,
+        list: &str,
+        parameters: Option<&str>,
+        options: Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let client = client.get().shared();
-        client.core(py)?;
-        let resource = parse(py, resource)?;
-        let table = (columns, schema, on_new);
-        let table = table::options(py, table)?;
-        let options = options(py, page_size, limit, parameters)?;
-        let session = Arc::new(Session::new(resource, options, table, ROWS, HINTS));
-        Ok(RawScan { client, session })
+        let client = BaseClient::shared(client)?;
+        let mut given = Arguments::new(Some(options), py, ErrorKind::InvalidArgument)?;
+        let table = table_options(py, &mut given)?;
+        let options = scan_options(py, &mut given, parameters)?;
+        let session = Session::new(resource(py, list)?, options, table, ROWS, HINTS);
+        Ok(RawScan {
+            client,
+            session: Arc::new(session),
+        })
     }
 
     /// An iterator over the records, each as a `model`; the first one that is used is the only one.
-    fn records(&self, model: Py<PyType>, waits: bool, progress: Option<Py<PyAny>>) -> Records {
+    fn records(&self, model: Py<PyType>, progress: Option<Py<PyAny>>) -> Records {
         Records {
             client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
             usage: self.session.records(),
             model,
             progress,
-            waits,
         }
     }
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
-    fn collect(&self, py: Python<'_>, awaited: bool) -> PyResult<Py<PyAny>> {
-        let (client, session) = self.with(py)?;
-        run(py, awaited, async move {
+    fn collect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
+        run(py, self.client.awaited, async move {
             session.fill(&client, Use::Table).await
         })
     }
 
     /// The table that was collected.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
-        let table = self.session.table();
-        table.map(Table::from).map_err(|error| raise(py, &error))
+        let table = self.session.table().map_err(|error| raise(py, &error))?;
+        Ok(Table(table.0, table.1))
     }
 
     /// Notes that the caller has the table.
@@ -101,18 +136,32 @@ impl RawScan {
         self.session.give_table();
     }
 
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
+    /// The rows as they come. `interrupted` says whether Ctrl-C has come, where no thread of Python reads them.
+    fn stream<'py>(
         &self,
         py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
+        watcher: Option<Py<crate::interrupt::Interrupts>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol leaves it to the producer whether it can give what is asked for.
-        let _ = requested_schema;
-        let (client, session) = self.with(py)?;
+        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
         let usage = session.stream();
-        let schema = block(py, session.schema(&client, usage))?;
-        stream(py, client, session, usage, schema)
+        let schema = {
+            let (client, session) = (client.clone(), Arc::clone(&session));
+            block(py, async move { session.schema(&client, usage).await })?
+        };
+        let stream = Stream {
+            runtime: runtime().map_err(|error| raise(py, &error))?,
+            client,
+            session,
+            usage,
+            schema,
+            interrupts: watcher.map(|watcher| watcher.get().clone()),
+        };
+        capsule(py, Box::new(stream))
+    }
+
+    /// Whether it belongs to an asynchronous client.
+    fn is_awaited(&self) -> bool {
+        self.client.awaited
     }
 
     fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
@@ -129,17 +178,162 @@ impl RawScan {
     }
 }
 
-/// How a list is read, and with which of its parameters.
-pub(crate) fn options(
+/// An iterator over a scan. Several loops and threads may share it: each record comes to one of them.
+///
+/// It is no generator, which an exception would end: after an interruption, it continues with the next record.
+#[pyclass(frozen, generic, module = "talentdata._talentdata")]
+pub(crate) struct Records {
+    // Dropped before its client.
+    session: Arc<Session>,
+    client: Arc<Shared>,
+    usage: Use,
+    /// The class of a record.
+    model: Py<PyType>,
+    /// Called after each page, and closed at the end.
+    progress: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Records {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    // One by one, because what is taken together is lost together when Ctrl-C comes in between. That of an asynchronous
+    // client pauses where it would have to wait, and goes on behind what `fill` has brought.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        loop {
+            if let Some(record) = self.session.take(self.usage) {
+                let record = RawRecord::from(record);
+                return self.model.bind(py).call1((record,)).map(Some);
+            }
+            if self.client.awaited || !self.wait(py)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits until there are records to take; false at the end of the list.
+    fn fill(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
+        let usage = self.usage;
+        run(py, self.client.awaited, async move {
+            session.fill(&client, usage).await
+        })
+    }
+
+    // There is no `__clear__`: these references never change, so no cycle is made of them alone.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.model)?;
+        visit.call(self.progress.as_ref())
+    }
+}
+
+impl Records {
+    fn wait(&self, py: Python<'_>) -> PyResult<bool> {
+        let more = self.fill(py)?.is_truthy(py)?;
+        // A caller such as `list` may run no Python between two pages.
+        py.check_signals()?;
+        if let Some(progress) = &self.progress {
+            progress.call0(py)?;
+            if !more {
+                progress.call_method0(py, intern!(py, "close"))?;
+            }
+        }
+        Ok(more)
+    }
+}
+
+/// All rows of a list, in its order.
+#[pyclass(frozen, module = "talentdata._talentdata")]
+pub(crate) struct Table(SchemaRef, Vec<RecordBatch>);
+
+#[pymethods]
+impl Table {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol leaves it to the producer whether it can give what is asked for.
+        let _ = requested_schema;
+        let batches = self.1.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.0));
+        capsule(py, Box::new(reader))
+    }
+}
+
+/// A stream for the Arrow PyCapsule protocol.
+pub(crate) fn capsule(
     py: Python<'_>,
-    page_size: Option<&Bound<'_, PyAny>>,
-    limit: Option<&Bound<'_, PyAny>>,
-    parameters: Option<&str>,
-) -> PyResult<ScanOptions> {
-    Ok(ScanOptions {
-        page_size: page_size.map(|size| count("page_size", size)).transpose()?,
-        limit: limit.map(|limit| count("limit", limit)).transpose()?,
-        arguments: list_arguments(py, parameters)?,
-        ..ScanOptions::default()
-    })
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = FFI_ArrowArrayStream::new(Box::new(Fused {
+        reader,
+        failed: None,
+    }));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// A reader that cannot be mistaken for complete: after an error or a panic, each further call returns that error.
+struct Fused {
+    reader: Box<dyn RecordBatchReader + Send>,
+    failed: Option<String>,
+}
+
+impl Iterator for Fused {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(failed) = &self.failed {
+            return Some(Err(ArrowError::ExternalError(failed.clone().into())));
+        }
+        let next = std::panic::AssertUnwindSafe(|| self.reader.next());
+        let next = std::panic::catch_unwind(next).unwrap_or_else(|_| {
+            let message = "internal error; please report it (a stream panicked)";
+            Some(Err(ArrowError::ExternalError(message.into())))
+        });
+        if let Some(Err(error)) = &next {
+            self.failed = Some(error.to_string());
+        }
+        next
+    }
+}
+
+impl RecordBatchReader for Fused {
+    fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
+}
+
+/// The batches of a session, each read when the consumer asks for it.
+struct Stream {
+    /// Known from the beginning, because a thread that is not attached to Python must not ask for it.
+    runtime: &'static Runtime,
+    client: Client,
+    session: Arc<Session>,
+    usage: Use,
+    schema: SchemaRef,
+    interrupts: Option<crate::interrupt::Interrupts>,
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (client, session, usage) = (self.client.clone(), Arc::clone(&self.session), self.usage);
+        let rows = async move { session.next_rows(&client, usage).await };
+        let interrupts = self.interrupts.as_ref();
+        let interrupted = || interrupts.is_some_and(crate::interrupt::Interrupts::have_come);
+        wait(self.runtime, rows, interrupted)
+            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
+            .transpose()
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
 }

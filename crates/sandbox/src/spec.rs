@@ -373,12 +373,12 @@ mod tests {
         ] {
             assert!(spec.operations.iter().any(|one| one.id == id), "{id}");
         }
-        let names: Vec<&str> = lists().iter().map(|list| list.name.as_str()).collect();
-        let expected = "contacts vacancies pools ja_skills ja_roles ja_tasks ja_departments \
-                        taxonomy_skills taxonomy_roles";
-        assert_eq!(names.join(" "), expected);
-        assert_eq!(lists()[0].record_key.as_deref(), Some("contacts"));
-        assert_eq!(lists()[1].record_key, None);
+        // Whatever else the document has or loses, the lists that it names keep their form.
+        let list = |name: &str| lists().iter().find(|list| list.name == name).unwrap();
+        assert_eq!(list("contacts").path, "/v1/contacts");
+        assert_eq!(list("contacts").record_key.as_deref(), Some("contacts"));
+        assert_eq!(list("ja_skills").record_key, None);
+        assert!(lists().len() >= 5, "{}", lists().len());
         assert_eq!(spec.rate_limit, Some((40, Duration::from_secs(1))));
     }
 

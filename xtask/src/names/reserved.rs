@@ -86,12 +86,13 @@ pub(super) const CPP_NAMESPACE: &str = "\
 
 /// Attributes of a Python client.
 pub(super) const PYTHON_CLIENT: &str = "\
-    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _call _call_text _close _defect \
-    _last_response _page _plan _repr_html_ _schema base_url client_id close closed last_response \
-    sync with_options";
+    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _awaited _budget _call _close _defect \
+    _names _page _plan _schema base_url budget_state client_id close closed export sync with_options";
 
 /// Names that `import talentdata` gives, apart from the exceptions.
 pub(super) const PYTHON_PACKAGE: &str = "\
-    Any AsyncClient AsyncResource AsyncScan Basis Client Completeness Error False Field \
-    Generation LastResponse Mirror None OpenEnum Page Plan Receipt Record Resource Rows Sandbox \
-    Scan SyncReceipt True Verification __version__ merge_sql scan_polars verify";
+    Any AsyncClient AsyncResource AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
+    Completeness Difference Doubt Error Example False Field FileCheck MemberStats Mirror \
+    MirrorReceipt None OpenEnum Page Plan Receipt Record Resource Rows Sandbox Scan ScanReceipt \
+    SchemaDifferences SyncReceipt True Verification Withheld Written __version__ scan_polars \
+    verify";

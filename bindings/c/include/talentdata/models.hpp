@@ -26,176 +26,176 @@ struct reader<talentdata_category_status> {
 };
 }  // namespace detail
 
-/// What the presented token may do (section 2).
+/// What the presented token may do.
 class token_permissions : public record {
  public:
   using record::record;
   explicit token_permissions(record from) noexcept : record(std::move(from)) {}
 
-  /// Roles associated with the token (section 2). The form of a role is not shown.
+  /// Roles associated with the token. The form of a role is not shown.
   result<std::vector<talentdata::record>> try_roles() const { return read<std::vector<talentdata::record>>("roles"); }
-  /// Permissions granted to the token (section 2).
+  /// Permissions granted to the token.
   result<std::vector<std::string>> try_permissions() const { return read<std::vector<std::string>>("permissions"); }
 #if defined(__cpp_exceptions)
-  /// Roles associated with the token (section 2). The form of a role is not shown. Throws a schema_error when it is not as documented.
+  /// Roles associated with the token. The form of a role is not shown. Throws a schema_error when it is not as documented.
   std::vector<talentdata::record> roles() const { return detail::take(try_roles()); }
-  /// Permissions granted to the token (section 2). Throws a schema_error when it is not as documented.
+  /// Permissions granted to the token. Throws a schema_error when it is not as documented.
   std::vector<std::string> permissions() const { return detail::take(try_permissions()); }
 #endif
 };
 
-/// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
+/// Paging metadata, in every paginated response. All four can change between page requests.
 class pagination : public record {
  public:
   using record::record;
   explicit pagination(record from) noexcept : record(std::move(from)) {}
 
-  /// Total records available across all pages (section 2).
+  /// Total records available across all pages.
   result<std::int64_t> try_total() const { return read<std::int64_t>("total"); }
-  /// Number of records returned in this response (section 2).
+  /// Number of records returned in this response.
   result<std::int64_t> try_limit() const { return read<std::int64_t>("limit"); }
-  /// Number of records skipped for this response (section 2).
+  /// Number of records skipped for this response.
   result<std::int64_t> try_offset() const { return read<std::int64_t>("offset"); }
-  /// True when more records exist beyond this page (section 2).
+  /// True when more records exist beyond this page.
   result<bool> try_has_more() const { return read<bool>("hasMore"); }
 #if defined(__cpp_exceptions)
-  /// Total records available across all pages (section 2). Throws a schema_error when it is not as documented.
+  /// Total records available across all pages. Throws a schema_error when it is not as documented.
   std::int64_t total() const { return detail::take(try_total()); }
-  /// Number of records returned in this response (section 2). Throws a schema_error when it is not as documented.
+  /// Number of records returned in this response. Throws a schema_error when it is not as documented.
   std::int64_t limit() const { return detail::take(try_limit()); }
-  /// Number of records skipped for this response (section 2). Throws a schema_error when it is not as documented.
+  /// Number of records skipped for this response. Throws a schema_error when it is not as documented.
   std::int64_t offset() const { return detail::take(try_offset()); }
-  /// True when more records exist beyond this page (section 2). Throws a schema_error when it is not as documented.
+  /// True when more records exist beyond this page. Throws a schema_error when it is not as documented.
   bool has_more() const { return detail::take(try_has_more()); }
 #endif
 };
 
-/// A contact (section 2). It carries at least these fields; further fields are not shown.
+/// A contact. It carries at least these fields; further fields are not shown.
 class contact : public record {
  public:
   using record::record;
   explicit contact(record from) noexcept : record(std::move(from)) {}
 
-  /// Identifier (section 2).
+  /// Identifier.
   result<std::string> try_id() const { return read<std::string>("id"); }
-  /// First name (section 2).
+  /// First name.
   result<std::string> try_first_name() const { return read<std::string>("firstName"); }
-  /// Last name (section 2).
+  /// Last name.
   result<std::string> try_last_name() const { return read<std::string>("lastName"); }
-  /// E-mail address (section 2).
+  /// E-mail address.
   result<std::string> try_email() const { return read<std::string>("email"); }
 #if defined(__cpp_exceptions)
-  /// Identifier (section 2). Throws a schema_error when it is not as documented.
+  /// Identifier. Throws a schema_error when it is not as documented.
   std::string id() const { return detail::take(try_id()); }
-  /// First name (section 2). Throws a schema_error when it is not as documented.
+  /// First name. Throws a schema_error when it is not as documented.
   std::string first_name() const { return detail::take(try_first_name()); }
-  /// Last name (section 2). Throws a schema_error when it is not as documented.
+  /// Last name. Throws a schema_error when it is not as documented.
   std::string last_name() const { return detail::take(try_last_name()); }
-  /// E-mail address (section 2). Throws a schema_error when it is not as documented.
+  /// E-mail address. Throws a schema_error when it is not as documented.
   std::string email() const { return detail::take(try_email()); }
 #endif
 };
 
-/// Status and versions of a category (section 2).
+/// Status and versions of a category.
 class category_entry : public record {
  public:
   using record::record;
   explicit category_entry(record from) noexcept : record(std::move(from)) {}
 
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
   result<talentdata_category_status> try_status() const { return read<talentdata_category_status>("status"); }
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
   result<std::string> try_status_text() const { return read<std::string>("status"); }
-  /// Version of the category (section 2).
+  /// Version of the category.
   result<std::string> try_version() const { return read<std::string>("version"); }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2).
+  /// Only for AI-powered categories: taxonomy, inference and matching.
   result<std::optional<std::string>> try_model_version() const { return read<std::optional<std::string>>("model_version"); }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2).
+  /// Only for AI-powered categories: taxonomy, inference and matching.
   result<std::optional<std::string>> try_service_version() const { return read<std::optional<std::string>>("service_version"); }
 #if defined(__cpp_exceptions)
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal. Throws a schema_error when it is not as documented.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal. Throws a schema_error when it is not as documented.
   talentdata_category_status status() const { return detail::take(try_status()); }
-  /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal. Throws a schema_error when it is not as documented.
+  /// Status of a category: operational in most cases, alpha for companies. Other values are legal. Throws a schema_error when it is not as documented.
   std::string status_text() const { return detail::take(try_status_text()); }
-  /// Version of the category (section 2). Throws a schema_error when it is not as documented.
+  /// Version of the category. Throws a schema_error when it is not as documented.
   std::string version() const { return detail::take(try_version()); }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2). Throws a schema_error when it is not as documented.
+  /// Only for AI-powered categories: taxonomy, inference and matching. Throws a schema_error when it is not as documented.
   std::optional<std::string> model_version() const { return detail::take(try_model_version()); }
-  /// Only for AI-powered categories: taxonomy, inference and matching (section 2). Throws a schema_error when it is not as documented.
+  /// Only for AI-powered categories: taxonomy, inference and matching. Throws a schema_error when it is not as documented.
   std::optional<std::string> service_version() const { return detail::take(try_service_version()); }
 #endif
 };
 
-/// Version report (sections 2 and 9).
+/// Version report.
 class version_response : public record {
  public:
   using record::record;
   explicit version_response(record from) noexcept : record(std::move(from)) {}
 
-  /// Current API version number (section 2).
+  /// Current API version number.
   result<std::string> try_version() const { return read<std::string>("version"); }
-  /// Overall status (section 3). Other values are legal.
+  /// Overall status. Other values are legal.
   result<talentdata_api_status> try_api_status() const { return read<talentdata_api_status>("apiStatus"); }
-  /// Overall status (section 3). Other values are legal.
+  /// Overall status. Other values are legal.
   result<std::string> try_api_status_text() const { return read<std::string>("apiStatus"); }
-  /// From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
+  /// From category name to its entry; categories are versioned independently of each other.
   result<std::map<std::string, talentdata::category_entry>> try_endpoints() const { return read<std::map<std::string, talentdata::category_entry>>("endpoints"); }
 #if defined(__cpp_exceptions)
-  /// Current API version number (section 2). Throws a schema_error when it is not as documented.
+  /// Current API version number. Throws a schema_error when it is not as documented.
   std::string version() const { return detail::take(try_version()); }
-  /// Overall status (section 3). Other values are legal. Throws a schema_error when it is not as documented.
+  /// Overall status. Other values are legal. Throws a schema_error when it is not as documented.
   talentdata_api_status api_status() const { return detail::take(try_api_status()); }
-  /// Overall status (section 3). Other values are legal. Throws a schema_error when it is not as documented.
+  /// Overall status. Other values are legal. Throws a schema_error when it is not as documented.
   std::string api_status_text() const { return detail::take(try_api_status_text()); }
-  /// From category name to its entry; categories are versioned independently of each other (sections 2 and 9). Throws a schema_error when it is not as documented.
+  /// From category name to its entry; categories are versioned independently of each other. Throws a schema_error when it is not as documented.
   std::map<std::string, talentdata::category_entry> endpoints() const { return detail::take(try_endpoints()); }
 #endif
 };
 
-/// Compatibility of one category (section 2).
+/// Compatibility of one category.
 class compatibility_entry : public record {
  public:
   using record::record;
   explicit compatibility_entry(record from) noexcept : record(std::move(from)) {}
 
-  /// Whether the client version is compatible with this category (section 2).
+  /// Whether the client version is compatible with this category.
   result<bool> try_compatible() const { return read<bool>("compatible"); }
-  /// Version of the category (section 2).
+  /// Version of the category.
   result<std::string> try_version() const { return read<std::string>("version"); }
-  /// For AI-powered categories (section 2).
+  /// For AI-powered categories.
   result<std::optional<std::string>> try_model_version() const { return read<std::optional<std::string>>("model_version"); }
-  /// Free text (section 2).
+  /// Free text.
   result<std::optional<std::string>> try_notes() const { return read<std::optional<std::string>>("notes"); }
 #if defined(__cpp_exceptions)
-  /// Whether the client version is compatible with this category (section 2). Throws a schema_error when it is not as documented.
+  /// Whether the client version is compatible with this category. Throws a schema_error when it is not as documented.
   bool compatible() const { return detail::take(try_compatible()); }
-  /// Version of the category (section 2). Throws a schema_error when it is not as documented.
+  /// Version of the category. Throws a schema_error when it is not as documented.
   std::string version() const { return detail::take(try_version()); }
-  /// For AI-powered categories (section 2). Throws a schema_error when it is not as documented.
+  /// For AI-powered categories. Throws a schema_error when it is not as documented.
   std::optional<std::string> model_version() const { return detail::take(try_model_version()); }
-  /// Free text (section 2). Throws a schema_error when it is not as documented.
+  /// Free text. Throws a schema_error when it is not as documented.
   std::optional<std::string> notes() const { return detail::take(try_notes()); }
 #endif
 };
 
-/// Whether a client version is compatible and supported (section 2).
+/// Whether a client version is compatible and supported.
 class version_check_response : public record {
  public:
   using record::record;
   explicit version_check_response(record from) noexcept : record(std::move(from)) {}
 
-  /// Whether the client version is compatible (section 2).
+  /// Whether the client version is compatible.
   result<bool> try_compatible() const { return read<bool>("compatible"); }
-  /// Whether the client version is still supported (section 2).
+  /// Whether the client version is still supported.
   result<bool> try_supported() const { return read<bool>("supported"); }
-  /// From each requested category name to its entry (section 2).
+  /// From each requested category name to its entry.
   result<std::map<std::string, talentdata::compatibility_entry>> try_endpoint_compatibility() const { return read<std::map<std::string, talentdata::compatibility_entry>>("endpointCompatibility"); }
 #if defined(__cpp_exceptions)
-  /// Whether the client version is compatible (section 2). Throws a schema_error when it is not as documented.
+  /// Whether the client version is compatible. Throws a schema_error when it is not as documented.
   bool compatible() const { return detail::take(try_compatible()); }
-  /// Whether the client version is still supported (section 2). Throws a schema_error when it is not as documented.
+  /// Whether the client version is still supported. Throws a schema_error when it is not as documented.
   bool supported() const { return detail::take(try_supported()); }
-  /// From each requested category name to its entry (section 2). Throws a schema_error when it is not as documented.
+  /// From each requested category name to its entry. Throws a schema_error when it is not as documented.
   std::map<std::string, talentdata::compatibility_entry> endpoint_compatibility() const { return detail::take(try_endpoint_compatibility()); }
 #endif
 };

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+ * Roles and permissions of the presented token. Answers 200 when the token is valid.
  *
  * @param client the client
  * @param response_out the response, freed with talentdata_token_permissions_free
@@ -24,7 +24,7 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_permissio
 }
 
 /**
- * API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+ * API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
  *
  * @param client the client
  * @param response_out the response, freed with talentdata_version_response_free
@@ -35,7 +35,7 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_version(
 }
 
 /**
- * Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+ * Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
  *
  * @param client the client
  * @param body the request body as JSON, a VersionCheckRequest

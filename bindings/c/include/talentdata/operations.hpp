@@ -9,11 +9,11 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What the client uses (section 4).
+/// What the client uses.
 struct version_check_request {
-  /// The API version the client uses (section 4).
+  /// The API version the client uses.
   std::string client_version{};
-  /// The categories the client uses (section 4).
+  /// The categories the client uses.
   std::vector<std::string> endpoints{};
 
   /// Appends it as JSON.
@@ -31,17 +31,17 @@ namespace detail {
 template <class Client>
 class calls {
  public:
-  /// Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+  /// Roles and permissions of the presented token. Answers 200 when the token is valid.
   result<talentdata::token_permissions> try_permissions() const {
     parameters given_;
     return self().template try_call<talentdata::token_permissions>("getTokenPermissions", given_, std::nullopt);
   }
-  /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+  /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
   result<talentdata::version_response> try_version() const {
     parameters given_;
     return self().template try_call<talentdata::version_response>("getVersion", given_, std::nullopt);
   }
-  /// Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+  /// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
   result<talentdata::version_check_response> try_check_version(const version_check_request &body) const {
     parameters given_;
     return self().template try_call<talentdata::version_check_response>("checkVersion", given_, to_json(body));

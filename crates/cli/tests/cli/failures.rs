@@ -120,112 +120,56 @@ fn wrong_credentials_are_said_once_for_all_lists() {
 
 #[test]
 fn settings_are_checked_before_anything_is_sent() {
-    let usage = |arguments: &[&str], words: &[&str]| {
-        let ended = run(&mut program(arguments));
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (Some(2), ""),
-            "{ended:?}"
-        );
-        for word in words {
-            assert!(
-                ended.stderr.contains(word),
-                "{arguments:?} {word}: {ended:?}"
-            );
+    for (arguments, words) in [
+        ("version", "base_url|TALENTDATA_BASE_URL|profiles.toml"),
+        ("version --base-url http://talent.example", "base_url|https"),
+        (
+            "version --sandbox --base-url https://a.example",
+            "--sandbox|--base-url",
+        ),
+        ("--sandbox version --profile a", "--sandbox|--profile"),
+        ("export contcts --out -", "contcts|contacts|ja-skills"),
+        ("export contacts", "--out"),
+        (
+            "export contacts pools --sandbox --out -",
+            "one list|directory",
+        ),
+        (
+            "export pools --sandbox --resume --out x.arrow",
+            "resume: |Arrow|parquet",
+        ),
+        ("plan pools pools --sandbox", "pools|twice"),
+        ("export pools pools --sandbox --out x", "pools|twice"),
+        (
+            "export pools --sandbox --out - --page-size 101",
+            "--page-size|between 1 and 100",
+        ),
+        (
+            "export pools --sandbox --out x --receipt x",
+            "--receipt|--out|same file",
+        ),
+        ("export pools --sandbox --out - --format xml", "xml|jsonl"),
+        (
+            "page contacts --sandbox --limit 0",
+            "limit|between 1 and 100",
+        ),
+        (
+            "check --sandbox --client-version EMPTY",
+            "--client-version|a value is required",
+        ),
+        ("check --sandbox --client-version BLANK", "client_version"),
+    ] {
+        let arguments = arguments.split(' ').map(|word| match word {
+            "EMPTY" => "",
+            "BLANK" => " ",
+            word => word,
+        });
+        let ended = run(&mut program(&arguments.collect::<Vec<_>>()));
+        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{ended:?}");
+        for word in words.split('|') {
+            assert!(ended.stderr.contains(word), "{word}: {ended:?}");
         }
-    };
-    usage(
-        &["version"],
-        &["base_url", "TALENTDATA_BASE_URL", "profiles.toml"],
-    );
-    usage(
-        &["version", "--base-url", "http://talent.example"],
-        &["base_url", "https"],
-    );
-    usage(
-        &["version", "--sandbox", "--base-url", "https://a.example"],
-        &["--sandbox", "--base-url"],
-    );
-    usage(
-        &["--sandbox", "version", "--profile", "a"],
-        &["--sandbox", "--profile"],
-    );
-    usage(
-        &["export", "contcts", "--out", "-"],
-        &["contcts", "contacts", "ja-skills"],
-    );
-    usage(&["export", "contacts"], &["--out"]);
-    usage(
-        &["export", "contacts", "pools", "--sandbox", "--out", "-"],
-        &["one list", "directory"],
-    );
-    usage(
-        &[
-            "export",
-            "pools",
-            "--sandbox",
-            "--resume",
-            "--out",
-            "x.arrow",
-        ],
-        &["resume: ", "Arrow", "parquet"],
-    );
-    usage(
-        &["plan", "pools", "pools", "--sandbox"],
-        &["pools", "twice"],
-    );
-    usage(
-        &["export", "pools", "pools", "--sandbox", "--out", "x"],
-        &["pools", "twice"],
-    );
-    usage(
-        &[
-            "export",
-            "pools",
-            "--sandbox",
-            "--out",
-            "-",
-            "--page-size",
-            "101",
-        ],
-        &["--page-size", "between 1 and 100"],
-    );
-    usage(
-        &[
-            "export",
-            "pools",
-            "--sandbox",
-            "--out",
-            "x",
-            "--receipt",
-            "x",
-        ],
-        &["--receipt", "--out", "same file"],
-    );
-    usage(
-        &[
-            "export",
-            "pools",
-            "--sandbox",
-            "--out",
-            "-",
-            "--format",
-            "xml",
-        ],
-        &["xml", "jsonl"],
-    );
-    usage(
-        &["page", "contacts", "--sandbox", "--limit", "0"],
-        &["limit", "between 1 and 100"],
-    );
-    usage(
-        &["check", "--sandbox", "--client-version", ""],
-        &["--client-version", "a value is required"],
-    );
-    usage(
-        &["check", "--sandbox", "--client-version", " "],
-        &["client_version"],
-    );
+    }
 }
 
 #[test]

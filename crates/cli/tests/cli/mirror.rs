@@ -100,43 +100,22 @@ fn what_a_mirror_does_not_have_is_wrong_usage() {
     assert_eq!(sync(&sandbox, &mirror, &[]).code, Some(0));
     let from = text(&mirror);
     for (arguments, word) in [
-        (
-            &["changes", "contacts", "--since", "2", "--from", from][..],
-            "since",
-        ),
-        (&["changes", "vacancies", "--from", from], "vacancies"),
-        (
-            &[
-                "export", "contacts", "--as-of", "2", "--from", from, "--out", "-",
-            ],
-            "as_of",
-        ),
-        (
-            &[
-                "export", "contacts", "--as-of", "noon", "--from", from, "--out", "-",
-            ],
-            "noon",
-        ),
-        (
-            &["export", "contacts", "--as-of", "1", "--out", "-"],
-            "--from",
-        ),
-        (
-            &["changes", "contacts", "--sandbox", "--from", from],
-            "no effect",
-        ),
-        (&["sync", "contacts", "--to", from, "--keep", "90"], "90d"),
-        (
-            &["sync", "contacts", "--to", from, "--max-deletes", "lots"],
-            "25%",
-        ),
-        (
-            &["sync", "contacts", "--to", from, "--sandbox"],
-            "service of its own",
-        ),
+        ("changes contacts --since 2 --from MIRROR", "since"),
+        ("changes vacancies --from MIRROR", "vacancies"),
+        ("export contacts --as-of 2 --from MIRROR --out -", "as_of"),
+        ("export contacts --as-of noon --from MIRROR --out -", "noon"),
+        ("export contacts --as-of 1 --out -", "--from"),
+        ("changes contacts --sandbox --from MIRROR", "no effect"),
+        ("sync contacts --to MIRROR --keep 90", "90d"),
+        ("sync contacts --to MIRROR --max-deletes lots", "25%"),
+        ("sync contacts --to MIRROR --sandbox", "service of its own"),
     ] {
-        let ended = run(&mut program(arguments));
-        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
+        let arguments = arguments.split(' ').map(|word| match word {
+            "MIRROR" => from,
+            word => word,
+        });
+        let ended = run(&mut program(&arguments.collect::<Vec<_>>()));
+        assert_eq!(ended.code, Some(2), "{word}: {ended:?}");
         assert!(ended.stderr.contains(word), "{ended:?}");
     }
     let receipt = sync(&sandbox, &mirror, &["--receipt", from]);

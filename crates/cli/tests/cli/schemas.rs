@@ -1,4 +1,4 @@
-//! `schema`, and exports whose columns are given.
+//! The published schema of results, `schema`, and exports whose columns are given.
 
 use crate::support::{against, names, records, run, sandbox};
 use serde_json::Value;
@@ -58,13 +58,13 @@ fn a_schema_is_printed_edited_and_given_back() {
 
     let frozen = run(&mut against(
         &sandbox,
-        &[&given[..], &["--on-new", "freeze"]].concat(),
+        &[&given[..], &["--on-new-field", "freeze"]].concat(),
     ));
     assert_eq!((frozen.code, frozen.stderr.as_str()), (Some(0), ""));
     fs::remove_file(&out).unwrap();
     let failed = run(&mut against(
         &sandbox,
-        &[&given[..], &["--on-new", "fail"]].concat(),
+        &[&given[..], &["--on-new-field", "fail"]].concat(),
     ));
     assert_eq!(failed.code, Some(i32::from(ErrorKind::Schema.exit_code())));
     assert!(
@@ -101,7 +101,7 @@ fn a_schema_that_cannot_be_used_is_a_usage_error() {
             &["contacts", "pools", "--schema", file],
             "a schema is of one list",
         ),
-        (&["contacts", "--on-new", "keep"], "--schema"),
+        (&["contacts", "--on-new-field", "keep"], "--schema"),
         (
             &["contacts", "--schema", file, "--columns", "json"],
             "--columns",
@@ -115,4 +115,29 @@ fn a_schema_that_cannot_be_used_is_a_usage_error() {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains(why), "{ended:?}");
     }
+}
+
+/// What is printed and written as JSON, as docs/results.schema.json describes it; TALENTDATA_WRITE=1 writes that file.
+#[test]
+fn the_published_schema_is_that_of_the_results() {
+    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    generator.subschema_for::<talentdata_core::scan::Receipt>();
+    generator.subschema_for::<talentdata_core::Plan>();
+    generator.subschema_for::<talentdata_core::budget::BudgetState>();
+    generator.subschema_for::<talentdata_columns::verify::Verification>();
+    generator.subschema_for::<talentdata_mirror::SyncReceipt>();
+    let schema = serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Results of talentdata: receipts (also the progress of a job), plans, outcomes of syncs and checks, budgets",
+        "$defs": generator.take_definitions(true),
+    });
+    let text = format!("{schema:#}\n");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/results.schema.json"
+    );
+    if std::env::var_os("TALENTDATA_WRITE").is_some() {
+        fs::write(path, &text).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), text, "{path}");
 }

@@ -7,7 +7,6 @@ pub(crate) mod rebuild;
 mod scan;
 mod schema;
 pub(crate) mod tables;
-mod written;
 
 use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
 use proptest::prelude::*;
@@ -63,14 +62,5 @@ proptest! {
                 prop_assert_eq!(batch, &whole.slice(number * rows, batch.num_rows()));
             }
         }
-    }
-
-    #[test]
-    fn columns_survive_a_checkpoint(Table { records, sample } in table()) {
-        let columns = infer(&records[..sample]);
-        let text = serde_json::to_string(&columns).unwrap();
-        let back: TableSchema = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(back.to_arrow(), columns.to_arrow());
-        prop_assert_eq!(back, columns);
     }
 }

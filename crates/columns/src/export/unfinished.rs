@@ -25,9 +25,8 @@ pub(super) struct Unfinished {
     key: ExportKey,
     /// Whether it can be resumed: by its format, and because its records come from a scan.
     pub(super) keeps: bool,
-    /// What the stored checkpoint says, if that is of this export.
-    stored: Option<Progress>,
-    stored_at: Instant,
+    /// How many records the stored checkpoint is behind, if it is of this export, and when it was stored.
+    stored: Option<(u64, Instant)>,
     /// Whether an earlier export has left something that is not resumed; it stays until there is something to write.
     leftover: bool,
     /// None until there is something to write or to resume from.
@@ -80,7 +79,6 @@ impl Unfinished {
             format,
             key,
             stored: None,
-            stored_at: Instant::now(),
             files: None,
             ready: false,
             ends: Vec::new(),
@@ -127,12 +125,11 @@ impl Unfinished {
         let mut entries = fs::read(&path).map_err(|error| failed("read", &path, &error))?;
         entries.truncate(usize::try_from(progress.ids.bytes).unwrap_or(usize::MAX));
         self.resume = Some(Resume::new(progress.state.clone(), entries)?);
-        encoder.go_on(progress.table.clone(), progress.records);
+        encoder.go_on(progress.table, progress.records);
         self.files = Some(Files { data, ids });
-        self.state = progress.state.clone();
-        self.ends.clone_from(&progress.ends);
-        self.earlier = Some(progress.receipt.clone());
-        self.stored = Some(progress);
+        self.stored = Some((progress.receipt.records, Instant::now()));
+        (self.state, self.ends) = (progress.state, progress.ends);
+        self.earlier = Some(progress.receipt);
         self.leftover = false;
         Ok(())
     }
@@ -217,9 +214,8 @@ impl Unfinished {
         self.state.clone_from(batch.state());
         batch.append_entries(&mut self.entries);
         self.receipt = batch.full_receipt();
-        let is_due = self.format.has_groups()
-            || self.stored.is_none()
-            || self.stored_at.elapsed() >= INTERVAL;
+        let is_recent = |(_, at): (u64, Instant)| at.elapsed() < INTERVAL;
+        let is_due = self.format.has_groups() || !self.stored.is_some_and(is_recent);
         match is_due && self.keeps {
             true => self.save(encoder),
             false => Ok(()),
@@ -242,21 +238,21 @@ impl Unfinished {
         ids.append(&std::mem::take(&mut self.entries))?;
         ids.sync()?;
         let (data, ids) = (data.kept.clone(), ids.kept.clone());
-        let mut checkpoint = Checkpoint {
+        let receipt = self.with_earlier(self.receipt.clone());
+        let records = receipt.records;
+        self.work.store(&Checkpoint {
             key: self.key.clone(),
             progress: Some(Progress {
                 table: encoder.table(),
                 state: self.state.clone(),
-                receipt: self.with_earlier(self.receipt.clone()),
+                receipt,
                 records: encoder.records,
                 data,
                 ids,
                 ends: self.ends.clone(),
             }),
-        };
-        self.work.store(&checkpoint)?;
-        self.stored = checkpoint.progress.take();
-        self.stored_at = Instant::now();
+        })?;
+        self.stored = Some((records, Instant::now()));
         Ok(())
     }
 
@@ -309,8 +305,7 @@ impl Unfinished {
             Err(error) if error.message() != why => format!(" ({})", error.message()),
             _ => String::new(),
         };
-        if let Some(stored) = &self.stored {
-            let records = stored.receipt.records;
+        if let Some((records, _)) = self.stored {
             return format!("{records} records are kept in {part} to be resumed{trouble}");
         }
         match self.work.remove() {

@@ -1,6 +1,7 @@
 //! Lists as Arrow record batches.
 
 use crate::start;
+use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -68,6 +69,30 @@ async fn contacts_have_their_columns_in_order_and_of_their_kinds() {
     assert_eq!(kinds["matchScore"], Kind::Number);
     assert_eq!(kinds["externalRef"], Kind::Unsigned);
     assert!(!kinds.contains_key("mergedFrom"), "it only appears late");
+}
+
+/// The service writes some doubles with 17 digits, also within structs.
+#[tokio::test]
+async fn numbers_in_another_spelling_are_not_in_extra() {
+    let (_sandbox, client) = start(Options {
+        policy: Policy::Unlimited,
+        ..Options::default()
+    });
+    let scan = client.resource(Resource::Contacts).list();
+    let mut scan = BatchScan::new(scan, TableOptions::default(), 8192);
+    let (mut rows, mut fields) = (0, BTreeMap::<String, usize>::new());
+    while let Some(batch) = scan.next().await {
+        let batch = batch.unwrap();
+        rows += batch.num_rows();
+        let extra = batch.column(batch.num_columns() - 1);
+        for text in extra.as_string::<i32>().iter().flatten() {
+            for (name, _) in talentdata_core::json::members(text) {
+                *fields.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    // It only appears late.
+    assert_eq!(fields, [("mergedFrom".to_owned(), rows / 10)].into());
 }
 
 #[tokio::test]

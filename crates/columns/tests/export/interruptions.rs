@@ -113,14 +113,3 @@ async fn a_failure_before_the_first_page_leaves_nothing() {
     );
     assert!(names(directory.path()).is_empty());
 }
-
-#[tokio::test]
-async fn an_empty_list_is_an_empty_file() {
-    let service = Service::start(0);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out.jsonl");
-    let receipt = run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(receipt.completeness, Completeness::Proven);
-    assert_eq!(fs::read(&path).unwrap(), b"");
-    assert_eq!(names(directory.path()), ["out.jsonl"]);
-}

@@ -119,27 +119,6 @@ async fn a_device_is_written_to_and_a_full_one_is_an_error() {
     assert!(!PathBuf::from("/dev/full.part").exists());
 }
 
-#[tokio::test]
-async fn a_pipe_is_written_to() {
-    let service = Service::start(40);
-    let directory = tempfile::tempdir().unwrap();
-    let pipe = directory.path().join("pipe");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
-    let reader = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || fs::read_to_string(pipe).unwrap()
-    });
-    run(&export(&pipe), &service.client).await.unwrap();
-    assert_eq!(reader.join().unwrap(), service.lines());
-    assert_eq!(names(directory.path()), ["pipe"]);
-}
-
 /// An export whose output blocks for ever is stopped all the same; were it not, the test would not come to its end.
 #[tokio::test]
 async fn a_pipe_that_nobody_reads_does_not_keep_an_export_from_being_stopped() {

@@ -201,19 +201,6 @@ async fn a_part_file_that_was_changed_is_refused() {
 }
 
 #[tokio::test]
-async fn without_a_part_file_there_is_nothing_to_resume() {
-    let stopped = Stopped::new().await;
-    fs::remove_file(work(&stopped.path(), "data")).unwrap();
-    let receipt = run(&stopped.export, &stopped.service.client).await.unwrap();
-    assert_eq!(receipt.resumed, 0);
-    assert_eq!(
-        fs::read_to_string(stopped.path()).unwrap(),
-        stopped.service.lines()
-    );
-    assert_eq!(names(stopped.directory.path()), ["out.jsonl"]);
-}
-
-#[tokio::test]
 async fn what_is_left_of_another_export_stays_until_there_is_something_to_write() {
     let stopped = Stopped::new().await;
     let rule = serde_json::json!({"reply": {"status": 403}});

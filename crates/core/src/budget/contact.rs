@@ -36,6 +36,7 @@ pub(crate) enum News {
     Joined { home: String, members: usize },
     Regained { members: usize },
     Lost { reason: String },
+    Moved,
 }
 
 impl News {
@@ -50,6 +51,9 @@ impl News {
             News::Lost { reason } => {
                 tracing::warn!("the shared budget cannot be reached: {reason}");
             }
+            News::Moved => tracing::debug!(
+                "the file of the shared budget is locked by a stopped process; a copy replaces it"
+            ),
         }
     }
 }
@@ -95,6 +99,11 @@ impl Contact {
             self.news.push(News::Lost { reason });
         }
         self.reason = Some(reason.to_owned());
+    }
+
+    /// Another file has taken the place of one that a stopped process had locked.
+    pub(crate) fn move_on(&mut self) {
+        self.news.push(News::Moved);
     }
 
     /// Whether the budget was reached the last time.

@@ -6,16 +6,13 @@
 mod file;
 mod image;
 #[cfg(test)]
-mod shape;
-#[cfg(test)]
 mod tests;
 
 use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
 use crate::clock::{self, Time};
 use crate::gate::{
-    Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
-    Turn,
+    Endpoint, GateSettings, Pauses, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
 };
 use crate::host::{clock as host_clock, directory};
 use crate::settings::{Config, OnUnreachable};
@@ -29,7 +26,7 @@ use tokio::sync::{oneshot, watch};
 /// While the file cannot be used, it is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-3-";
+const PREFIX: &str = "budget-4-";
 
 /// The budget of one client.
 pub(crate) struct HostBudget {
@@ -56,6 +53,8 @@ struct State {
     file: Option<StateFile>,
     /// The gate of this client alone, while the file cannot be used.
     alone: Option<Alone>,
+    /// What the service has told this client: the file is not believed about longer pauses.
+    pauses: Pauses,
 }
 
 /// A client that goes on alone.
@@ -110,7 +109,11 @@ impl HostBudget {
                 on_unreachable: config.on_unreachable,
                 contact: Mutex::new(contact),
                 events: Mutex::default(),
-                state: Mutex::new(State { file, alone: None }),
+                state: Mutex::new(State {
+                    file,
+                    alone: None,
+                    pauses: Pauses::default(),
+                }),
             }),
             present: Some(present),
             gone,
@@ -236,28 +239,8 @@ impl Shared {
                 (alone.gate.take(now, &requester, class, endpoint), now)
             }
         };
-        let now = clock::now();
-        let local = |moment: Duration| now + moment.saturating_sub(host_now);
-        match turn {
-            Turn::Now(ticket) => Take::Now(ticket),
-            Turn::Wait {
-                again,
-                outage: Some(failures),
-                ..
-            } => Take::Outage {
-                failures: Failures {
-                    since: now.saturating_sub(host_now.saturating_sub(failures.since)),
-                    ..failures
-                },
-                again: local(again),
-            },
-            Turn::Wait {
-                earliest, again, ..
-            } => Take::Wait {
-                earliest: local(earliest),
-                again: local(again),
-            },
-        }
+        let here = clock::now();
+        Take::of(turn, |time| (here + time).saturating_sub(host_now))
     }
 
     fn log_news(&self) {
@@ -297,13 +280,22 @@ impl State {
         }
         let events = lock(&shared.events).clone();
         let done = file.change(|gate, now| {
+            let mut pauses = self.pauses;
+            gate.correct(now, &pauses);
             for event in &events {
                 event.apply(gate, now, shared.id);
+                if let Event::Answered(_, status, headers) = event {
+                    pauses.note(now, *status, headers, gate.paused_until());
+                }
             }
-            operation(gate, now)
+            (operation(gate, now), pauses)
         });
+        if file.take_moved() {
+            lock(&shared.contact).move_on();
+        }
         match done {
-            Ok(done) => {
+            Ok((done, pauses)) => {
+                self.pauses = pauses;
                 lock(&shared.events).drain(..events.len());
                 self.alone = None;
                 Some(done)

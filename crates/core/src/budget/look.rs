@@ -8,12 +8,13 @@ use crate::gate::MemberStats;
 #[cfg(unix)]
 use crate::gate::SharedGate;
 use crate::settings::{BudgetHome, Config};
+use schemars::JsonSchema;
 use serde::Serialize;
 #[cfg(unix)]
 use std::time::Duration;
 
 /// Who shares a budget, and at what pace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetState {
     /// Where it is kept.
     pub home: String,

@@ -1,65 +1,61 @@
-//! The budget of a client that shares it with nobody: a gate in the memory of this process.
+//! The budget of a client that shares it with nobody: a gate in the memory of this process, of which it is the only member.
 
 use super::{Budget, BudgetStats, Contact, Take, Taking};
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, Gate, GateSettings, PriorityClass, RateHeaders, Ready, Ticket,
+    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-/// While a probe is on its way, those who wait for its outcome look so often how long that has been.
-const LOOK: Duration = Duration::from_millis(250);
+/// The one member.
+const ID: u64 = 1;
 
 /// A gate of its own.
-pub(crate) struct ProcessBudget(Mutex<Gate>);
+pub(crate) struct ProcessBudget {
+    share: f64,
+    gate: Mutex<SharedGate>,
+}
 
 impl ProcessBudget {
     pub(crate) fn new(settings: GateSettings) -> Self {
-        ProcessBudget(Mutex::new(Gate::new(settings)))
+        ProcessBudget {
+            share: settings.share,
+            gate: Mutex::new(SharedGate::new(settings, Time::ZERO)),
+        }
     }
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
+    fn gate(&self) -> MutexGuard<'_, SharedGate> {
         // The gate's methods leave it whole even when a caller panics between them.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Budget for ProcessBudget {
-    fn take(&self, now: Time, _class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
-        let mut gate = self.gate();
-        let ready = gate.ready_for(now, endpoint);
-        let outage = gate.failures().filter(Failures::is_outage);
-        let take = match (ready, outage) {
-            (Ready::Now, _) => Take::Now(gate.send_to(now, endpoint)),
-            (Ready::At(again), Some(failures)) => Take::Outage { failures, again },
-            (Ready::AfterResponse, Some(failures)) => Take::Outage {
-                failures,
-                again: now + LOOK,
-            },
-            (Ready::At(moment), None) => Take::Wait {
-                earliest: moment,
-                again: moment,
-            },
-            (Ready::AfterResponse, None) => Take::AfterChange,
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+        let requester = Requester {
+            id: ID,
+            process: 0,
+            name: "",
+            share: self.share,
         };
-        Box::pin(std::future::ready(take))
+        let turn = self.gate().take(now, &requester, class, endpoint);
+        Box::pin(std::future::ready(Take::of(turn, |time| time)))
     }
 
-    fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.gate().unsend(ticket);
+    fn unsend(&self, now: Time, ticket: Ticket) {
+        self.gate().unsend(now, ID, ticket);
     }
 
     fn failed(&self, now: Time, ticket: Ticket, sent: bool) {
-        self.gate().failed(now, ticket, sent);
+        self.gate().failed(now, ID, ticket, sent);
     }
 
     fn lost(&self, now: Time, ticket: Ticket) {
-        self.gate().lost(now, ticket);
+        self.gate().lost(now, ID, ticket);
     }
 
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.gate().response(now, ticket, status, headers);
+        self.gate().response(now, ID, ticket, status, headers);
     }
 
     fn stats(&self) -> BudgetStats {

@@ -5,31 +5,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Time;
 use super::ledger::Ledger;
+use super::{RateHeaders, Time};
 
 /// The limit, and the newest count of what is left of it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct LongWindow {
-    limit: u32,
-    window: Duration,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LongWindow {
+    pub(crate) limit: u32,
+    pub(crate) window: Duration,
     sent: Time,
     remaining: u64,
 }
 
 impl LongWindow {
-    pub(super) fn new(limit: u32, window: Duration) -> Self {
-        Self {
+    /// The longer window of a response, if that is what it shows; `known` is the one before.
+    pub(crate) fn shown(known: Option<Self>, limit: u32, window: Duration) -> Self {
+        let is_same = |known: &Self| (known.limit, known.window) == (limit, window);
+        known.filter(is_same).unwrap_or(Self {
             limit,
             window,
             sent: Time::ZERO,
             remaining: u64::MAX,
-        }
-    }
-
-    /// Whether this is the limit of so many requests in `window`.
-    pub(super) fn is(&self, limit: u32, window: Duration) -> bool {
-        (self.limit, self.window) == (limit, window)
+        })
     }
 
     /// A response to a request sent at `sent` shows what is left.
@@ -39,9 +36,45 @@ impl LongWindow {
         }
     }
 
-    /// How many requests are left after those that are in flight.
-    pub(super) fn left(&self, ledger: &Ledger) -> u64 {
-        let since = ledger.sent_between(self.sent, Time::MAX) as u64;
-        self.remaining.saturating_sub(since)
+    /// Whether nothing is left after the requests that are in flight.
+    pub(super) fn is_spent(&self, ledger: &Ledger) -> bool {
+        self.remaining <= u64::from(ledger.sent_between(self.sent, Time::MAX))
+    }
+}
+
+/// What a client that may use a part of each limit has sent within a longer window.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) until: Time,
+    spent: u32,
+    /// The service has told when the window ends.
+    is_aligned: bool,
+}
+
+impl Part {
+    pub(crate) fn send(&mut self, now: Time, window: Duration) {
+        if now >= self.until {
+            *self = Self {
+                until: now.saturating_add(window),
+                ..Self::default()
+            };
+        }
+        self.spent = self.spent.saturating_add(1);
+    }
+
+    /// A response has come; the first one tells when the window ends.
+    pub(crate) fn seen(&mut self, now: Time, headers: &RateHeaders) {
+        if let (false, Some(reset)) = (self.is_aligned, headers.reset) {
+            (self.is_aligned, self.until) = (true, now.saturating_add(reset));
+        }
+    }
+
+    /// When the next request may be sent by one whose part of the limit is `share`.
+    pub(crate) fn allows(&self, limit: u32, share: f64) -> Time {
+        let part = (f64::from(limit) * share).max(1.0);
+        match f64::from(self.spent) >= part.floor() {
+            true => self.until,
+            false => Time::ZERO,
+        }
     }
 }

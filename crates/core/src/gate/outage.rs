@@ -78,9 +78,10 @@ impl Outage {
         (self.row.failures.count > 0).then_some(self.row.failures)
     }
 
-    /// Whether there is an outage and a probe on its way, whose outcome all others wait for.
-    pub(crate) fn is_probed(&self) -> bool {
-        self.row.failures.is_outage() && self.probe.is_some()
+    /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
+    pub(crate) fn is_probed(&self, now: Time) -> bool {
+        let lasts = |probe: Ticket| probe.age(now).as_secs_f64() < LONGEST;
+        self.row.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
     /// Before this, no probe is sent.
@@ -180,7 +181,10 @@ mod tests {
         for round in 0..100 {
             let now = round * 10 * MS;
             outage.failed(now, ticket(1, now));
-            assert_eq!((outage.probe_at(), outage.is_probed()), (Time::ZERO, false));
+            assert_eq!(
+                (outage.probe_at(), outage.is_probed(now)),
+                (Time::ZERO, false)
+            );
             outage.succeeded(now, ticket(2, now));
         }
         assert_eq!(outage.failures(), None);
@@ -199,9 +203,9 @@ mod tests {
                 probes += u32::from(now < 21_000 * MS);
                 let probe = ticket(10 + step as u64, now);
                 outage.sent(probe);
-                assert!(outage.is_probed());
+                assert!(outage.is_probed(now));
                 outage.failed(now, probe);
-                assert!(!outage.is_probed());
+                assert!(!outage.is_probed(now));
             }
             assert!((5..=8).contains(&probes), "{probes}");
             let failures = outage.failures().unwrap();
@@ -226,10 +230,10 @@ mod tests {
         let first = outage.probe_at();
         outage.sent(ticket(3, first));
         outage.unsent(ticket(3, first));
-        assert_eq!((outage.is_probed(), outage.probe_at()), (false, first));
+        assert_eq!((outage.is_probed(first), outage.probe_at()), (false, first));
         outage.sent(ticket(4, first));
         outage.lost(first + MS, ticket(4, first));
-        assert!(!outage.is_probed() && outage.probe_at() >= first + 500 * MS);
+        assert!(!outage.is_probed(first + MS) && outage.probe_at() >= first + 500 * MS);
         assert_eq!(outage.failures().unwrap().count, 2);
     }
 

@@ -78,6 +78,15 @@ impl Rules {
         }
     }
 
+    /// Lets nothing be sent before `told`, and does not wait beyond `latest`.
+    pub(super) fn correct(&mut self, told: Time, latest: Time) {
+        self.common.until = self.common.until.max(told);
+        for rule in [&mut self.common, &mut self.token] {
+            rule.until = rule.until.min(latest);
+            rule.refused_until = rule.refused_until.min(latest);
+        }
+    }
+
     /// Applies the rule to a response; `limit` and `window` are those of all requests. Whether it is about that limit, and
     /// whether we must wait.
     pub(crate) fn response(

@@ -3,13 +3,19 @@
 //! What one of them learns, all know; what one is told, all obey. To the gate itself the members are one. `turns` decides
 //! which of them sends next.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ledger::Entry;
 use super::turns::{PriorityClass, Requester, Turns};
-use super::{Endpoint, Failures, Gate, GateSettings, GateStats, RateHeaders, Ready, Ticket, Time};
+use super::{
+    Endpoint, Failures, Gate, GateSettings, GateStats, RateHeaders, Ready, TOO_MANY_REQUESTS,
+    Ticket, Time,
+};
 
 /// A request of a member that was last seen this long ago gets no response any more, as far as can be told.
 const SILENT: Duration = Duration::from_secs(2);
@@ -34,16 +40,8 @@ const MAX_COUNT: u64 = 1_000_000_000;
 pub struct SharedGate {
     gate: Gate,
     turns: Turns,
-    in_flight: Vec<InFlight>,
     /// When it was used last.
     used: Time,
-}
-
-/// A request that is in flight, and whose it is.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct InFlight {
-    ticket: Ticket,
-    member: u64,
 }
 
 /// Whether a member may send.
@@ -62,8 +60,35 @@ pub enum Turn {
     },
 }
 
+/// What the service has told one process about pauses.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pauses {
+    /// Until then it was told to wait.
+    told: Time,
+    /// The furthest time that it was told anything about.
+    believed: Time,
+}
+
+impl Pauses {
+    /// How much longer others are believed.
+    pub(crate) fn believed(&self, now: Time) -> Duration {
+        self.believed.saturating_sub(now)
+    }
+
+    /// A response has arrived, after which the pause of all lasts until `until`.
+    pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
+        let waits = [headers.reset, headers.retry_after, headers.window];
+        let longest = waits.into_iter().flatten().max().unwrap_or_default();
+        self.believed = self.believed.max(now.saturating_add(longest));
+        if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
+            self.told = self.told.max(until);
+        }
+        self.believed = self.believed.max(self.told);
+    }
+}
+
 /// One member, for people.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MemberStats {
     /// Its process.
     pub process: u32,
@@ -87,7 +112,6 @@ impl SharedGate {
         Self {
             gate: Gate::new(Self::settings(settings)),
             turns: Turns::default(),
-            in_flight: Vec::new(),
             used: now,
         }
     }
@@ -96,7 +120,6 @@ impl SharedGate {
     fn settings(settings: GateSettings) -> GateSettings {
         GateSettings {
             share: 1.0,
-            paced: true,
             ..settings
         }
     }
@@ -121,28 +144,20 @@ impl SharedGate {
         let now = self.advance(now);
         self.turns.ask(now, requester, class);
         self.drop_silent(now);
-        let (share, kept) = self.part(requester.share);
-        let allowed = match share {
-            Some(budget) => {
-                let window = self.gate.settings.window;
-                self.turns.share_allows(requester.id, window, budget)
-            }
-            None => Time::ZERO,
-        };
-        let gap = self.gate.gap();
+        let plan = self.gate.model.plan();
+        let long_window = self.gate.long_window.as_ref();
+        let allowed = self.turns.share_allows(requester, plan, long_window);
+        let gap = plan.window.div_f64(self.gate.model.aim().max(1.0));
         let (earliest, wait) = match self.gate.ready_for(now, endpoint) {
-            Ready::Now if allowed > now => (now, allowed - now),
+            Ready::Now if allowed > now => (allowed, allowed - now),
             Ready::Now if self.turns.is_preceded(now, requester.id) => {
                 let ahead = self.turns.ahead(now, now, requester.id);
                 (now, gap.mul_f64(EARLY * f64::from(ahead)))
             }
             Ready::Now => {
-                let ticket = self.gate.send_to(now, endpoint);
-                self.turns.served(now, requester.id, kept);
-                self.in_flight.push(InFlight {
-                    ticket,
-                    member: requester.id,
-                });
+                let ticket = self.gate.send_as(now, endpoint, requester.id);
+                let long_window = self.gate.long_window.as_ref();
+                self.turns.served(now, requester, plan, long_window);
                 return Turn::Now(ticket);
             }
             Ready::At(at) => {
@@ -166,13 +181,13 @@ impl SharedGate {
 
     /// The request was not sent after all.
     pub fn unsend(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        self.complete(now, member, ticket);
+        self.complete(now, member);
         self.gate.unsend(ticket);
     }
 
     /// The request failed; `sent` as for [`Gate::failed`].
     pub fn failed(&mut self, now: Duration, member: u64, ticket: Ticket, sent: bool) {
-        let now = self.complete(now, member, ticket);
+        let now = self.complete(now, member);
         self.gate.failed(now, ticket, sent);
     }
 
@@ -184,7 +199,7 @@ impl SharedGate {
 
     /// The caller waits for no response any more, though the server may have counted the request.
     pub fn lost(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        let now = self.complete(now, member, ticket);
+        let now = self.complete(now, member);
         self.gate.lost(now, ticket);
     }
 
@@ -197,15 +212,20 @@ impl SharedGate {
         status: u16,
         headers: &RateHeaders,
     ) {
-        let now = self.complete(now, member, ticket);
+        let now = self.complete(now, member);
         self.gate.response(now, ticket, status, headers);
+        if let Some(member) = self.turns.saw(now, member)
+            && self.gate.long_window.is_some()
+        {
+            member.part.seen(now, headers);
+        }
     }
 
     /// A member has ended, and what it has sent is lost.
     pub fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
         self.turns.left(member);
-        self.lose(now, |request| request.member == member);
+        self.lose(now, |entry| entry.member == member);
     }
 
     /// Whether nothing of what it knows matters any more.
@@ -223,9 +243,20 @@ impl SharedGate {
             ..Self::settings(*settings)
         };
         let latest = self.used.as_secs().saturating_add(FURTHEST);
+        let plan = self.gate.model.plan();
         self.gate.settings == wanted
-            && self.gate.is_valid()
+            && self.gate.model.is_valid()
+            && (plan.limit <= wanted.limit.max(1) && plan.window == wanted.window)
             && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
+    }
+
+    /// Corrects the pauses of a state that was read: nothing lasts longer than a window that the service has not told this
+    /// process itself, and until `told` all wait as this process was told to. Whatever was forged holds nobody up for longer.
+    pub fn correct(&mut self, now: Duration, pauses: &Pauses) {
+        let window = self.gate.settings.window;
+        let believed = pauses.believed.max(now.saturating_add(window));
+        self.gate.rules.correct(pauses.told, believed);
+        self.turns.correct(believed);
     }
 
     /// When it was used last.
@@ -276,50 +307,29 @@ impl SharedGate {
 
     /// Members that are silent have lost what they sent. Not the one that is being served, which has just been noted.
     fn drop_silent(&mut self, now: Time) {
-        let turns = &self.turns;
-        let is_silent = |request: &InFlight| {
-            let seen = turns.seen(request.member);
-            seen.is_none_or(|seen| seen + SILENT < now)
-        };
-        let silent: Vec<u64> = self
-            .in_flight
-            .iter()
-            .filter(|request| is_silent(request))
-            .map(|request| request.member)
-            .collect();
+        let is_heard = |id: u64| self.turns.seen(id).is_some_and(|seen| seen + SILENT >= now);
+        let in_flight = self.gate.ledger.in_flight();
+        let members: HashSet<u64> = in_flight.map(|entry| entry.member).collect();
+        let silent: Vec<u64> = members.into_iter().filter(|id| !is_heard(*id)).collect();
         if !silent.is_empty() {
-            self.lose(now, |request| silent.contains(&request.member));
+            self.lose(now, |entry| silent.contains(&entry.member));
         }
     }
 
-    fn lose(&mut self, now: Time, is_lost: impl Fn(&InFlight) -> bool) {
-        let (lost, in_flight) = self.in_flight.iter().copied().partition(is_lost);
-        self.in_flight = in_flight;
-        let lost: Vec<InFlight> = lost;
-        for request in lost {
-            self.gate.lost(now, request.ticket);
+    fn lose(&mut self, now: Time, is_lost: impl Fn(&Entry) -> bool) {
+        let lost = self.gate.ledger.in_flight().filter(|entry| is_lost(entry));
+        let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
+        for ticket in lost {
+            self.gate.lost(now, ticket);
         }
     }
 
     /// A request of a member is not in flight any more.
-    fn complete(&mut self, now: Time, member: u64, ticket: Ticket) -> Time {
+    fn complete(&mut self, now: Time, member: u64) -> Time {
         let now = self.advance(now);
         self.turns.saw(now, member);
         self.drop_silent(now);
-        self.in_flight.retain(|request| request.ticket != ticket);
         now
-    }
-
-    /// How many requests a window are the part of a member, where that is not the whole limit; and how many of its sends
-    /// must be known for that.
-    fn part(&self, share: f64) -> (Option<u32>, usize) {
-        if share >= 1.0 {
-            return (None, 0);
-        }
-        let limit = f64::from(self.gate.model.limit());
-        // A cast from a float saturates, and so keeps a senseless share within the limit.
-        let budget = ((limit * share) as u32).max(1);
-        (Some(budget), budget as usize)
     }
 }
 
@@ -344,7 +354,7 @@ fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
             fields.all(|(name, field)| is_plausible(field, name, latest))
         }
         Value::Number(number) => match (number.as_u64(), name) {
-            (_, "id" | "member" | "seed" | "remaining") => true,
+            (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
             (Some(seconds), "secs") => seconds <= latest,
             (Some(count), _) => count <= MAX_COUNT,
             // Fractions are checked where they are used.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use super::last_minute::LastMinute;
+use super::long_window::{LongWindow, Part};
+use super::model::Plan;
 
 /// A member that is this much late has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
@@ -51,6 +52,14 @@ pub struct Requester<'a> {
     pub share: f64,
 }
 
+impl Requester<'_> {
+    /// How many requests in each window are its part.
+    fn part(&self, plan: Plan) -> u32 {
+        // A cast from a float saturates, and so keeps a senseless share within the limit.
+        ((f64::from(plan.limit) * self.share) as u32).max(1)
+    }
+}
+
 /// A member as it is remembered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Member {
@@ -63,6 +72,8 @@ pub(super) struct Member {
     last_sent: Time,
     /// Its latest sends, as far back as its share of the limit reaches; none kept where it may use all of it.
     sends: VecDeque<Time>,
+    /// What it has sent within a longer window, where it may use a part of the limit.
+    pub(super) part: Part,
     /// How many requests it sent lately.
     pub(super) last_minute: LastMinute,
 }
@@ -99,16 +110,26 @@ impl Turns {
         });
     }
 
-    /// When the share of a member lets it send, of which `budget` requests a window are its part.
-    pub(super) fn share_allows(&self, id: u64, window: Duration, budget: u32) -> Time {
-        let Some(member) = self.member(id) else {
+    /// When the share of a member lets it send: its part of the limit in any window, evenly, and of a longer window its part
+    /// in each.
+    pub(super) fn share_allows(
+        &self,
+        requester: &Requester<'_>,
+        plan: Plan,
+        long_window: Option<&LongWindow>,
+    ) -> Time {
+        let Some(member) = self.member(requester.id).filter(|_| requester.share < 1.0) else {
             return Time::ZERO;
         };
-        let gap = (window / budget.max(1)).mul_f64(CATCH_UP);
+        let budget = requester.part(plan);
+        let gap = (plan.window / budget).mul_f64(CATCH_UP);
         let even = member.sends.back().map_or(Time::ZERO, |last| *last + gap);
         let oldest = member.sends.len().checked_sub(budget as usize);
         let oldest = oldest.and_then(|index| member.sends.get(index));
-        oldest.map_or(even, |oldest| even.max(*oldest + window))
+        let rolling = oldest.map_or(even, |oldest| even.max(*oldest + plan.window));
+        long_window.map_or(rolling, |window| {
+            rolling.max(member.part.allows(window.limit, requester.share))
+        })
     }
 
     /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
@@ -139,24 +160,45 @@ impl Turns {
         }
     }
 
-    /// It is a member's turn; `kept` is how many of its sends its share needs to know.
-    pub(super) fn served(&mut self, now: Time, id: u64, kept: usize) {
-        let Some(member) = self.member_mut(id) else {
+    /// It is a member's turn.
+    pub(super) fn served(
+        &mut self,
+        now: Time,
+        requester: &Requester<'_>,
+        plan: Plan,
+        long_window: Option<&LongWindow>,
+    ) {
+        let Some(member) = self.member_mut(requester.id) else {
             return;
         };
         member.waits = None;
         member.last_sent = now;
-        member.sends.push_back(now);
-        let surplus = member.sends.len().saturating_sub(kept);
-        member.sends.drain(..surplus);
         member.last_minute.send(now);
+        if requester.share < 1.0 {
+            member.sends.push_back(now);
+            let surplus = member
+                .sends
+                .len()
+                .saturating_sub(requester.part(plan) as usize);
+            member.sends.drain(..surplus);
+            member
+                .part
+                .send(now, long_window.map_or(plan.window, |long| long.window));
+        }
+    }
+
+    /// No longer window lasts beyond this time.
+    pub(super) fn correct(&mut self, latest: Time) {
+        for member in &mut self.members {
+            member.part.until = member.part.until.min(latest);
+        }
     }
 
     /// A member has done something else.
-    pub(super) fn saw(&mut self, now: Time, id: u64) {
-        if let Some(member) = self.member_mut(id) {
-            member.seen = now;
-        }
+    pub(super) fn saw(&mut self, now: Time, id: u64) -> Option<&mut Member> {
+        let member = self.member_mut(id)?;
+        member.seen = now;
+        Some(member)
     }
 
     /// A member has ended.
@@ -198,6 +240,7 @@ impl Turns {
                 waits: None,
                 last_sent: Time::ZERO,
                 sends: VecDeque::new(),
+                part: Part::default(),
                 last_minute: LastMinute::default(),
             });
             self.members.len() - 1
@@ -223,5 +266,34 @@ impl Member {
             false => wait.class,
         };
         Some((class, self.last_sent, self.id))
+    }
+}
+
+/// They are counted for spans of this length,
+const SPAN: Duration = Duration::from_secs(5);
+/// and told for so many of them.
+const SPANS: usize = 12;
+
+/// The number of requests in each span, newest last.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct LastMinute(VecDeque<(Time, u32)>);
+
+impl LastMinute {
+    /// A request is sent.
+    pub(crate) fn send(&mut self, now: Time) {
+        match self.0.back_mut() {
+            Some((begun, count)) if now < *begun + SPAN => *count += 1,
+            _ => self.0.push_back((now, 1)),
+        }
+        let surplus = self.0.len().saturating_sub(SPANS);
+        self.0.drain(..surplus);
+    }
+
+    /// How many there were.
+    pub(crate) fn sent(&self, now: Time) -> u32 {
+        let minute = SPAN * SPANS as u32;
+        let recent = self.0.iter().filter(|(begun, _)| *begun + minute > now);
+        recent.map(|(_, count)| count).sum()
     }
 }

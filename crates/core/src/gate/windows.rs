@@ -1,11 +1,19 @@
-//! Recognises fixed windows by their edges, where the remaining count jumps up as no other way of counting allows, and
-//! tells windows that follow a clock from those that open with a request.
+//! Fixed windows: recognised by their edges, where the remaining count jumps up as no other way of counting allows; and
+//! aligned with, where they follow a clock.
+//!
+//! Within windows whose edges are known neither latency nor jitter costs anything, as long as all requests fit between the
+//! edges. Windows that open with a request are left to the even pace, which is within two points of the best on them; they
+//! betray themselves by counting a first request in the window before, which each window of a trial makes more likely.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Count, Time};
+use super::Time;
+use super::ledger::Ledger;
+use super::model::{Count, Plan};
+use super::others::{NOTICED, Others};
+use super::slots::LEFT_ALONE;
 
 /// Two counts further apart than this, in windows, may have more than one edge between them.
 const NEAR: f64 = 0.3;
@@ -28,10 +36,6 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    pub(super) fn is_valid(self) -> bool {
-        self.earliest <= self.latest
-    }
-
     /// What both edges allow, if they are a few whole windows apart.
     fn agreeing_with(self, older: Self, window: Duration) -> Option<Self> {
         (1..=COMPARED).find_map(|windows| {
@@ -45,7 +49,7 @@ impl Edge {
 /// The newest count, the newest edge, and what the edges so far have in common.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
-    newest: Option<(Time, f64)>,
+    newest: Option<(Time, u32)>,
     /// Between which counts the remaining ones rose last: with fixed windows, an edge.
     last: Option<Edge>,
     common: Option<Edge>,
@@ -64,22 +68,13 @@ pub(super) enum Sign {
 }
 
 impl Windows {
-    /// Whether values that were read can be.
-    pub(super) fn is_valid(&self) -> bool {
-        let edges = [self.last, self.common].into_iter().flatten();
-        edges.into_iter().all(Edge::is_valid)
-            && self
-                .newest
-                .is_none_or(|(_, left)| (0.0..=1e9).contains(&left))
-    }
-
     /// When the window of a request that was sent at `sent` began, where that was seen; for fixed windows.
     pub(super) fn begun(&self, sent: Time, window: Duration) -> Option<Edge> {
         self.last.filter(|edge| sent < edge.latest + window)
     }
 
     /// Compares a count with the one before; `floor` is the least round trip.
-    pub(super) fn seen(&mut self, count: &Count, window: Duration, floor: Duration) -> Sign {
+    pub(super) fn seen(&mut self, count: &Count, plan: Plan, floor: Duration) -> Sign {
         let newest = self.newest;
         if newest.is_some_and(|(sent, _)| count.sent <= sent) {
             return Sign::None; // overtaken by a later request
@@ -92,29 +87,191 @@ impl Windows {
             earliest: before,
             latest: count.received.saturating_sub(floor).max(before),
         };
-        if count.remaining >= remaining + BEYOND * count.limit {
+        let (limit, now_left) = (f64::from(plan.limit), f64::from(count.remaining));
+        let rise = now_left - f64::from(remaining);
+        if rise >= BEYOND * limit {
             self.last = Some(edge);
         }
-        let jumped = count.sent <= before + window.mul_f64(NEAR)
-            && count.remaining >= remaining + JUMP * count.limit
-            && count.remaining >= count.limit - count.own + BEYOND * count.limit;
+        let jumped = count.sent <= before + plan.window.mul_f64(NEAR)
+            && rise >= JUMP * limit
+            && now_left >= limit - f64::from(count.own) + BEYOND * limit;
         if !jumped {
             return Sign::None;
         }
-        let agreed = self
-            .common
-            .and_then(|older| edge.agreeing_with(older, window));
-        self.agreeing = if agreed.is_some() {
-            self.agreeing + 1
-        } else {
-            1
-        };
+        let older = self.common;
+        let agreed = older.and_then(|older| edge.agreeing_with(older, plan.window));
+        self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
         let common = agreed.unwrap_or(edge);
         self.common = Some(common);
-        if self.agreeing >= AGREEING {
-            Sign::Clock(common)
-        } else {
-            Sign::Fixed
+        match self.agreeing >= AGREEING {
+            true => Sign::Clock(common),
+            false => Sign::Fixed,
         }
+    }
+}
+
+/// An alignment is given up and found anew after this long, so that clocks cannot drift out of it.
+const LASTS: Duration = Duration::from_secs(200);
+/// How far clocks drift meanwhile, at 50 millionths.
+const DRIFT: Duration = Duration::from_millis(10);
+/// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
+/// would fall into the one before.
+const SURPRISE: f64 = 0.3;
+/// Windows for which the first request goes alone, and one less is sent: should windows open with a request after all,
+/// a first request that is faster than those before it falls into the window before, and is the only one to.
+const TRIAL: u32 = 3;
+/// So many times what round trips vary by, from the least to the mean, are left free at the end of a window.
+const LATE: f64 = 1.5;
+/// Requests are no closer than this part of an even pace, however little time is left.
+const CLOSEST: f64 = 0.3;
+/// A count this low cannot be among the first of a window,
+const LOW: u32 = 3;
+/// which are so many requests of ours.
+const FIRST: u32 = 4;
+/// Weight of one window in the estimate of what others take.
+const WEIGHT: f64 = 0.25;
+/// What others take while it is not seen, for sure: their mean, and a fifth for its variation; but no more than this.
+const FOR_SURE: f64 = 1.2;
+const MOST_UNSEEN: f64 = 8.0;
+/// Part of a step, at that pace, for which the end of a window is kept free.
+const SPARE: f64 = 0.6;
+
+/// An alignment with the server's windows.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Alignment {
+    since: Time,
+    trial: u32,
+    /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
+    /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
+    step: Duration,
+    /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
+    pub(super) edge: Edge,
+    members: u32,
+    least: u32,
+    /// What others take in a window.
+    pub(super) others: f64,
+    /// The server told the last time, to a part of a second, when the window ends.
+    is_exact: bool,
+    /// No window has ended later than it should, as far as the server has told, and it has refused nothing.
+    is_punctual: bool,
+}
+
+impl Alignment {
+    /// Begins in the window whose first count is `count`; `floor` is the least round trip.
+    pub(super) fn new(count: &Count, edge: Edge, window: Duration, floor: Duration) -> Self {
+        let caution = DRIFT + floor.mul_f64(SURPRISE);
+        Self {
+            since: count.received,
+            trial: TRIAL,
+            step: caution.min(window / 4) / (TRIAL - 1),
+            edge: Edge {
+                earliest: edge.earliest.saturating_sub(DRIFT),
+                latest: edge.latest + caution,
+            },
+            members: 1,
+            least: count.remaining,
+            others: 0.0,
+            is_exact: false,
+            is_punctual: true,
+        }
+    }
+
+    /// Whether clocks may have drifted so far that the edges have to be found anew.
+    pub(super) fn is_stale(&self, now: Time) -> bool {
+        now >= self.since + LASTS
+    }
+
+    /// Moves on to the window of `now`.
+    pub(super) fn roll(&mut self, now: Time, plan: Plan) {
+        let next = self.next_window(plan.window);
+        if now < next {
+            return;
+        }
+        let skipped = (now - next).as_nanos() / plan.window.as_nanos().max(1);
+        let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
+        let begin = next.saturating_add(plan.window.saturating_mul(skipped));
+        self.edge.earliest += begin.saturating_sub(self.edge.latest);
+        self.edge.latest = begin;
+        self.trial = self.trial_after();
+        if self.members > 0 {
+            let others = plan.limit.saturating_sub(self.least + self.members);
+            self.others += WEIGHT * (f64::from(others) - self.others);
+        }
+        (self.members, self.least) = (0, plan.limit);
+    }
+
+    /// What is left of the trial after this window; one in which nothing was seen is tried again.
+    fn trial_after(&self) -> u32 {
+        self.trial.saturating_sub(u32::from(self.members > 0))
+    }
+
+    /// When the next window begins.
+    fn next_window(&self, window: Duration) -> Time {
+        let next = self.edge.latest + window + self.sooner(self.trial);
+        next.saturating_sub(self.sooner(self.trial_after()))
+    }
+
+    /// How much sooner a window is entered, this many windows before the end of the trial.
+    fn sooner(&self, trial: u32) -> Duration {
+        match trial {
+            0 => Duration::ZERO,
+            _ => self.step * TRIAL.saturating_sub(trial),
+        }
+    }
+
+    /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
+    pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, plan: Plan) -> bool {
+        if count.sent < self.edge.latest {
+            return true;
+        }
+        self.is_exact = count.rest.is_some();
+        self.is_punctual &= !count.refused
+            && count.rest.is_none_or(|rest| {
+                // Seen from a request, a window ends the sooner the longer the request was on its way. One that opened
+                // with our first request, which goes at the latest edge, ends a window later than that.
+                let end = count.sent.saturating_add(rest);
+                let latest = self.edge.latest + self.sooner(self.trial) + plan.window - DRIFT / 2;
+                end <= latest || end > latest + plan.window / 2 // that of the next window
+            });
+        self.members = self.members.saturating_add(1);
+        self.least = self.least.min(count.remaining);
+        count.remaining > LOW || self.sent(ledger, count.sent) > FIRST
+    }
+
+    /// When the next request may go.
+    pub(super) fn next(&self, ledger: &Ledger, plan: Plan) -> Time {
+        let Edge { earliest, latest } = self.edge;
+        let last = ledger.last_sent();
+        if last < latest {
+            return latest; // one request a window goes whatever the others do, to see what is left
+        }
+        let next_window = self.next_window(plan.window);
+        let on_trial = self.trial > 0;
+        let alone = self.others < NOTICED;
+        let others = if alone { 0.0 } else { self.others };
+        // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
+        let harmless = alone && self.is_exact && self.is_punctual;
+        let spared = if harmless { 0.0 } else { LEFT_ALONE };
+        let reserve = spared + f64::from(u8::from(on_trial));
+        let unseen = (FOR_SURE * Others::unseen(others, ledger, plan)).min(MOST_UNSEEN);
+        let in_flight = ledger.in_flight().count() as f64;
+        let left = f64::from(self.least) - in_flight - reserve - unseen;
+        let sent = f64::from(self.sent(ledger, Time::MAX));
+        let ours = f64::from(plan.limit) - reserve - others - sent;
+        if left < 1.0 || ours < 1.0 || (on_trial && self.members < 1) {
+            return next_window;
+        }
+        let middle = earliest + latest.saturating_sub(earliest) / 2;
+        let late = ledger.mean().saturating_sub(ledger.floor()).mul_f64(LATE);
+        let end = (middle + plan.window).saturating_sub(late);
+        let even = end.saturating_sub(last).div_f64(ours + SPARE);
+        let closest = plan.window.mul_f64(CLOSEST / f64::from(plan.limit));
+        (last + even.max(closest)).min(next_window)
+    }
+
+    /// Our requests of this window sent until `to`.
+    fn sent(&self, ledger: &Ledger, to: Time) -> u32 {
+        let before = self.edge.latest.saturating_sub(Duration::from_nanos(1));
+        ledger.sent_between(before, to)
     }
 }

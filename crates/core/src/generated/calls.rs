@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::error::Result;
 use talentdata_types as types;
 impl Client {
-    /// Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`). Answers 200 when the token is valid (sections 4 and 5).
+    /// Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`). Answers 200 when the token is valid.
     ///
     /// # Errors
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
@@ -22,7 +22,7 @@ impl Client {
     pub async fn permissions(&self) -> Result<types::TokenPermissions> {
         self.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments_of_permissions()?).await
     }
-    /// API version, overall status and status per category (`GET /v1/version`). Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+    /// API version, overall status and status per category (`GET /v1/version`). Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
     ///
     /// # Errors
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
@@ -30,7 +30,7 @@ impl Client {
     pub async fn version(&self) -> Result<types::VersionResponse> {
         self.invoke_as(types::GET_VERSION, arguments_of_version()?).await
     }
-    /// Whether a client version is compatible and supported (`POST /v1/version/check`). Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+    /// Whether a client version is compatible and supported (`POST /v1/version/check`). Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
     ///
     /// # Errors
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,

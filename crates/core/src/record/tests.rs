@@ -79,6 +79,76 @@ fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
     assert_eq!(json::decoded(record.field("b").unwrap()).unwrap(), "😀");
 }
 
+/// The last record of a page.
+fn record(json: &str) -> RawRecord {
+    let pagination = r#"{"total":204,"limit":4,"offset":200,"hasMore":false}"#;
+    let body = format!("{{\"rows\":[{{}},{{}},{{}},{json}],\"pagination\":{pagination}}}");
+    let mut page = Page::read(&Response::of_json(body), None, 200).unwrap();
+    page.records.pop().unwrap()
+}
+
+#[test]
+fn a_pointer_finds_what_the_standard_says() {
+    let record =
+        record(r#"{"a":{"b":[10,{"c/d":"x","~":1}]},"":0,"t\u0065xt":"\u00e9","a2":1,"a2":2}"#);
+    for (pointer, found) in [
+        ("", Some(record.as_str())),
+        ("/a/b/0", Some("10")),
+        ("/a/b/00", None),
+        ("/a/b/+0", None),
+        ("/a/b/-", None),
+        ("/a/b/2", None),
+        ("/a/b/1/c~1d", Some("\"x\"")),
+        ("/a/b/1/~0", Some("1")),
+        ("/", Some("0")),
+        ("/text", Some("\"\\u00e9\"")),
+        ("/a2", Some("2")),
+        ("/a/b/0/x", None),
+    ] {
+        assert_eq!(record.pointer(pointer).unwrap(), found, "{pointer}");
+    }
+    for wrong in ["a", "a/b", "#/a", " /a", &"é".repeat(100)] {
+        let error = record.pointer(wrong).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+        assert!(error.message().contains("starts with '/'"), "{error}");
+        assert!(error.message().len() < 400, "{error}");
+    }
+}
+
+#[test]
+fn a_field_of_another_type_is_named_with_its_record() {
+    let record = record(r#"{"text":"a\nb","number":7,"none":null}"#);
+    assert_eq!(record.text_field("text").unwrap().unwrap(), "a\nb");
+    assert_eq!(record.typed_field::<i64>("number").unwrap(), Some(7));
+    assert_eq!(record.text_field("none").unwrap(), None);
+    assert_eq!(record.text_field("absent").unwrap(), None);
+    let error = record.text_field("number").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.offset()),
+        (ErrorKind::Schema, Some(200))
+    );
+    assert!(error.message().contains("record 3") && error.message().contains("number"));
+}
+
+#[test]
+fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
+    type Counts = std::collections::BTreeMap<String, u64>;
+    for name in ["\\u001b[2Jevil", "\\u202eevil", &"evil".repeat(100_000)] {
+        let record = record(&format!(r#"{{"counts":{{"{name}":"x"}}}}"#));
+        let whole = record.to::<std::collections::BTreeMap<String, Counts>>();
+        let errors = [
+            record.typed_field::<Counts>("counts").unwrap_err(),
+            whole.unwrap_err(),
+        ];
+        for error in errors {
+            let shown = format!("{error} {error:?}");
+            assert!(error.message().contains("evil"), "{shown}");
+            let drives = |letter| letter != '\n' && crate::drives_terminal(letter);
+            assert!(shown.len() < 1500 && !shown.contains(drives), "{shown:?}");
+        }
+    }
+}
+
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

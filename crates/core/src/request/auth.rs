@@ -1,12 +1,10 @@
 //! The token: one POST however many callers wait, kept until shortly before it expires (section 5).
 
-mod response;
 #[cfg(unix)]
 mod shared;
 mod token;
 
-pub(crate) use response::read_token;
-pub(crate) use token::{Refusals, Token};
+pub(crate) use token::{Refusals, Token, read_token};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};

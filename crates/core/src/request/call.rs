@@ -1,8 +1,7 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
-use super::auth::{Refusals, Token};
-use super::memory::Claim;
-use super::metrics::ScanMetrics;
+use super::auth::{Refusals, Token, read_token};
+use super::memory::{Claim, ScanMetrics};
 use super::queue::{HeadOfQueue, Permit, Priority};
 use super::retry::Endurance;
 use super::transport::{Bounds, Response, SMALL_BODY};
@@ -11,11 +10,11 @@ use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::gate::{Endpoint, PriorityClass};
-use crate::settings;
+use crate::settings::{self, not_set};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
-use talentdata_types::{CREATE_TOKEN, Method, Operation};
+use talentdata_types::{CREATE_TOKEN, Method, Operation, TokenRequest, TokenUse};
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -149,7 +148,10 @@ impl Client {
             };
             endurance.sends();
             if let Some(metrics) = &call.metrics {
-                metrics.sent(permit.waited(), endurance.attempts());
+                let mut counts = metrics.counts();
+                counts.requests += 1;
+                counts.retries += u64::from(endurance.attempts() > 1);
+                counts.waited += permit.waited();
             }
             let request = self.request(call, token.as_deref());
             let bounds = Bounds {
@@ -163,10 +165,8 @@ impl Client {
                 }
                 drop(trial);
             };
-            let sent = clock::now();
             let response = self.0.transport.send(request, permit, bounds, answered);
             let response = response.await;
-            endurance.took(clock::now().saturating_sub(sent));
             if let Some(claim) = &mut claim {
                 endurance.waited_for_others(claim.take_waited());
             }
@@ -200,7 +200,7 @@ impl Client {
                 Err(error) => error,
             };
             if let (Some(metrics), Some(429)) = (&call.metrics, error.status()) {
-                metrics.refused();
+                metrics.counts().rate_limited += 1;
             }
             if let (Some(401), Some(token)) = (error.status(), &token) {
                 if refusals.is_worth_another(token, begun) && endurance.refused() {
@@ -235,7 +235,7 @@ impl Client {
             };
             if !wait.is_zero() {
                 if let Some(metrics) = &call.metrics {
-                    metrics.backs_off(wait);
+                    metrics.counts().backed_off += wait;
                 }
                 tokio::time::sleep(wait).await;
             }
@@ -293,6 +293,51 @@ impl Client {
                 });
             }
         }
+    }
+
+    /// The token that this operation is to carry, if any.
+    async fn token_for(
+        &self,
+        operation: &Operation,
+        asked: Time,
+        rejected: Option<&Arc<Token>>,
+        outage_until: Time,
+    ) -> Result<Option<Arc<Token>>> {
+        let config = &self.0.config;
+        let wanted = match operation.token {
+            TokenUse::Never => false,
+            TokenUse::Always => true,
+            TokenUse::WhenThereIsOne => {
+                config.client_id.is_some() && config.client_secret.is_some()
+            }
+        };
+        if !wanted {
+            return Ok(None);
+        }
+        // Boxed, because fetching a token is itself a call.
+        let fetch = || Box::pin(self.fetch_token(outage_until));
+        self.0.auth.token(asked, rejected, fetch).await.map(Some)
+    }
+
+    async fn fetch_token(&self, outage_until: Time) -> Result<Token> {
+        let config = &self.0.config;
+        let Some(client_id) = config.client_id.clone() else {
+            return Err(not_set("client_id"));
+        };
+        let Some(client_secret) = config.client_secret.clone() else {
+            return Err(not_set("client_secret"));
+        };
+        let body = to_json(&TokenRequest {
+            client_id,
+            client_secret,
+        })?;
+        let call = Call {
+            body: Some(body),
+            outage_until,
+            ..Call::to(CREATE_TOKEN)
+        };
+        self.call(call, |response| read_token(response, clock::now()))
+            .await
     }
 
     /// The request that a call is sent as.
@@ -355,7 +400,7 @@ fn may_have_been_carried_out(error: &Error) -> bool {
 }
 
 /// A request body.
-pub(super) fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
+fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|_| {
         Error::new(
             ErrorKind::Internal,

@@ -109,8 +109,7 @@ impl AdmissionQueue {
                     again
                 }
                 Take::Outage { failures, again } => {
-                    let ends = endurance.outage_ends(&failures);
-                    if now >= ends {
+                    if endurance.gives_up(now, &failures) {
                         return Err(endurance.outage_is_too_long(now, failures));
                     }
                     if !told {
@@ -118,7 +117,7 @@ impl AdmissionQueue {
                         let failures = failures.count;
                         tracing::debug!(failures, "the service is down; waiting for a probe");
                     }
-                    let until = again.min(ends);
+                    let until = again.min(endurance.outage_ends(&failures));
                     self.wait_until(until).await;
                     endurance.waited_for_others(clock::now().saturating_sub(now));
                     continue;

@@ -12,8 +12,6 @@ use std::time::Duration;
 const FAULT_BASE: Duration = Duration::from_millis(50);
 /// No back-off is longer.
 const LONGEST: Duration = Duration::from_secs(16);
-/// What a single call waits for probes of a service that is down, beyond those that its attempts would be: one more.
-const ONE_PROBE: f64 = 8.0;
 
 /// Between why a request failed and for how long all have.
 const DOWN_FOR: &str = "; no request has succeeded for ";
@@ -25,12 +23,13 @@ pub(crate) struct Endurance {
     max_attempts: u32,
     max_wait: Duration,
     timeout: Duration,
-    /// How long it waits for a service that is down.
+    began: Time,
+    /// How long a scan waits for a service that is down.
     max_outage: Duration,
-    /// Since when that counts, if the outage did not begin later.
-    outage_from: Time,
-    /// When it ends at the latest.
+    /// Until when it waits at most.
     outage_until: Time,
+    /// Failures in a row that had happened before this call began, in the outage that it waits for.
+    failures_before: Option<u32>,
     deadline: Time,
     /// Requests sent so far.
     attempts: u32,
@@ -52,12 +51,10 @@ impl Endurance {
             max_attempts: config.max_attempts,
             max_wait: config.max_wait,
             timeout: config.timeout,
-            max_outage: match is_scan {
-                true => config.max_outage,
-                false => patience(config.max_attempts),
-            },
-            outage_from: now,
+            began: now,
+            max_outage: config.max_outage,
             outage_until,
+            failures_before: None,
             deadline: now.saturating_add(config.timeout),
             attempts: 0,
             faults: 0,
@@ -90,18 +87,28 @@ impl Endurance {
         self.attempts += 1;
     }
 
-    /// An attempt took so long, which a single call has not spent waiting for the service to come back.
-    pub(crate) fn took(&mut self, time: Duration) {
-        if !self.is_scan {
-            self.outage_from = self.outage_from.saturating_add(time);
+    /// Until when the call waits for a service that is down since then. The wait of a single call is not limited by time
+    /// but by failures.
+    pub(crate) fn outage_ends(&self, failures: &Failures) -> Time {
+        let ends = failures
+            .since
+            .max(self.began)
+            .saturating_add(self.max_outage);
+        match self.is_scan {
+            true => ends.min(self.outage_until),
+            false => self.outage_until,
         }
     }
 
-    /// Until when the call waits for a service that is down since then.
-    pub(crate) fn outage_ends(&self, failures: &Failures) -> Time {
-        let from = failures.since.max(self.outage_from);
-        let ends = from.saturating_add(self.max_outage);
-        ends.min(self.outage_until)
+    /// Whether the call waits no longer for a service that is down. A single call ends after `max_attempts` failures: one
+    /// request at a time probes the service, so while it waits, the failures of others count like its own.
+    pub(crate) fn gives_up(&mut self, now: Time, failures: &Failures) -> bool {
+        let before = failures.count.saturating_sub(self.attempts);
+        let before = self.failures_before.get_or_insert(before);
+        // After a success, they are counted anew.
+        *before = (*before).min(failures.count);
+        let seen = failures.count - *before;
+        now >= self.outage_ends(failures) || !self.is_scan && seen >= self.max_attempts
     }
 
     /// The same for the token that the call needs. Where nothing has failed yet, an outage would begin now.
@@ -230,12 +237,6 @@ fn is_outage(error: &Error) -> bool {
         ErrorKind::Server => matches!(error.status(), None | Some(500 | 502 | 503 | 504)),
         _ => false,
     }
-}
-
-/// How long a single call waits for probes: as long as its attempts take in an outage that it meets first, and once more.
-fn patience(max_attempts: u32) -> Duration {
-    let waits = (0..max_attempts.saturating_sub(1)).map(|step| 0.5 * 2_f64.powi(step as i32));
-    Duration::from_secs_f64(ONE_PROBE + waits.map(|wait| wait.min(ONE_PROBE)).sum::<f64>())
 }
 
 /// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_call_ends_with_its_attempts_or_after_seconds_of_waiting() {
+    fn a_single_call_ends_with_its_attempts() {
         let mut call = single();
         for attempt in 1..4 {
             call.sends();
@@ -399,19 +400,41 @@ mod tests {
         let wanted =
             "the service failed; no request has succeeded for 3.5 s, 4 have failed in a row";
         assert_eq!(error.message(), wanted);
-        // It comes late: what others have found out is its reason.
+    }
+
+    /// Each probe is eight seconds after the one before, and either the call's own or that of another.
+    #[test]
+    fn a_single_call_that_comes_late_ends_when_as_many_probes_have_failed_as_it_has_attempts() {
+        for own in 0..4 {
+            let mut call = single();
+            let (mut count, mut now) = (40, SECOND);
+            let since = Time::ZERO;
+            for probe in 0..4 {
+                assert!(!call.gives_up(now, &Failures { count, since }), "{own}");
+                now += 8 * SECOND;
+                count += 1;
+                if probe < own {
+                    call.sends();
+                    let failed = call.failed(now, status(500), failures(probe + 1, now), true);
+                    assert!(failed.is_ok(), "{own}");
+                }
+            }
+            let failures = Failures { count, since };
+            assert!(call.gives_up(now, &failures), "{own}");
+            let error = call.outage_is_too_long(now, failures);
+            assert_eq!(error.kind(), ErrorKind::Server);
+            assert!(
+                error.message().ends_with("44 have failed in a row"),
+                "{error}"
+            );
+        }
+        // After a success between, the failures of another outage count from its beginning.
         let mut call = single();
-        let failures = Failures {
-            count: 40,
-            since: Time::ZERO,
+        let mut gives_up = |count| {
+            let since = Time::ZERO;
+            call.gives_up(SECOND, &Failures { count, since })
         };
-        let ends = call.outage_ends(&failures);
-        assert!(ends > 10 * SECOND && ends < 15 * SECOND, "{ends:?}");
-        let error = call.outage_is_too_long(ends, failures);
-        assert_eq!(error.kind(), ErrorKind::Server);
-        // The time that its attempts take does not count.
-        call.took(20 * SECOND);
-        assert_eq!(call.outage_ends(&failures), ends + 20 * SECOND);
+        assert!(!gives_up(40) && !gives_up(43) && !gives_up(2) && !gives_up(5) && gives_up(6));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::list::check_limit;
 use crate::page::Page;
 use crate::record::IdentityKey;
-use crate::request::metrics::ScanMetrics;
+use crate::request::memory::ScanMetrics;
 use crate::settings::REQUESTS_PER_SECOND;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_types::{Pagination, Resource};
@@ -28,7 +28,7 @@ pub(super) struct Driver {
     sequence: Sequence<Page>,
     /// Requests under way, each with its request; they end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
-    unknown_fields: UnknownFields,
+    unknown: UnknownFields,
     metrics: Arc<ScanMetrics>,
     started: Time,
     /// For how many seconds the budget could not be reached before.
@@ -45,7 +45,7 @@ impl Driver {
         mut options: ScanOptions,
         receipt: Arc<Mutex<Receipt>>,
     ) -> Self {
-        let mut joiner = Joiner::new();
+        let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {
             let page_size = options.page_size.or(resource.shape().max_limit);
@@ -59,7 +59,7 @@ impl Driver {
             resource,
             receipt,
             underway: JoinSet::new(),
-            unknown_fields: UnknownFields::new(resource.shape()),
+            unknown: UnknownFields::default(),
             metrics: Arc::default(),
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
@@ -117,16 +117,11 @@ impl Driver {
             while let Some((request, offset)) = self.sequence.want() {
                 self.fetch(request, offset);
             }
-            if let Some(offset) = self.sequence.needed() {
-                self.client.needs_page(&self.metrics, offset);
-            }
+            self.metrics.needed.send_replace(self.sequence.needed());
             let (request, page) = match self.underway.join_next().await {
                 Some(Ok(arrived)) => arrived,
                 Some(Err(ended)) if ended.is_panic() => {
-                    return Err(Error::new(
-                        ErrorKind::Internal,
-                        "a page request has panicked",
-                    ));
+                    return Err(Error::panicked("a request for a page"));
                 }
                 Some(Err(_)) => {
                     return Err(Error::new(ErrorKind::Cancelled, "the scan was stopped"));
@@ -186,8 +181,8 @@ impl Driver {
         receipt.requests = counts.requests;
         receipt.retries = counts.retries;
         receipt.rate_limited = counts.rate_limited;
-        receipt.seconds_waited_for_budget = counts.seconds_waited;
-        receipt.seconds_backed_off = counts.seconds_backed_off;
+        receipt.seconds_waited_for_budget = counts.waited.as_secs_f64();
+        receipt.seconds_backed_off = counts.backed_off.as_secs_f64();
         let budget_use = receipt.budget.get_or_insert_default();
         budget_use.note(self.client.budget(), self.lost_before);
         receipt.budget_used = receipt.requests as f64 / budget;
@@ -201,7 +196,7 @@ impl Driver {
         let fresh = delivery.fresh.iter();
         let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
         let late = delivery.late.iter().filter_map(record).collect();
-        self.unknown_fields.count(&records);
+        self.unknown.count(self.resource.shape(), &records);
         let joiner = &self.sequence.joiner;
         let state = ScanState {
             key: self.identity_key,
@@ -214,7 +209,7 @@ impl Driver {
             records,
             late,
             receipt: receipt.clone(),
-            unknown: self.unknown_fields.unknown(),
+            unknown: self.unknown.clone(),
             entries: delivery.fresh.into_iter().map(|(_, entry)| entry).collect(),
             state,
             _claim: page.claim,
@@ -224,7 +219,7 @@ impl Driver {
     /// Completes the receipt.
     fn conclude(&self) {
         let mut receipt = self.receipt();
-        self.unknown_fields.unknown().read(&mut receipt);
+        self.unknown.read(&mut receipt);
         let evidence = &self.sequence.joiner.evidence;
         receipt.doubts = evidence.doubts().to_vec();
         if !receipt.doubts.is_empty() {
@@ -245,14 +240,5 @@ fn ahead(client: &Client) -> usize {
     match client.config().paced {
         true => AHEAD,
         false => AHEAD_UNPACED,
-    }
-}
-
-/// A task that ends with its owner.
-pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -22,9 +22,9 @@ const MAX_READS_OF_END: u32 = 8;
 /// A page that cannot be is asked for so often again before it is believed.
 const MAX_BLANKS: u32 = 4;
 /// So many pages in a row may lead nowhere.
-const MAX_STUCK: u32 = 8;
+const MAX_STUCK: u32 = 12;
 /// So many pages may bring nothing new without being farther along the list than those before them.
-const MAX_IDLE: u64 = 40;
+const MAX_IDLE: u64 = 60;
 /// A list whose records have all been replaced is begun again so often.
 const MAX_RESTARTS: u32 = 2;
 /// Records that a page lacked are remembered up to this number.
@@ -97,16 +97,18 @@ pub(crate) struct Delivery {
     pub(crate) end: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
     /// The beginning is read again, after an interruption.
     Resuming,
+    #[default]
     Reading,
     /// The end is reached, and the beginning is read once more.
     Closing,
 }
 
 /// The state of the join.
+#[derive(Default)]
 pub(crate) struct Joiner {
     pub(crate) evidence: Evidence,
     order: Order,
@@ -118,8 +120,8 @@ pub(crate) struct Joiner {
     /// When a page had arrived whose records were placed between others.
     inserted_at: u64,
     frontier: Option<Identity>,
-    /// Records that a page shares with the one before it.
-    overlap: u64,
+    /// Records that a page shares with the one before it, beyond one.
+    wider: u64,
     /// Records of a page as the service grants them.
     granted: u64,
     /// Pages are delivered as they come, because they cannot be joined.
@@ -138,8 +140,8 @@ pub(crate) struct Joiner {
     blanks: u32,
     stuck: u32,
     idle: u64,
-    /// All pages.
-    judged: u64,
+    /// Pages asked for, those that were read ahead in vain as well.
+    pub(super) requests: u64,
     /// Offset of the page farthest along the list since something new came.
     farthest: u64,
     reached: u64,
@@ -151,38 +153,6 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    pub(crate) fn new() -> Self {
-        Joiner {
-            evidence: Evidence::default(),
-            order: Order::default(),
-            phase: Phase::Reading,
-            edge: None,
-            joined_at: 0,
-            inserted_at: 0,
-            frontier: None,
-            overlap: 1,
-            granted: 0,
-            bare: None,
-            back: 0,
-            forward: false,
-            restarts: 0,
-            restarting: false,
-            widened: 0,
-            waited_at: None,
-            ends: 0,
-            visits: 0,
-            blanks: 0,
-            stuck: 0,
-            idle: 0,
-            judged: 0,
-            farthest: 0,
-            reached: 0,
-            lacking: HashMap::new(),
-            duplicates: 0,
-            repairs: 0,
-        }
-    }
-
     /// Goes on where an earlier run has ended, in pages of so many records.
     pub(crate) fn resume(&mut self, resume: &Resume, page_size: u64) {
         self.evidence.clone_from(&resume.state.evidence);
@@ -227,8 +197,13 @@ impl Joiner {
     fn overlap(&self) -> u64 {
         match self.bare {
             Some(_) => 0,
-            None => self.overlap,
+            None => 1 + self.wider,
         }
+    }
+
+    /// The widest overlap, beyond one.
+    fn widest(&self) -> u64 {
+        (self.granted / 2).saturating_sub(1)
     }
 
     /// Judges a page; `again` when it was judged before.
@@ -240,7 +215,6 @@ impl Joiner {
             self.granted = page.ids.len() as u64;
         }
         self.granted = self.granted.max(page.ids.len() as u64);
-        self.judged += 1;
         if page.offset > self.farthest {
             self.farthest = page.offset;
         } else {
@@ -420,7 +394,7 @@ impl Joiner {
             behind = Some(self.order.insert(*id, behind));
         }
         self.adapt_overlap(page);
-        self.duplicates += (known.len() as u64).saturating_sub(self.overlap);
+        self.duplicates += (known.len() as u64).saturating_sub(1 + self.wider);
         let current = self.phase == Phase::Reading && page.sent >= self.joined_at;
         if !page.ids.is_empty() && (current || !fresh.is_empty()) {
             self.edge = Some(page.end() - 1);
@@ -440,7 +414,6 @@ impl Joiner {
 
     /// By how much the frontier has moved since it was seen is what the next pages should overlap by, and some.
     fn adapt_overlap(&mut self, page: &Slice) {
-        let most = (self.granted / 2).max(1);
         let at = self
             .frontier
             .and_then(|frontier| page.ids.iter().position(|id| *id == frontier));
@@ -448,9 +421,9 @@ impl Joiner {
             return;
         };
         let shift = edge.saturating_sub(page.offset + at as u64);
-        self.overlap = match shift {
-            0 => self.overlap.saturating_sub(1).max(1),
-            shift => (2 * shift + 1).min(most),
+        self.wider = match shift {
+            0 => self.wider.saturating_sub(1),
+            shift => (2 * shift).min(self.widest()),
         };
     }
 
@@ -494,7 +467,7 @@ impl Joiner {
         }
         // A list that is known to have no order need not be followed wherever it leads.
         let enough = 100 + 3 * self.order.len() as u64 / self.stride();
-        let lost = !self.evidence.doubts().is_empty() && self.judged > enough;
+        let lost = !self.evidence.doubts().is_empty() && self.requests > enough;
         if self.stuck > MAX_STUCK || self.idle > MAX_IDLE || lost {
             self.evidence.doubt(Doubt::MovedTooFar);
             return self.conclude(delivery);
@@ -507,7 +480,7 @@ impl Joiner {
     fn seek(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
         self.evidence.repaired = true;
         self.repairs += 1;
-        self.overlap = (self.overlap * 2).min((self.granted / 2).max(1));
+        self.wider = (2 * self.wider + 1).min(self.widest());
         let next = self.next_offset();
         let straight = self.back == 0 && !self.forward;
         if straight && page.offset > next && !(again && self.waited_at == self.edge) {
@@ -522,7 +495,7 @@ impl Joiner {
                 0 => self.granted.saturating_sub(1).max(1),
                 back => back * 2,
             };
-            let from = page.offset.min(page.total).min(next + self.overlap);
+            let from = page.offset.min(page.total).min(next + 1 + self.wider);
             return Ok(Verdict::Instead(from.saturating_sub(self.back)));
         }
         if page.has_more && !page.ids.is_empty() {
@@ -583,10 +556,8 @@ impl Joiner {
                 .for_each(|doubt| self.evidence.doubt(doubt));
         }
         let delivery = Delivery {
-            end: false,
-            alone: false,
-            late: Vec::new(),
             fresh,
+            ..Delivery::default()
         };
         match (page.ids.len() > skipped, page.has_more) {
             (true, true) => Verdict::Deliver(delivery),

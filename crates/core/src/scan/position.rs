@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::receipt::Receipt;
-use super::unknown_fields::{Unknown, UnknownFields};
+use super::unknown_fields::UnknownFields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use crate::record::{Identity, IdentityKey};
@@ -121,7 +121,7 @@ impl Resume {
 }
 
 /// What a page has brought.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The records to deliver, in order; there may be none.
     pub records: Vec<RawRecord>,
@@ -131,7 +131,7 @@ pub struct Batch {
     /// further ahead.
     pub receipt: Receipt,
     /// What was unknown up to here.
-    pub(crate) unknown: Unknown,
+    pub(super) unknown: UnknownFields,
     /// One for each of the records.
     pub(super) entries: Vec<Entry>,
     pub(super) state: ScanState,
@@ -140,6 +140,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// These records, of which nothing else is known.
+    pub(super) fn of(records: Vec<RawRecord>) -> Self {
+        Batch {
+            records,
+            ..Batch::default()
+        }
+    }
+
     /// What had been done when these records were joined; the scan itself may be further ahead.
     pub fn receipt(&self) -> &Receipt {
         &self.receipt
@@ -163,26 +171,23 @@ impl Batch {
     }
 
     /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
-    pub fn split_off(&mut self, count: usize, shape: &'static ListShape) -> Option<Batch> {
+    pub fn split_off(&mut self, count: usize, shape: &ListShape) -> Option<Batch> {
         if count >= self.records.len() {
             return None;
         }
         let rest = Batch {
             records: self.records.split_off(count),
             late: Vec::new(),
-            receipt: self.receipt.clone(),
-            unknown: self.unknown.clone(),
             entries: self.entries.split_off(count),
-            state: self.state.clone(),
-            _claim: self._claim.clone(),
+            ..self.clone()
         };
         self.state.evidence.delivered -= rest.records.len() as u64;
         if let Some(first) = rest.records.first() {
             self.state.edge = first.offset().checked_sub(1);
         }
-        let mut unknown_fields = UnknownFields::new(shape);
-        unknown_fields.count(&rest.records);
-        self.unknown.subtract(&unknown_fields.unknown());
+        let mut unknown = UnknownFields::default();
+        unknown.count(shape, &rest.records);
+        self.unknown.subtract(&unknown);
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
     }
@@ -198,14 +203,14 @@ mod tests {
     #[test]
     fn a_batch_in_two_parts_counts_the_same() {
         let shape = Resource::Contacts.shape();
-        let mut unknown_fields = UnknownFields::new(shape);
+        let mut unknown = UnknownFields::default();
         let records: Vec<String> = (1..5)
             .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
             .collect();
         let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
         let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
         let page = Page::read(&Response::of_json(body), None, 71).unwrap();
-        unknown_fields.count(&page.records);
+        unknown.count(shape, &page.records);
         let key = IdentityKey::random();
         let mut state = ScanState::default();
         (state.edge, state.evidence.delivered) = (Some(74), 100);
@@ -214,14 +219,13 @@ mod tests {
         let whole = Batch {
             entries: page.records.iter().zip(95..).map(entry).collect(),
             records: page.records,
-            late: Vec::new(),
             receipt: Receipt {
                 records: 100,
                 ..Receipt::default()
             },
-            unknown: unknown_fields.unknown(),
+            unknown,
             state,
-            _claim: None,
+            ..Batch::default()
         };
         let mut first = whole.clone();
         let rest = first.split_off(1, shape).unwrap();

@@ -1,7 +1,7 @@
 //! The receipt of a scan: what was done, and whether completeness is proven.
 
-use super::budget_use::BudgetUse;
-use super::written::Written;
+use crate::budget::BudgetStats;
+use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,6 +100,58 @@ pub struct Example {
     pub found: String,
 }
 
+/// What an export has written; a file can be verified against it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// The name of the file, without its directory; null for standard output and other streams.
+    pub file: Option<String>,
+    /// The format: `jsonl`, `csv`, `parquet` or `arrow`.
+    pub format: String,
+    /// The size of the file, in bytes.
+    pub bytes: u64,
+    /// The BLAKE3 of the file, as 64 hexadecimal digits.
+    pub blake3: String,
+    /// Records in the file.
+    pub records: u64,
+    /// The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as
+    /// the line that it is in JSON Lines, whatever the format of the file. The same records give the same digest in
+    /// any order; one that is missing, repeated or altered gives another.
+    pub records_digest: String,
+}
+
+/// How the request budget was shared while a scan ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetUse {
+    /// Where it was kept: `process`, `host`, or the address of the server, without user and password.
+    pub home: String,
+    /// The most clients seen to share it at once, this one included.
+    pub most_members: u64,
+    /// For how many seconds it could not be reached, so that the client went on alone or waited.
+    pub seconds_lost: f64,
+    /// Why it could not be reached, the last time; null where it always could.
+    pub lost: Option<String>,
+}
+
+impl BudgetUse {
+    /// Takes in what the client says now, which could not reach the budget for `lost_before` seconds before the scan.
+    pub(super) fn note(&mut self, stats: BudgetStats, lost_before: f64) {
+        self.home = stats.home;
+        self.most_members = self.most_members.max(stats.members as u64);
+        self.seconds_lost = (stats.seconds_lost - lost_before).max(0.0);
+        if self.seconds_lost > 0.0 {
+            self.lost = stats.lost;
+        }
+    }
+
+    /// Of two runs of an export, `self` being the second: what they have seen together.
+    fn after(mut self, first: &BudgetUse) -> BudgetUse {
+        self.most_members = self.most_members.max(first.most_members);
+        self.seconds_lost += first.seconds_lost;
+        self.lost = self.lost.or_else(|| first.lost.clone());
+        self
+    }
+}
+
 /// What the word "proven" assumes in [`Receipt::assumes`].
 pub(super) const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
 
@@ -114,6 +166,8 @@ pub enum Completeness {
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
+    /// The scan has delivered as many records as the caller had limited it to.
+    Limited,
 }
 
 /// What a proof of completeness rests on, the strongest first.
@@ -217,8 +271,8 @@ impl Receipt {
             }
         }
         if self.completeness == Completeness::Proven && !self.doubts.is_empty() {
+            self.set_unfinished();
             self.completeness = Completeness::NotProven;
-            (self.basis, self.assumes) = (None, None);
         }
         self.budget = match (self.budget, &first.budget) {
             (Some(budget), Some(first)) => Some(budget.after(first)),
@@ -233,6 +287,36 @@ impl Receipt {
             );
         }
         self
+    }
+
+    /// The same, when so many of the records are still held back from the caller.
+    pub fn without(mut self, held: usize) -> Self {
+        self.records = self.records.saturating_sub(held as u64);
+        if held > 0 {
+            self.set_unfinished();
+        }
+        self
+    }
+
+    pub(super) fn set_unfinished(&mut self) {
+        self.completeness = Completeness::Unfinished;
+        (self.basis, self.assumes) = (None, None);
+    }
+
+    /// The receipt of a scan that is proven complete, or that delivered as many records as its limit asked for.
+    ///
+    /// # Errors
+    /// `Incomplete`, which names the doubts, for any other.
+    pub fn require_proven(self) -> Result<Receipt> {
+        let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
+        let message = match self.completeness {
+            Completeness::Proven | Completeness::Limited => return Ok(self),
+            Completeness::Unfinished => "the scan has not reached the end of the list".to_owned(),
+            Completeness::NotProven => {
+                format!("completeness is not proven: {}", reasons.join("; "))
+            }
+        };
+        Err(Error::new(ErrorKind::Incomplete, message))
     }
 
     /// The JSON Schema of a receipt.

@@ -138,7 +138,12 @@ impl<P> Sequence<P> {
                     return Ok(None);
                 }
             };
-            match self.joiner.judge(&slice, again)? {
+            self.joiner.requests = self.requests;
+            let verdict = self.joiner.judge(&slice, again)?;
+            if !matches!(verdict, Verdict::Deliver(_)) {
+                self.ahead = (self.ahead / 2).max(1);
+            }
+            match verdict {
                 Verdict::Deliver(delivery) => {
                     if delivery.alone {
                         self.queue.clear();
@@ -153,7 +158,6 @@ impl<P> Sequence<P> {
                         ..entry
                     });
                     self.push_front(earlier);
-                    self.ahead = (self.ahead / 2).max(1);
                 }
                 Verdict::Retry(offset) => self.push_front(offset),
                 Verdict::Instead(offset) => {

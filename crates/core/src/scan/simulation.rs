@@ -92,7 +92,7 @@ impl Outcome {
 const MOST_REQUESTS: u64 = 100_000;
 
 fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
-    let mut joiner = Joiner::new();
+    let mut joiner = Joiner::default();
     let mut entries = Vec::new();
     let mut key = IdentityKey::random();
     if let Some(resume) = &run.resume {

@@ -4,6 +4,12 @@
 
 mod trial;
 
+use crate::stub;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use talentdata_core::Client;
+use talentdata_core::scan::{Batch, Completeness, Resume, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_sandbox::{Change, Drift, Ids, Options, Order, Replicas, Total};
 use trial::Trial;
@@ -307,4 +313,60 @@ async fn check(row: Row) {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Takes the ids of batches until there are so many, or to the end; the last batch, the entries of all, and how it ended.
+async fn take(
+    client: &Client,
+    resume: Option<Resume>,
+    most: usize,
+    ids: &mut Vec<u64>,
+) -> (Option<Batch>, Vec<u8>, Completeness) {
+    let mut scan = client.resource(Resource::Contacts).scan(ScanOptions {
+        resume,
+        ..ScanOptions::default()
+    });
+    let (mut last, mut entries) = (None, Vec::new());
+    while ids.len() < most
+        && let Some(batch) = scan.next_batch().await
+    {
+        let batch = batch.unwrap();
+        let id = |id: &str| id.trim_matches('"').parse::<u64>().unwrap();
+        ids.extend(batch.records.iter().map(|record| id(record.id().unwrap())));
+        batch.append_entries(&mut entries);
+        last = Some(batch);
+    }
+    (last, entries, scan.receipt().completeness)
+}
+
+/// A memory of 5,000 identities across a resume delivered 10, 50 and 90 of them twice, and said `proven`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn inserts_in_front_between_two_runs_repeat_nothing() {
+    const TOTAL: u64 = 20_000;
+    for inserts in [4_960, 5_000, 5_040] {
+        let inserted = Arc::new(AtomicU64::new(0));
+        let base_url = stub::serve({
+            let inserted = Arc::clone(&inserted);
+            move |request, socket| {
+                let inserted = inserted.load(Ordering::Relaxed);
+                let body = match request.asks_for_a_token() {
+                    true => stub::token("any-token", 3600.0),
+                    false => stub::contacts_of(request, TOTAL + inserted, |index| {
+                        index.checked_sub(inserted).unwrap_or(TOTAL + index)
+                    }),
+                };
+                stub::reply(socket, 200, "", body);
+            }
+        });
+        let client = stub::settings(&base_url).paced(false).build().unwrap();
+        let mut ids = Vec::new();
+        let (last, entries, _) = take(&client, None, 11_000, &mut ids).await;
+        inserted.store(inserts, Ordering::Relaxed);
+        let resume = Resume::new(last.unwrap().state().clone(), entries).unwrap();
+        let (.., ended) = take(&client, Some(resume), usize::MAX, &mut ids).await;
+        assert_eq!(ended, Completeness::Proven, "{inserts}");
+        let distinct: HashSet<u64> = ids.iter().copied().collect();
+        assert_eq!(distinct.len(), ids.len(), "{inserts}");
+        assert!((0..TOTAL).all(|id| distinct.contains(&id)), "{inserts}");
+    }
 }

@@ -228,7 +228,9 @@ async fn a_single_call_ends_with_its_attempts_and_says_for_how_long_it_tried() {
 async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
     let (outage, base_url) = start();
     let mut settings = stub::settings(&base_url);
-    settings.max_outage(Duration::from_secs(600));
+    settings
+        .max_outage(Duration::from_secs(600))
+        .max_attempts(2);
     let client = settings.build().unwrap();
     let scanning = tokio::spawn({
         let client = client.clone();

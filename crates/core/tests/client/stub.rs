@@ -102,9 +102,15 @@ pub(crate) fn token(token: &str, lifetime: f64) -> String {
 
 /// A page of a list of `total` contacts.
 pub(crate) fn contacts(request: &Request, total: u64) -> String {
+    contacts_of(request, total, |index| index)
+}
+
+/// The same, where the contact at this index of the list has this id.
+pub(crate) fn contacts_of(request: &Request, total: u64, id: impl Fn(u64) -> u64) -> String {
     let offset = request.number("offset").unwrap_or(0);
     let limit = request.number("limit").unwrap_or(20);
     let records: Vec<String> = (offset..total.min(offset + limit))
+        .map(id)
         .map(|id| {
             format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@example.com"}}"#)
         })

@@ -12,4 +12,3 @@ mod rule;
 mod scenario;
 mod server;
 mod sharing;
-mod simulation;

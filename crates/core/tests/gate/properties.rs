@@ -98,14 +98,16 @@ fn sending_resumes_after_an_outage() {
 #[test]
 fn the_rate_comes_back_when_others_stop_spending() {
     for policy in Policy::ALL {
-        let mut alone = Scenario::new(policy, ResetRounding::Up, 20);
-        alone.until = Duration::from_secs(50);
-        let mut disturbed = alone.clone();
-        disturbed.others = Others::Poisson(20.0);
-        disturbed.others_during = (Duration::from_secs(5), Duration::from_secs(20));
-        let (alone, disturbed) = (alone.run(), disturbed.run());
-        let before = alone.share_between(35, 50);
-        let after = disturbed.share_between(35, 50);
+        let (mut before, mut after) = (0.0, 0.0);
+        for seed in 0..4 {
+            let mut alone = Scenario::new(policy, ResetRounding::Up, 20);
+            (alone.seed, alone.until) = (seed, Duration::from_secs(50));
+            let mut disturbed = alone.clone();
+            disturbed.others = Others::Poisson(20.0);
+            disturbed.others_during = (Duration::from_secs(5), Duration::from_secs(20));
+            before += alone.run().share_between(35, 50) / 4.0;
+            after += disturbed.run().share_between(35, 50) / 4.0;
+        }
         assert!(after > 0.95 * before, "{policy}: {after} after {before}");
     }
 }
@@ -223,9 +225,9 @@ fn permits_that_are_not_used_cost_nothing() {
 }
 
 #[test]
-fn where_no_counts_are_shown_a_share_is_kept_to() {
+fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
     let mut gate = Gate::new(GateSettings {
-        share: 0.025,
+        limit: 3,
         ..GateSettings::default()
     });
     let mut now = Duration::ZERO;
@@ -237,6 +239,6 @@ fn where_no_counts_are_shown_a_share_is_kept_to() {
         now += Duration::from_millis(20);
         gate.response(now, ticket, 200, &RateHeaders::default());
         let aim = gate.stats().target_rate;
-        assert!(aim <= 1.0, "{aim} a second after {now:?}");
+        assert!(aim <= 2.0, "{aim} a second after {now:?}");
     }
 }

@@ -31,10 +31,6 @@ impl Referee {
         }
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
     fn insist(&self, holds: bool, rule: &str) {
         assert!(holds, "broken: {rule}, in {:?}", self.scenario);
     }
@@ -52,11 +48,6 @@ impl Referee {
         self.insist(self.in_flight <= most, "few requests in flight");
     }
 
-    pub(crate) fn receives(&mut self, now: Duration, refused: bool, headers: &RateHeaders) {
-        self.in_flight -= 1;
-        self.hears(now, refused, headers);
-    }
-
     /// What a response says, however late it is heard.
     pub(crate) fn hears(&mut self, now: Duration, refused: bool, headers: &RateHeaders) {
         self.answered = true;
@@ -72,14 +63,5 @@ impl Referee {
 
     pub(crate) fn waits_until(&self, now: Duration, at: Duration) {
         self.insist(at > now, "a wait ends in the future");
-    }
-
-    /// Asked again before the time it named, the gate may have grown more careful, but never less.
-    pub(crate) fn waits_on(&self, at: Duration, again: Duration) {
-        self.insist(again >= at, "never earlier than named before");
-    }
-
-    pub(crate) fn waits_for_a_response(&self) {
-        self.insist(self.in_flight > 0, "no wait for nothing");
     }
 }

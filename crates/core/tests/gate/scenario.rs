@@ -6,7 +6,7 @@ use talentdata_core::gate::GateStats;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use crate::server::{Quirk, WINDOW};
-use crate::simulation::World;
+use crate::sharing::team::{Plan, Team};
 
 pub(crate) const LIMIT: u32 = 40;
 
@@ -77,8 +77,31 @@ impl Scenario {
         }
     }
 
+    /// One client alone. It goes on until the end, of which what comes after the last page does not count.
     pub(crate) fn run(self) -> Outcome {
-        World::new(self).run()
+        let (pages, share) = (self.pages, self.share);
+        let mut team = Team::new(self.policy, 0, 0);
+        team.members.push(Plan {
+            share,
+            ..Plan::SCAN
+        });
+        team.scenario = self;
+        if team.scenario.until == Duration::MAX {
+            team.scenario.until = Duration::from_secs(pages / 20);
+        }
+        let until = team.scenario.until;
+        let findings = team.run();
+        let mut arrivals = findings.parts[0].served.clone();
+        arrivals.truncate(usize::try_from(pages).unwrap_or(usize::MAX));
+        let all = arrivals.len() as u64 == pages;
+        Outcome {
+            elapsed: arrivals.last().copied().filter(|_| all).unwrap_or(until),
+            arrivals,
+            refused: findings.refused,
+            others_asked: findings.others_asked,
+            others_served: findings.others_served,
+            stats: findings.stats,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 mod classes;
 mod failures;
 mod properties;
-mod team;
+pub(crate) mod team;
 mod world;
 
 use std::time::Duration;
@@ -217,5 +217,58 @@ fn a_limit_of_a_long_window_is_shared_as_well() {
         assert!((0.9..=1.0).contains(&share), "{policy}: {share}");
         assert!(least >= 0.97 && most <= 1.03, "{policy}: {least} to {most}");
         assert_eq!(run.refused, 0, "{policy}");
+    }
+}
+
+/// 300 requests in 20 s, of which one may use a tenth: it sends 30 and waits for the next window, the others go on.
+#[test]
+fn a_part_of_a_long_window_is_kept_to() {
+    for policy in [Policy::ClockWindow, Policy::FirstRequestWindow] {
+        let mut team = Team::new(policy, 20, 3);
+        team.scenario.limit = (300, secs(20));
+        team.scenario.until = secs(80);
+        team.members[0].share = 0.1;
+        let run = &team.runs(1)[0];
+        for window in 0..4 {
+            let sent = run.rate_of(0, 20 * window, 20 * (window + 1)) * 20.0;
+            assert!(sent <= 60.0, "{policy}: {sent} in a window");
+        }
+        let sent = run.rate_of(0, 0, 80) * 80.0;
+        // The windows of the server need not begin with the run.
+        assert!((80.0..=155.0).contains(&sent), "{policy}: {sent} in 80 s");
+        assert_eq!(run.refused, 0, "{policy}");
+    }
+}
+
+/// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
+/// spend ten requests a second. Nobody may be refused more than now and then, and nobody be left with less than this.
+#[test]
+fn goals_of_the_first_minute() {
+    let policies = [
+        Policy::ClockWindow,
+        Policy::FirstRequestWindow,
+        Policy::SlidingLog,
+        Policy::SlidingCounter,
+        Policy::TokenBucket,
+    ];
+    let goals = [
+        (Others::None, 20, [96.8, 95.0, 94.8, 91.0, 99.3]),
+        (Others::None, 100, [96.4, 90.0, 89.5, 86.0, 99.0]),
+        (Others::Steady(10.0), 20, [69.0, 70.0, 65.0, 57.5, 75.5]),
+        (Others::Steady(10.0), 100, [70.0, 69.5, 62.0, 53.5, 75.5]),
+    ];
+    for (others, round_trip, goals) in goals {
+        for (policy, goal) in policies.into_iter().zip(goals) {
+            for processes in [1, 4] {
+                let mut team = Team::new(policy, round_trip, processes);
+                (team.scenario.others, team.rewritten) = (others, 0.0);
+                team.scenario.until = secs(60);
+                let runs = team.runs(12);
+                let refused: u64 = runs.iter().map(|run| run.refused).sum();
+                let row = format!("{others:?}, {round_trip} ms, {processes} processes, {policy}");
+                let share = mean(&runs, |run| run.share_between(0, 60));
+                reach(&row, share, goal / 100.0, &format!("{refused} refused"));
+            }
+        }
     }
 }

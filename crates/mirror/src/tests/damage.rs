@@ -86,7 +86,7 @@ fn a_sync_does_not_build_on_a_changed_record() {
     for damage in [
         "UPDATE record SET text = replace(text, 'A0', 'A1') WHERE key = 'c-7'",
         "DELETE FROM record WHERE key = 'c-7'",
-        "UPDATE record SET position = x'00' WHERE key = 'c-7'",
+        "UPDATE record SET position = position + 1 WHERE key = 'c-7'",
     ] {
         let before = fs::read(&trial.path).unwrap();
         let connection = rusqlite::Connection::open(&trial.path).unwrap();

@@ -177,3 +177,60 @@ fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
     assert_eq!((receipt.changes.insert, receipt.changes.delete), (1, 1));
     assert_eq!(trial.current(), contacts(1..31));
 }
+
+#[test]
+fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..30), Proof::Counted);
+    let shared = trial.path.with_extension("db-shm");
+    fs::create_dir(&shared).unwrap();
+    let failed = trial.sync_late(&[], &contacts(0..40), Proof::Counted);
+    let message = failed.err().unwrap().message().to_owned();
+    assert!(message.contains("shared memory"), "{message}");
+    fs::remove_dir(&shared).unwrap();
+    assert_eq!(trial.current(), contacts(0..30));
+    assert!(trial.mirror().verify().unwrap().holds);
+}
+
+/// As the child of a test: a sync whose files may not grow beyond what the parent has allowed.
+#[cfg(unix)]
+#[test]
+fn limited_child() {
+    let Ok(path) = std::env::var("TALENTDATA_TEST_LIMITED") else {
+        return;
+    };
+    let trial = Trial {
+        path: path.into(),
+        ..Trial::new()
+    };
+    let failed = trial.sync_late(&[], &contacts(0..5_000), Proof::None);
+    println!("<{}>", failed.err().unwrap().message());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
+    let trial = Trial::new();
+    trial.sync(&contacts(0..300), Proof::Counted);
+    for blocks in [100, 200, 400, 800] {
+        // A write beyond the limit fails, as it does on a full disk, where the signal is ignored.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact tests::refusals::limited_child --nocapture"
+        );
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .arg(std::env::current_exe().unwrap())
+            .env("TALENTDATA_TEST_LIMITED", &trial.path)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_said = told.contains("check the disk") || told.contains("the disk is full");
+        assert!(is_said, "{blocks}: {told}");
+        assert_eq!(trial.current(), contacts(0..300));
+        assert_eq!(integrity(&trial.path), "ok");
+    }
+    assert_eq!(
+        trial.sync(&contacts(0..5_000), Proof::Counted).generation,
+        2
+    );
+}

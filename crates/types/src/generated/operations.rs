@@ -5,7 +5,7 @@ use crate::{
     Field, FieldKind, ListShape, Location, Method, Operation, Parameter, RequestBody,
     TokenUse,
 };
-/// A paginated list of the service (section 4).
+/// A paginated list of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Resource {
@@ -153,7 +153,7 @@ impl Resource {
         }
     }
 }
-/// Issue an access token. OAuth 2.0 client credentials flow with a JSON body (sections 4 and 5). Valid credentials yield a newly generated token. The status for invalid credentials is not shown (section 7).
+/// Issue an access token. OAuth 2.0 client credentials flow with a JSON body. Valid credentials yield a newly generated token. The status for invalid credentials is not shown.
 pub const CREATE_TOKEN: &Operation = &Operation {
     id: "createToken",
     name: "create_token",
@@ -162,7 +162,7 @@ pub const CREATE_TOKEN: &Operation = &Operation {
     path: "/v1/oauth/token",
     group: "Authentication",
     summary: "Issue an access token",
-    description: "OAuth 2.0 client credentials flow with a JSON body (sections 4 and 5). Valid credentials yield a newly generated token. The status for invalid credentials is not shown (section 7).",
+    description: "OAuth 2.0 client credentials flow with a JSON body. Valid credentials yield a newly generated token. The status for invalid credentials is not shown.",
     token: TokenUse::Never,
     idempotent: true,
     deprecated: false,
@@ -183,12 +183,12 @@ pub const CREATE_TOKEN: &Operation = &Operation {
                 nonblank: false,
                 kind: FieldKind::Text,
                 known_values: &[],
-                description: "The client's identifier (section 4).",
+                description: "The client's identifier.",
             },
         ],
     }),
 };
-/// Roles and permissions of the presented token. Answers 200 when the token is valid (sections 4 and 5).
+/// Roles and permissions of the presented token. Answers 200 when the token is valid.
 pub const GET_TOKEN_PERMISSIONS: &Operation = &Operation {
     id: "getTokenPermissions",
     name: "permissions",
@@ -197,7 +197,7 @@ pub const GET_TOKEN_PERMISSIONS: &Operation = &Operation {
     path: "/v1/oauth/token/permissions",
     group: "Authentication",
     summary: "Roles and permissions of the presented token",
-    description: "Answers 200 when the token is valid (sections 4 and 5).",
+    description: "Answers 200 when the token is valid.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -206,7 +206,7 @@ pub const GET_TOKEN_PERMISSIONS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).
+/// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
 pub const GET_VERSION: &Operation = &Operation {
     id: "getVersion",
     name: "version",
@@ -215,7 +215,7 @@ pub const GET_VERSION: &Operation = &Operation {
     path: "/v1/version",
     group: "Version",
     summary: "API version, overall status and status per category",
-    description: "Needs no authentication, takes no body and no parameters; can be used to check that the API is available (sections 4 and 9).",
+    description: "Needs no authentication, takes no body and no parameters; can be used to check that the API is available.",
     token: TokenUse::Never,
     idempotent: true,
     deprecated: false,
@@ -224,7 +224,7 @@ pub const GET_VERSION: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Whether a client version is compatible and supported. Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).
+/// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
 pub const CHECK_VERSION: &Operation = &Operation {
     id: "checkVersion",
     name: "check_version",
@@ -233,7 +233,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
     path: "/v1/version/check",
     group: "Version",
     summary: "Whether a client version is compatible and supported",
-    description: "Answers one entry per requested category (sections 4 and 9). Whether this call requires a token is not shown (section 5): both are legal here. The rules by which compatibility and support are decided are not shown (section 9).",
+    description: "Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.",
     token: TokenUse::WhenThereIsOne,
     idempotent: true,
     deprecated: false,
@@ -254,7 +254,7 @@ pub const CHECK_VERSION: &Operation = &Operation {
                 nonblank: true,
                 kind: FieldKind::Text,
                 known_values: &[],
-                description: "The API version the client uses (section 4).",
+                description: "The API version the client uses.",
             },
             Parameter {
                 name: "endpoints",
@@ -274,12 +274,12 @@ pub const CHECK_VERSION: &Operation = &Operation {
                     "companies",
                     "corecrm",
                 ],
-                description: "The categories the client uses (section 4).",
+                description: "The categories the client uses.",
             },
         ],
     }),
 };
-/// Contacts. Lists contacts (section 4). The records are under the key contacts, with a success flag.
+/// Contacts. Lists contacts. The records are under the key contacts, with a success flag.
 pub const LIST_CONTACTS: &Operation = &Operation {
     id: "listContacts",
     name: "list_contacts",
@@ -288,7 +288,7 @@ pub const LIST_CONTACTS: &Operation = &Operation {
     path: "/v1/contacts",
     group: "Core CRM",
     summary: "contacts",
-    description: "Lists contacts (section 4). The records are under the key contacts, with a success flag.",
+    description: "Lists contacts. The records are under the key contacts, with a success flag.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -297,7 +297,7 @@ pub const LIST_CONTACTS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Job vacancies. Lists job vacancies (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Job vacancies. Lists job vacancies. The key of the record array and the fields of a record are not shown.
 pub const LIST_VACANCIES: &Operation = &Operation {
     id: "listVacancies",
     name: "list_vacancies",
@@ -306,7 +306,7 @@ pub const LIST_VACANCIES: &Operation = &Operation {
     path: "/v1/vacancies",
     group: "Core CRM",
     summary: "job vacancies",
-    description: "Lists job vacancies (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists job vacancies. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -315,7 +315,7 @@ pub const LIST_VACANCIES: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Talent pools. Lists talent pools (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Talent pools. Lists talent pools. The key of the record array and the fields of a record are not shown.
 pub const LIST_POOLS: &Operation = &Operation {
     id: "listPools",
     name: "list_pools",
@@ -324,7 +324,7 @@ pub const LIST_POOLS: &Operation = &Operation {
     path: "/v1/pools",
     group: "Core CRM",
     summary: "talent pools",
-    description: "Lists talent pools (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists talent pools. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -333,7 +333,7 @@ pub const LIST_POOLS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Job architecture skills. Lists job architecture skills (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Job architecture skills. Lists job architecture skills. The key of the record array and the fields of a record are not shown.
 pub const LIST_JA_SKILLS: &Operation = &Operation {
     id: "listJaSkills",
     name: "list_ja_skills",
@@ -342,7 +342,7 @@ pub const LIST_JA_SKILLS: &Operation = &Operation {
     path: "/v1/ja/skills",
     group: "Job architecture",
     summary: "job architecture skills",
-    description: "Lists job architecture skills (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists job architecture skills. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -351,7 +351,7 @@ pub const LIST_JA_SKILLS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Job architecture roles. Lists job architecture roles (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Job architecture roles. Lists job architecture roles. The key of the record array and the fields of a record are not shown.
 pub const LIST_JA_ROLES: &Operation = &Operation {
     id: "listJaRoles",
     name: "list_ja_roles",
@@ -360,7 +360,7 @@ pub const LIST_JA_ROLES: &Operation = &Operation {
     path: "/v1/ja/roles",
     group: "Job architecture",
     summary: "job architecture roles",
-    description: "Lists job architecture roles (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists job architecture roles. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -369,7 +369,7 @@ pub const LIST_JA_ROLES: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Job architecture tasks. Lists job architecture tasks (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Job architecture tasks. Lists job architecture tasks. The key of the record array and the fields of a record are not shown.
 pub const LIST_JA_TASKS: &Operation = &Operation {
     id: "listJaTasks",
     name: "list_ja_tasks",
@@ -378,7 +378,7 @@ pub const LIST_JA_TASKS: &Operation = &Operation {
     path: "/v1/ja/tasks",
     group: "Job architecture",
     summary: "job architecture tasks",
-    description: "Lists job architecture tasks (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists job architecture tasks. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -387,7 +387,7 @@ pub const LIST_JA_TASKS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Job architecture departments. Lists job architecture departments (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Job architecture departments. Lists job architecture departments. The key of the record array and the fields of a record are not shown.
 pub const LIST_JA_DEPARTMENTS: &Operation = &Operation {
     id: "listJaDepartments",
     name: "list_ja_departments",
@@ -396,7 +396,7 @@ pub const LIST_JA_DEPARTMENTS: &Operation = &Operation {
     path: "/v1/ja/departments",
     group: "Job architecture",
     summary: "job architecture departments",
-    description: "Lists job architecture departments (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists job architecture departments. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -405,7 +405,7 @@ pub const LIST_JA_DEPARTMENTS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Taxonomy skills. Lists taxonomy skills (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Taxonomy skills. Lists taxonomy skills. The key of the record array and the fields of a record are not shown.
 pub const LIST_TAXONOMY_SKILLS: &Operation = &Operation {
     id: "listTaxonomySkills",
     name: "list_taxonomy_skills",
@@ -414,7 +414,7 @@ pub const LIST_TAXONOMY_SKILLS: &Operation = &Operation {
     path: "/v1/taxonomy/skills",
     group: "Taxonomy",
     summary: "taxonomy skills",
-    description: "Lists taxonomy skills (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists taxonomy skills. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,
@@ -423,7 +423,7 @@ pub const LIST_TAXONOMY_SKILLS: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Taxonomy roles. Lists taxonomy roles (section 4). The key of the record array and the fields of a record are not shown (section 4).
+/// Taxonomy roles. Lists taxonomy roles. The key of the record array and the fields of a record are not shown.
 pub const LIST_TAXONOMY_ROLES: &Operation = &Operation {
     id: "listTaxonomyRoles",
     name: "list_taxonomy_roles",
@@ -432,7 +432,7 @@ pub const LIST_TAXONOMY_ROLES: &Operation = &Operation {
     path: "/v1/taxonomy/roles",
     group: "Taxonomy",
     summary: "taxonomy roles",
-    description: "Lists taxonomy roles (section 4). The key of the record array and the fields of a record are not shown (section 4).",
+    description: "Lists taxonomy roles. The key of the record array and the fields of a record are not shown.",
     token: TokenUse::Always,
     idempotent: true,
     deprecated: false,

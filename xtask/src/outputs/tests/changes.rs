@@ -1,25 +1,25 @@
 //! The changes of the table that are generated: they compile, as many of them together as can be made side by side.
 
 use super::super::write;
-use super::trial::{CLIPPY, NATIVE, c_and_cpp, cargo, copy, python};
+use super::trial::{CLIPPY, NATIVE, c_and_cpp, cargo, python};
 use crate::spec::tests::{Change, apply, ours, table};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Each compilation takes half a minute: a change that fits into none of so many is to be made elsewhere.
 const COPIES: usize = 2;
 
-#[test]
-fn changes_that_are_generated_compile() {
-    let copy = copy("changes-trial");
+/// Compiles them in a copy of the workspace, which is as it was but for the spec and what follows from it.
+pub(super) fn compile(copy: &Path) {
     for document in documents() {
         std::fs::write(copy.join(crate::spec::FILE), document.to_string()).unwrap();
-        write(&copy).unwrap();
-        cargo(&copy, CLIPPY);
+        write(copy).unwrap();
+        cargo(copy, CLIPPY);
         c_and_cpp(
-            &copy,
+            copy,
             &["#include <talentdata.h>\n", "#include <talentdata.hpp>\n"],
         );
-        python(&copy, &format!("{NATIVE}assert talentdata.Contact.email\n"));
+        python(copy, &format!("{NATIVE}assert talentdata.Contact.email\n"));
     }
 }
 

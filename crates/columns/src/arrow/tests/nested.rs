@@ -32,11 +32,11 @@ fn members(kind: Kind) -> Vec<(String, Kind)> {
     }
 }
 
-pub(super) fn batch(sample: &[&str], rows: &[&str]) -> RecordBatch {
+fn batch(sample: &[&str], rows: &[&str]) -> RecordBatch {
     batches(&infer(&values(sample)), &values(rows), usize::MAX).remove(0)
 }
 
-pub(super) fn extras(sample: &[&str], rows: &[&str]) -> Vec<bool> {
+fn extras(sample: &[&str], rows: &[&str]) -> Vec<bool> {
     let batch = batch(sample, rows);
     let extra = batch.column(5).as_string::<i32>();
     (0..extra.len()).map(|at| !extra.is_null(at)).collect()
@@ -256,4 +256,55 @@ fn batch_of_nanos(fine: &[&str], far: &str) -> RecordBatch {
     let held = batch.column(4).as_primitive::<TimestampNanosecondType>();
     assert_eq!(held.value(0), 1_483_228_800_000_000_001);
     batch
+}
+
+/// Every other column than `_extra`.
+fn held(sample: &[&str], rows: &[&str]) -> RecordBatch {
+    let batch = batch(sample, rows);
+    batch.project(&[4]).unwrap()
+}
+
+#[test]
+fn a_nested_value_with_white_space_is_in_its_column_too() {
+    let rows = [
+        r#"{"a":[{"b":1,"t":"x"},null,{}],"c":{"d":[[true],[]]}}"#,
+        r#"{"a":[],"c":{}}"#,
+        r#"{"a":[{"b":2}]}"#,
+        "null",
+    ];
+    let printed = rows.map(|row| {
+        let value: serde_json::Value = serde_json::from_str(row).unwrap();
+        serde_json::to_string_pretty(&value).unwrap()
+    });
+    let spaced = rows.map(|row| row.replace(',', " , ").replace(':', "\t:\r"));
+    for written in [&printed, &spaced] {
+        let written: Vec<&str> = written.iter().map(String::as_str).collect();
+        assert_eq!(held(&rows, &written), held(&rows, &rows));
+        assert_eq!(held(&written, &written), held(&rows, &rows));
+        assert_eq!(extras(&rows, &written), [true, true, true, false]);
+    }
+}
+
+#[test]
+fn of_a_name_that_occurs_twice_in_a_struct_the_last_value_is_held() {
+    let twice = [
+        r#"{"a":1,"l":[1],"a":2}"#,
+        r#"{"l":[1,2],"s":{"b":true},"l":null,"l":[3],"s":{"b":false,"b":null}}"#,
+        "null",
+        r#"{"a":7,"a":"x"}"#,
+        r#"{"a":5,"l":[4]}"#,
+        r#"{"a":6,"s":null,"\u0061":8}"#,
+    ];
+    let once = [
+        r#"{"a":2,"l":[1]}"#,
+        r#"{"l":[3],"s":{}}"#,
+        "null",
+        "{}",
+        r#"{"a":5,"l":[4]}"#,
+        r#"{"a":8}"#,
+    ];
+    let sample = [r#"{"a":1,"l":[1],"s":{"b":true}}"#];
+    assert_eq!(held(&sample, &twice), held(&sample, &once));
+    let noted = [true, true, true, true, false, true];
+    assert_eq!(extras(&sample, &twice), noted);
 }

@@ -12,7 +12,7 @@ use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
 
 /// Names and values, sorted by name; those of the same name in their order. A value is told by its JSON
-/// text, to the last white space, a string within it by its own text, and a number by its decimal value.
+/// text, to the last white space, a string within it by its own text, and a number by its value.
 pub(crate) type Fields = Vec<(String, String)>;
 
 /// A cell: its column's name, what an empty one means, and the value.
@@ -67,18 +67,34 @@ fn spelt_numbers(text: &str) -> String {
             .find(|letter| !is_part(letter))
             .unwrap_or(number.len())];
         rest = &rest[at + number.len()..];
-        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
-        let point = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
-        let point = point + digits.len() as i64 - digits.trim_end_matches('0').len() as i64;
-        said += &match digits.trim_matches('0') {
-            "" => "<0>".to_owned(),
-            digits if whole.starts_with('-') => format!("<-{digits}e{point}>"),
-            digits => format!("<{digits}e{point}>"),
-        };
+        said += &spelt_number(number);
     }
     said + rest
+}
+
+/// A number as its digits and the place of the point; a fraction of up to 17 digits as the double that it reads as.
+fn spelt_number(text: &str) -> String {
+    let plain = digits_of(text);
+    let double: f64 = text.parse().unwrap();
+    let is_fraction = text.contains(['.', 'e', 'E']);
+    let length = plain.trim_start_matches(['<', '-']).find('e').unwrap_or(1);
+    match is_fraction && double.is_normal() && length <= 17 {
+        true => digits_of(&double.to_string()),
+        false => plain,
+    }
+}
+
+fn digits_of(number: &str) -> String {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let point = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
+    let point = point + digits.len() as i64 - digits.trim_end_matches('0').len() as i64;
+    match digits.trim_matches('0') {
+        "" => "<0>".to_owned(),
+        digits if whole.starts_with('-') => format!("<-{digits}e{point}>"),
+        digits => format!("<{digits}e{point}>"),
+    }
 }
 
 /// The length of the string at the beginning, with its quotes.

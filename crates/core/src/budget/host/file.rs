@@ -31,6 +31,8 @@ pub(super) struct StateFile {
     file: SharedFile,
     settings: GateSettings,
     seen: Option<Seen>,
+    /// A copy has replaced a file that was locked without end.
+    has_moved: bool,
 }
 
 /// A state, and where it lies.
@@ -47,7 +49,13 @@ impl StateFile {
             file: SharedFile::new(path),
             settings,
             seen: None,
+            has_moved: false,
         }
+    }
+
+    /// Whether a copy has replaced the file since this was asked last, for a stopped process had locked it.
+    pub(super) fn take_moved(&mut self) -> bool {
+        std::mem::take(&mut self.has_moved)
     }
 
     /// Changes the state. What is to be done may be done more than once, each time to a state in which it was not done
@@ -182,11 +190,7 @@ impl StateFile {
             Image::State(_, state) => Some(state),
             Image::Empty | Image::Damaged => self.seen(clock::now()),
         };
-        if self.replace(identity, state)? {
-            tracing::debug!(
-                "the file of the shared budget is locked by a stopped process; a copy replaces it"
-            );
-        }
+        self.has_moved |= self.replace(identity, state)?;
         Ok(())
     }
 

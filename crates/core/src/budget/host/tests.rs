@@ -5,7 +5,7 @@
 use super::file::StateFile;
 use super::image::{self, Image};
 use crate::gate::{
-    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Turn,
+    Endpoint, GateSettings, Pauses, PriorityClass, RateHeaders, Requester, SharedGate, Turn,
 };
 use crate::host::clock;
 use std::fs::{File, OpenOptions};
@@ -19,7 +19,7 @@ use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 fn place() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let path = directory.path().join("budget-3-test");
+    let path = directory.path().join("budget-4-test");
     (directory, path)
 }
 
@@ -389,3 +389,125 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
     println!("{used} used, {refused} refused");
     assert!(used > 100 && refused > 100);
 }
+
+/// A pause that somebody wrote into the file, however plausible, is believed for a window; one that this process was told of
+/// by the service lasts, whatever the file says.
+#[test]
+fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
+    let now = Duration::from_secs(1000);
+    let hour = Duration::from_secs(3600);
+    let limited = RateHeaders {
+        retry_after: Some(hour),
+        ..RateHeaders::default()
+    };
+    let requester = Requester {
+        id: 1,
+        process: 1,
+        name: "test",
+        share: 1.0,
+    };
+    let mut gate = SharedGate::new(GateSettings::default(), now);
+    let Turn::Now(ticket) = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Token) else {
+        panic!("nobody else is there");
+    };
+    gate.response(now, 1, ticket, 429, &limited);
+    assert!(gate.is_valid(&GateSettings::default()));
+    let mut told = Pauses::default();
+    told.note(now, 429, &limited, gate.paused_until());
+    gate.correct(now, &told);
+    assert_eq!(gate.paused_until(), now + hour);
+    // Somebody who was told nothing asks once more after a window, and is told as well.
+    gate.correct(now, &Pauses::default());
+    assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
+    gate.correct(now, &told);
+    assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
+}
+
+/// A probe and requests in flight of which nobody knows hold nobody up for long.
+#[test]
+fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
+    let mut now = Duration::from_secs(1000);
+    let requester = |id| Requester {
+        id,
+        process: 1,
+        name: "test",
+        share: 1.0,
+    };
+    let mut gate = SharedGate::new(GateSettings::default(), now);
+    let take = |gate: &mut SharedGate, now, id| {
+        gate.take(now, &requester(id), PriorityClass::Scan, Endpoint::Api)
+    };
+    for _ in 0..2 {
+        loop {
+            match take(&mut gate, now, 9) {
+                Turn::Now(ticket) => break gate.failed(now, 9, ticket, true),
+                Turn::Wait { again, .. } => now = again,
+            }
+        }
+    }
+    // Its probe is on its way, and it says nothing any more.
+    while let Turn::Wait { again, .. } = take(&mut gate, now, 9) {
+        now = again;
+    }
+    let probed = now;
+    while let Turn::Wait { again, .. } = take(&mut gate, now, 1) {
+        now = again;
+    }
+    assert!(now <= probed + Duration::from_secs(8), "{:?}", now - probed);
+}
+
+/// What is written under each name, in the order of the first appearance: of numbers, whether they are whole.
+fn shape(text: &str) -> String {
+    let mut seen: Vec<(String, char)> = Vec::new();
+    let mut parts = text.split('"').skip(1);
+    while let (Some(name), Some(rest)) = (parts.next(), parts.next()) {
+        let Some(value) = rest.strip_prefix(':') else {
+            continue;
+        };
+        let number: String = value.chars().take_while(|c| !",]}".contains(*c)).collect();
+        let kind = match value.chars().next() {
+            Some(digit) if digit.is_ascii_digit() && number.contains('.') => 'f',
+            Some(digit) if digit.is_ascii_digit() => 'i',
+            other => other.unwrap_or('"'),
+        };
+        let field = (name.to_owned(), kind);
+        if !seen.contains(&field) {
+            seen.push(field);
+        }
+    }
+    let fields = seen.iter().map(|(name, kind)| format!("{name}:{kind} "));
+    fields.collect()
+}
+
+/// Processes of a version that writes another state must have another file, or each would take the state of the other for its
+/// own. Where this fails, raise the version in PREFIX (host.rs) and in MARK (image.rs), here, and in docs/budget.md.
+#[test]
+fn the_state_has_the_shape_of_its_version() {
+    assert_eq!(super::PREFIX, "budget-4-");
+    assert!(image::MARK.ends_with(b"budg4"));
+    let texts = states().into_iter().map(|bytes| {
+        let state: SharedGate = postcard::from_bytes(&bytes).unwrap();
+        serde_json::to_string(&state).unwrap()
+    });
+    let texts: String = texts.collect();
+    let wanted: Vec<&str> = SHAPE.split_whitespace().collect();
+    let found = shape(&texts);
+    assert_eq!(found.split_whitespace().collect::<Vec<_>>(), wanted);
+    let state = (Some(300_u32), Duration::new(1, 2), [true, false].to_vec());
+    let bytes = postcard::to_stdvec(&(state, 0.5_f64, None::<u8>, "a")).unwrap();
+    let half = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f];
+    let wanted = [&[1, 0xac, 2, 1, 2, 2, 1, 0][..], &half, &[0, 1, b'a']].concat();
+    assert_eq!(bytes, wanted, "the encoding is that of all versions");
+}
+
+const SHAPE: &str = r#"
+gate:{ settings:{ limit:i window:{ secs:i nanos:i share:f paced:t seed:i ledger:{ entries:[ ticket:{ id:i
+sent:{ endpoint:" member:i outcome:{ Answered:{ next_id:i samples:i span_began:{ least:[ mean:{ rules:{
+common:{ until:{ refusals_in_a_row:i last_refusal:{ refused_until:{ exhausted:{ refused:{ token:{ model:{
+plan:{ slots:{ slots:f begun:t last_overshoot:{ before:f failures:i failed_at:f held_until:{ tries:i span:[
+others:{ spent:f newest_sent:{ received:{ remaining:i refill:[ windows:{ newest:[ last:n common:n agreeing:i
+fixed:f alignment:n wrong_alignments:i barred_until:{ limit_named:{ long_window:n outage:{ row:{ failures:{
+count:i since:{ steps:i last_success:{ ended:[ probe:n probe_at:{ last_outcome:{ sends:i responses:i lost:i
+refused:i turns:{ members:[ process:i name:" seen:{ waits:{ class:" allowed:{ expected:{ last_sent:{ sends:[
+part:{ spent:i is_aligned:f last_minute:[ used:{ last:{ earliest:{ latest:{ fixed:t alignment:{ trial:i step:{
+edge:{ members:i least:i others:f is_exact:t is_punctual:t waits:n"#;

@@ -5,8 +5,8 @@ use super::script::{Ask, Description, MAX_MOMENTS, Reply, Report};
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, Outage, PriorityClass, RateHeaders, Rules,
-    Ticket, is_failure,
+    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Part, Pauses, PriorityClass,
+    RateHeaders, Rules, Ticket, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -63,6 +63,10 @@ pub(super) struct Member {
     settings: GateSettings,
     /// The client rule, which no server relaxes.
     rules: Rules,
+    pauses: Pauses,
+    /// A limit of a longer window that the service has named, and what this member has sent within it.
+    long_window: Option<LongWindow>,
+    part: Part,
     sends: u64,
     /// What the server knows of an outage; while it cannot be reached, what this member knows.
     failures: Failures,
@@ -101,6 +105,9 @@ impl Member {
         Member {
             id,
             rules: Rules::new(settings.seed),
+            pauses: Pauses::default(),
+            long_window: None,
+            part: Part::default(),
             sends: 0,
             failures: Failures::default(),
             outage: Outage::new(settings.seed),
@@ -165,7 +172,7 @@ impl Member {
         let asks = self.ask_at(now).filter(|at| *at > now);
         let (at, number) = match (self.moments.front(), &self.unreachable) {
             (Some(moment), _) => (moment.at, Some(moment.number)),
-            (None, Some(pacer)) if shares && !self.outage.is_probed() => {
+            (None, Some(pacer)) if shares && !self.outage.is_probed(now) => {
                 (pacer.next.max(self.outage.probe_at()), None)
             }
             _ if self.failures.is_outage() => {
@@ -201,6 +208,9 @@ impl Member {
         self.waiting_since = None;
         self.last_sent = now;
         self.last_minute.send(now);
+        let long_window = self.long_window.as_ref();
+        let window = long_window.map_or(self.settings.window, |long| long.window);
+        self.part.send(now, window);
         self.sends += 1;
         let ticket = Ticket::new(self.sends, now, endpoint);
         self.outage.sent(ticket);
@@ -213,8 +223,15 @@ impl Member {
         if self.settings.share >= 1.0 || self.last_sent.is_zero() {
             return Time::ZERO;
         }
-        let rate = f64::from(self.settings.limit) * self.settings.share;
-        self.last_sent + self.settings.window.div_f64(rate)
+        let GateSettings {
+            limit,
+            window,
+            share,
+            ..
+        } = self.settings;
+        let even = self.last_sent + window.div_f64(f64::from(limit) * share);
+        let long_window = self.long_window.as_ref();
+        long_window.map_or(even, |long| even.max(self.part.allows(long.limit, share)))
     }
 
     /// The request was not sent, or given up.
@@ -246,6 +263,8 @@ impl Member {
         };
         let limit = (self.settings.limit, self.settings.window);
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
+        let until = self.rules.until(Endpoint::Api);
+        self.pauses.note(now, status, headers, until);
         if is_failure(status, headers) {
             self.failed(now, ticket);
         } else {
@@ -263,11 +282,11 @@ impl Member {
                 pacer.slow_down(now);
             }
         }
-        self.note(number, headers);
+        self.note(now, number, headers);
     }
 
     /// Takes in what a response shows: of several, the least that was left.
-    fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
+    fn note(&mut self, now: Time, number: Option<u64>, headers: &RateHeaders) {
         let (Some(limit), Some(remaining), Some(number)) =
             (headers.limit, headers.remaining, number)
         else {
@@ -282,7 +301,10 @@ impl Member {
         let report = &mut self.report;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
+        let known = self.long_window.take();
         if theirs > window {
+            self.long_window = Some(LongWindow::shown(known, limit, theirs));
+            self.part.seen(now, headers);
             (report.left, report.seen, report.remaining) = (Some(remaining), Some(number), None);
             report.resets = headers.reset.map(|reset| reset.as_secs_f64()).or(Some(0.0));
         } else if report.left.is_none() && report.remaining.is_none_or(|least| remaining <= least) {
@@ -370,6 +392,11 @@ impl Member {
             lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
             leaving: false,
             known: known.then_some(f64::from(self.members) / self.rate),
+            believes: self
+                .pauses
+                .believed(now)
+                .max(self.settings.window)
+                .as_secs_f64(),
             random: self.random.f64(),
             report,
             about,

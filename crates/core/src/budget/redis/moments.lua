@@ -4,7 +4,7 @@
 -- ARGV[1]: JSON with what a member asks for and what it has seen since it last asked; `Ask` in script.rs explains it.
 -- Replies with JSON, which is `Reply` there.
 local FAR, LATE, SPARE, LOOK = 0.04, 0.025, 0.01, 0.5
-local CAUTION, STEP, RISE, FIRST_HOLD, HOLD, BELIEVED, SILENT, DAY = 2.5, 0.5, 0.1, 10, 60, 60, 10, 86400
+local CAUTION, STEP, RISE, FIRST_HOLD, HOLD, BELIEVED, SILENT = 2.5, 0.5, 0.1, 10, 60, 60, 10
 local clock = redis.call("TIME")
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 local key, ask = KEYS[1], cjson.decode(ARGV[1])
@@ -79,9 +79,10 @@ if ask.used_up and ask.used_up > s.blamed and now > s.lowered + 1 then
   s.rate = math.max(s.rate - STEP * 2 ^ math.min(math.max(s.streak - 1, 0), 4), 1)
   s.lowered, s.blamed = now, s.number
 end
-if ask.left then s.left, s.resets = math.max(ask.left - (s.number - ask.seen), 0), now + math.min(ask.resets, DAY) end
+if ask.left then s.left, s.resets = math.max(ask.left - (s.number - ask.seen), 0), now + ask.resets end
 if ask.pause then s.pause, s.stretch = math.max(s.pause, now + ask.pause), s.number end
-s.pause, s.resets = math.min(s.pause, now + DAY), math.min(s.resets, now + DAY)
+-- What others say is believed for a second: a value may be forged. Who knows of a longer pause keeps to it by itself.
+s.pause, s.resets = math.min(s.pause, now + ask.believes), math.min(s.resets, now + ask.believes)
 
 -- While requests fail in a row, one after the other probes the service, less and less often.
 if ask.ok and now - ask.ok > s.broke then s.failed, s.probes = 0, 0 end

@@ -34,6 +34,8 @@ pub(super) struct Ask {
     /// For how long moments of the state that this member knows may still be used, should the state be lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) known: Option<f64>,
+    /// For how long this member may be kept waiting: a second, or as long as the service has told it.
+    pub(super) believes: f64,
     /// At least 0 and below 1.
     pub(super) random: f64,
     #[serde(flatten)]

@@ -136,7 +136,7 @@ impl Trial {
 
     /// Completes when far more requests were sent than reading the list several times takes.
     pub(super) async fn too_many_requests(&self) -> u64 {
-        let most = 1000 + 10 * self.records / self.granted;
+        let most = 300 + 10 * self.records / self.granted;
         loop {
             let requests = self.sandbox.stats().requests;
             if requests > most {

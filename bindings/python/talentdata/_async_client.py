@@ -1,0 +1,154 @@
+"""The client for asyncio. `cargo xtask generate` makes the blocking one from this file."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._async_list import AsyncResource
+from ._calls import AsyncCalls
+from ._errors import InvalidArgumentError
+from ._lists import AsyncLists
+from ._progress import run_async
+from ._results import BudgetState, Receipt, SyncReceipt
+from ._talentdata import RawJob, Record
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class AsyncClient(AsyncLists, AsyncCalls):
+    """A client of the service, for asyncio.
+
+    Its settings are described with `AsyncClient.__init__`. It may be used from several event loops, a blocking one from
+    several threads; a forked child makes connections of its own.
+    """
+
+    __slots__ = ()
+    _awaited = True
+
+    async def export(
+        self,
+        resources: Iterable[str | AsyncResource[Any]],
+        directory: str | os.PathLike[str],
+        *,
+        format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
+        resume: bool = False,
+        page_size: int | None = None,
+        columns: Literal["typed", "json"] = "typed",
+        schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        progress: bool | None = None,
+    ) -> list[Receipt]:
+        """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
+
+        See `AsyncResource.export` for the arguments and errors.
+
+        Args:
+            resources: The lists, such as `["contacts", "vacancies"]`.
+            directory: The directory; it is made where there is none.
+            format: The format of all files.
+            resume: Whether to continue each file where it was interrupted.
+            page_size: Records per request; by default each list's maximum.
+            columns: The types of columns.
+            schema: The columns of each list, by its name.
+            on_new_field: What to do with fields that a schema does not have.
+            progress: Whether to show progress bars.
+        """
+        names = self._names(resources)
+        schemas = {name.replace("-", "_"): one for name, one in (schema or {}).items()}
+        for name in schemas:
+            if name not in [one for one, _ in names]:
+                raise InvalidArgumentError(f"schema: {name} is not among the lists to export")
+        os.makedirs(directory, exist_ok=True)
+        jobs = []
+        for name, parameters in names:
+            options: dict[str, Any] = {"format": format, "resume": resume, "page_size": page_size}
+            options |= {"columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
+            path = os.path.join(directory, f"{name}.{format}")
+            jobs.append((name, RawJob(self, False, name, parameters, path, options)))
+        return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
+
+    async def sync(
+        self,
+        resources: Iterable[str | AsyncResource[Any]],
+        path: str | os.PathLike[str],
+        *,
+        confirm: bool = False,
+        max_deletes: int | float | str | None = None,
+        keep: datetime.timedelta | str | None = None,
+        page_size: int | None = None,
+        progress: bool | None = None,
+    ) -> list[SyncReceipt]:
+        """Brings a mirror up to date, list after list: reads each list and commits what has changed.
+
+        A delete is reported only if it is proven that the record was gone; until then it is `missing`, and stays in the
+        mirror. Until the commit of a list, and after any error or interruption, the mirror is as it was. `Mirror` reads
+        it.
+
+        Args:
+            resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
+                `client.contacts(...)` gives it.
+            path: The file of the mirror, an SQLite database; it is made where there is none.
+            confirm: Scan a list again at once if records are missing after it changed during the scan.
+            max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
+                mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, and ten in any
+                case. If there are more, none is made, and the receipt has them as `withheld`.
+            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept.
+            page_size: Records per request; by default each list's maximum.
+            progress: Whether to show progress bars.
+
+        Raises:
+            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the file is something
+                else.
+            talentdata.InvalidArgumentError: An argument is wrong, or the mirror is of another service or client.
+            talentdata.Error: A page could not be fetched.
+        """
+        most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
+        options: dict[str, Any] = {"confirm": confirm, "max_deletes": None if most is None else str(most)}
+        options |= {"keep": keep, "page_size": page_size}
+        # All of them are checked before the first is run.
+        jobs = [
+            (name, RawJob(self, True, name, parameters, path, options)) for name, parameters in self._names(resources)
+        ]
+        return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
+
+    def budget_state(self) -> BudgetState:
+        """Who shares the request budget of this client now, and how it is spent. Sends nothing to the service.
+
+        Raises:
+            talentdata.ConfigError: The budget is not shared.
+            talentdata.ConnectError: The server that keeps it cannot be reached.
+        """
+        return BudgetState(self._budget())
+
+    async def close(self) -> None:
+        """Closes all connections; every later call raises `ClosedError`.
+
+        Calls that wait at this moment are still answered. `AsyncScan.close` ends the wait for a scan.
+        """
+        self._close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @staticmethod
+    def _names(resources: Iterable[str | AsyncResource[Any]]) -> list[tuple[str, str | None]]:
+        """The names of lists, and their parameters."""
+        if isinstance(resources, str):
+            raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")
+        names: list[tuple[str, str | None]] = []
+        for one in resources:
+            if isinstance(one, str):
+                names.append((one.replace("-", "_"), None))
+            else:
+                names.append((one._name, one._parameters))
+        return names

@@ -1,0 +1,246 @@
+"""A list of the service and its scans, for asyncio. `cargo xtask generate` makes the blocking classes from this file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from . import _frames
+from ._errors import InvalidArgumentError
+from ._exit import interrupts
+from ._page import Page
+from ._progress import follow, iterate_async, run_async, start
+from ._results import Plan, Receipt
+from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+R = TypeVar("R", bound=Record)
+F = TypeVar("F")
+
+
+class AsyncResource(Generic[R]):
+    """A list of the service, such as `client.contacts`.
+
+    Its records are of the class of the spec, `Record` where the spec has none.
+    """
+
+    __slots__ = ("_client", "_model", "_name", "_parameters")
+
+    def __init__(self, client: BaseClient, name: str, model: type[R], parameters: str | None = None) -> None:
+        self._client = client
+        self._name = name
+        self._model = model
+        self._parameters = parameters
+
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        page_size: int | None = None,
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        progress: bool | None = None,
+    ) -> AsyncScan[R]:
+        """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
+
+        Args:
+            limit: The maximum number of records; by default all.
+            page_size: Records per request; by default the list's maximum.
+            columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
+                dates for the texts of RFC 3339; `"json"` has JSON text and strings.
+            schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
+                printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
+                first 1,000 records. `receipt.schema` lists any differences.
+            on_new_field: What to do with fields that the schema does not have: `"keep"` keeps them in `_extra` and
+                reports them in the receipt, `"freeze"` only keeps them in `_extra`, and `"fail"` raises a
+                `SchemaError` at the first one.
+            progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
+                installed.
+        """
+        options: dict[str, Any] = {"limit": limit, "page_size": page_size}
+        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        scan = RawScan(self._client, self._name, self._parameters, options)
+        return AsyncScan(scan, self._name, self._model, progress)
+
+    async def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
+        resume: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        progress: bool | None = None,
+    ) -> Receipt:
+        """Writes the whole list to a file, which appears under its name when it is complete.
+
+        Needs no other package, and memory for a part of the records only. After Ctrl-C, a cancelled task, an error or a
+        crash, the same call with `resume=True` continues: JSON Lines after the first page, CSV after the first 1,000
+        records, Parquet after the first row group (8,192 records). Until then, and for Arrow, the export begins again. The
+        message of the exception, or of its cause (`__cause__`), says how many records are kept.
+
+        Args:
+            path: The file. Until it is complete, the records are in a directory beside it whose name begins with its own;
+                only their owner can read them.
+            format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
+                file format). By default that of the file name extension; `"jsonl"` without one.
+            resume: Continue an interrupted export of this list to this file with the same options, or begin if there
+                is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
+            limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
+            page_size: See `list`.
+            columns: See `list`.
+            schema: See `list`.
+            on_new_field: See `list`.
+            progress: See `list`.
+
+        Raises:
+            talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
+                ours has the name of the directory beside it.
+            talentdata.InvalidArgumentError: An argument is wrong, or the interrupted export had other options.
+            talentdata.Error: A page could not be fetched.
+        """
+        options: dict[str, Any] = {"format": format, "resume": resume, "limit": limit, "page_size": page_size}
+        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        job = RawJob(self._client, False, self._name, self._parameters, path, options)
+        return Receipt(await run_async(job, self._name, progress))
+
+    async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
+        """One page, as the service sends it.
+
+        Args:
+            limit: Records to ask for, 1 to the list's maximum; the service's default where none is given.
+            offset: Records to skip.
+
+        Raises:
+            talentdata.InvalidArgumentError: The limit is out of range; nothing was sent.
+        """
+        return Page(self._model, *await self._client._page(self._name, limit, offset, self._parameters))
+
+    async def plan(self) -> Plan:
+        """The cost of reading the whole list: records, pages and seconds. Sends one request."""
+        return Plan(await self._client._plan(self._name, self._parameters))
+
+    async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
+        """The columns that a table of the list has: names, types, nullability, and how they were found.
+
+        They are decided from the first 1,000 records. `json` of the result is what `talentdata schema` prints: write it
+        to a file, and give that to `list(schema=...)` in every later run.
+        """
+        return Record(await self._client._schema(self._name, columns, self._parameters))
+
+    def __repr__(self) -> str:
+        return f"<list {self._name} of {self._client!r}>"
+
+
+class AsyncScan(Generic[R]):
+    """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
+
+    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving an `async with` block, or `close`,
+    stops the requests.
+
+    After `break` or an interruption, continue with the same iterator; no records are lost: `records = aiter(scan)`. What
+    shares an iterator, such as tasks or threads, gets each record once. A second iterator is refused, because the records
+    that the first one has taken would be missing.
+
+    Raises:
+        talentdata.Error: A page could not be fetched; its `offset` says which. The scan has ended then.
+        talentdata.InvalidArgumentError: The scan was read before, or is being read in another way.
+        talentdata.CancelledError: The scan was closed.
+    """
+
+    __slots__ = ("_model", "_name", "_progress", "_scan")
+
+    def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
+        self._scan = scan
+        self._name = name
+        self._model = model
+        self._progress = progress
+
+    def __aiter__(self) -> AsyncIterator[R]:
+        return iterate_async(self._scan, self._model, start(self._scan, self._name, self._progress))
+
+    async def to_arrow(self) -> pyarrow.Table:
+        """All rows as a table of pyarrow; needs the package pyarrow.
+
+        A column per field, by its name on the wire: the documented ones first, then those of the first
+        1,000 records. Nested values are lists and structs, date-times and dates have types of their own.
+        Values that fit no column are in `_extra`, as JSON, so that nothing is lost.
+
+        After an interruption, this method, `to_polars` and `to_pandas` continue where the scan stopped: the frame has all
+        rows.
+
+        Raises:
+            ImportError: pyarrow is not installed; nothing was sent.
+        """
+        return await self._collect(_frames.to_arrow())
+
+    async def to_polars(self) -> polars.DataFrame:
+        """All rows as a data frame of polars; needs the package polars. For the columns see `to_arrow`."""
+        return await self._collect(_frames.to_polars())
+
+    async def to_pandas(
+        self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None
+    ) -> pandas.DataFrame:
+        """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
+
+        For the columns see `to_arrow`. Whole numbers and booleans have the types that allow empty cells
+        (`Int64`, `boolean`), so that they stay exact. Lists are arrays of numpy and structs are dicts.
+
+        Args:
+            dtype_backend: `"pyarrow"` keeps all columns as Arrow has them, with the accessors `.list` and
+                `.struct`; `"numpy_nullable"` has the nullable types for strings and doubles too.
+        """
+        return await self._collect(_frames.to_pandas(dtype_backend))
+
+    async def _collect(self, convert: Callable[[Table], F]) -> F:
+        with follow(self._scan, self._name, self._progress) as tell:
+            while await self._scan.collect():
+                tell()
+            tell()
+        frame = convert(self._scan.table())
+        # Not before: if the conversion is interrupted, the caller can call again.
+        self._scan.give_table()
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as they come, by the Arrow PyCapsule protocol: for pyarrow, polars, DuckDB and others.
+
+        One reader gets them, once. For a query that runs again, as DuckDB does for each result that it shows, and to
+        continue after an interruption, use `to_arrow`.
+        """
+        if self._scan.is_awaited():
+            raise InvalidArgumentError("a scan of an AsyncClient has no Arrow stream; await its to_arrow()")
+        return self._scan.stream(interrupts())
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise InvalidArgumentError("a scan is no array: integers would lose digits; call to_pandas(), or to_arrow()")
+
+    @property
+    def receipt(self) -> Receipt:
+        """What has been done so far; final once the scan has ended. `records` counts those that you were given."""
+        return Receipt(self._scan.receipt())
+
+    async def close(self) -> None:
+        """Stops all requests of the scan; what waits for it gets a `CancelledError`."""
+        self._scan.close()
+
+    async def __aenter__(self) -> AsyncScan[R]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<scan of {self._name}: {self._scan.progress()[0]} records so far>"

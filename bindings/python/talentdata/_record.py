@@ -1,0 +1,175 @@
+"""Fields of records as attributes, values of open sets, and what a receipt is asked for."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+from ._errors import IncompleteError, MismatchError, SchemaError
+from ._talentdata import Record
+
+T = TypeVar("T")
+
+#: What the JSON text of a value begins with, and what the value has to be, by kind of field.
+_KINDS = {
+    "text": ('"', "a string"),
+    "time": ('"', "a time as in RFC 3339"),
+    "integer": ("-0123456789", "a whole number"),
+    "number": ("-0123456789", "a number"),
+    "boolean": ("tf", "true or false"),
+    "array": ("[", "an array"),
+    "object": ("{", "an object"),
+    "json": ("", "anything"),
+    "model": ("{", "an object"),
+    "models": ("[", "an array of objects"),
+    "model by name": ("{", "an object of objects"),
+}
+
+
+class Field(Generic[T]):
+    """A field of the spec: reads and checks its value when the attribute is asked for."""
+
+    name: str
+    """The name on the wire."""
+    required: bool
+    """Whether every record has it."""
+
+    def __init__(
+        self, name: str, kind: str, doc: str = "", *, required: bool = False, of: Callable[[], Any] | None = None
+    ) -> None:
+        self.name = name
+        self.required = required
+        self.__doc__ = doc
+        self._kind = kind
+        self._of = of
+
+    @overload
+    def __get__(self, record: None, owner: Any = None) -> Field[T]: ...
+    @overload
+    def __get__(self, record: Record, owner: Any = None) -> T: ...
+    def __get__(self, record: Record | None, owner: Any = None) -> Any:
+        if record is None:
+            return self
+        text = record._member(self.name)
+        if text is None or text == "null":
+            if not self.required:
+                return None
+            if text is None:
+                raise self._wrong(record, "it is missing")
+        first, expected = _KINDS[self._kind]
+        if first and text[0] not in first or self._kind == "integer" and not set(".eE").isdisjoint(text):
+            raise self._wrong(record, f"it is not {expected}")
+        if self._of is None:
+            value = record[self.name]
+            return _time(value) if self._kind == "time" else value
+        model = self._of()
+        if self._kind == "model":
+            return model(text)
+        if self._kind not in ("models", "model by name"):
+            return model(record[self.name])
+        many = Record._items(text) if self._kind == "models" else Record._members(text)
+        if not all(one.startswith("{") for one in (many if isinstance(many, list) else many.values())):
+            raise self._wrong(record, f"it is not {expected}")
+        if isinstance(many, list):
+            return [model(one) for one in many]
+        return {name: model(one) for name, one in many.items()}
+
+    # With this, `help` shows the documentation of the field.
+    def __set__(self, record: Record, value: object) -> None:
+        raise AttributeError(f"{type(record).__name__} is read-only")
+
+    def _wrong(self, record: Record, what: str) -> SchemaError:
+        key = record._member("id")
+        named = f" {key}" if key is not None and len(key) <= 100 else ""
+        return SchemaError(
+            f'{type(record).__name__}{named}: {self.name}: {what}; record["{self.name}"] and record.json show what came'
+        )
+
+
+def _time(text: str) -> datetime.datetime:
+    # Before Python 3.11, `Z` and other than three or six digits of a second are not understood.
+    head, _, fraction = text.removesuffix("Z").partition(".")
+    microseconds = int(f"{fraction:0<6}"[:6] or 0)
+    return datetime.datetime.fromisoformat(head).replace(microsecond=microseconds, tzinfo=datetime.timezone.utc)
+
+
+class OpenEnum(str):
+    """A string out of a set that may grow; the values known today are attributes of its class.
+
+    >>> from talentdata import ApiStatus
+    >>> ApiStatus("operational") == ApiStatus.OPERATIONAL == "operational"
+    True
+    >>> ApiStatus("sleeping").is_known
+    False
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        known = vars(type(self)).items()
+        return any(name.isupper() and value == self for name, value in known)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+
+class ScanReceipt(Record):
+    """What every receipt of a scan is asked for."""
+
+    __slots__ = ()
+
+    def require_proven(self) -> None:
+        """Raises `IncompleteError` unless every record was read for certain, or as many as `limit` asked for.
+
+        Raises:
+            talentdata.IncompleteError: The scan has not ended, or its completeness is not proven.
+        """
+        require_proven(self)
+
+
+class MirrorReceipt(Record):
+    """What every receipt of a sync is asked for."""
+
+    __slots__ = ()
+
+    def require_proven(self) -> None:
+        """Raises `IncompleteError` if the mirror may lack changes.
+
+        Raises:
+            talentdata.IncompleteError: The scan was not proven complete, or deletes were withheld.
+        """
+        if self["shortfall"] is not None:
+            raise IncompleteError(f"{self['scan']['resource']}: {self['shortfall']}")
+
+
+class FileCheck(Record):
+    """What a verification is asked for. It is true if the file is what was written."""
+
+    __slots__ = ()
+
+    def raise_for_differences(self) -> None:
+        """Raises `MismatchError`, which contains both sizes and digests, unless the file is what was written.
+
+        Raises:
+            talentdata.MismatchError: The file is not what its receipt describes.
+        """
+        if not self:
+            written = self["written"]
+            raise MismatchError(
+                f"the file is not what its receipt describes: it has {self['bytes']} bytes instead of {written['bytes']}, "
+                f"and its BLAKE3 is {self['blake3']} instead of {written['blake3']}"
+            )
+
+    def __bool__(self) -> bool:
+        return self["matches"] is True
+
+
+def require_proven(receipt: Record, advice: str = "") -> None:
+    """Raises an `IncompleteError` for a receipt that proves nothing."""
+    if receipt["completeness"] not in ("proven", "limited"):
+        doubts = ", ".join(receipt["doubts"]) or receipt["completeness"]
+        message = f"{receipt['resource']}: it is not proven that every record was read ({doubts})"
+        raise IncompleteError(message + advice)

@@ -1,0 +1,199 @@
+//! Exports and syncs as Python holds them, and checks of the files that they leave.
+
+use crate::arguments::{Arguments, resource};
+use crate::client::{BaseClient, Shared};
+use crate::errors::raise;
+use crate::record::{RawRecord, json};
+use crate::scan::{scan_options, table_options};
+use crate::waiting::{block, block_stoppable, run};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyBaseException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
+use talentdata_core::scan::Receipt;
+use talentdata_core::{Client, Error, ErrorKind, Result, Stop};
+use talentdata_mirror::{Sync, age};
+
+/// What `export()` and `sync()` are made of: one list of it.
+#[pyclass(frozen, module = "talentdata._talentdata")]
+pub(crate) struct RawJob {
+    client: Arc<Shared>,
+    work: Work,
+    progress: Progress,
+}
+
+#[derive(Clone)]
+enum Work {
+    Export(Export),
+    Sync(Sync),
+}
+
+/// An age: a `timedelta`, or a text such as `90d`.
+#[derive(FromPyObject)]
+enum Age {
+    Duration(Duration),
+    Text(String),
+}
+
+/// How far some work is.
+#[derive(Clone, Default)]
+struct Progress(Arc<Mutex<Receipt>>);
+
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, Receipt> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl RawJob {
+    /// An export of a list to a file, or a sync into a mirror; all of it is checked, and nothing is sent.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        client: &Bound<'_, BaseClient>,
+        is_sync: bool,
+        list: &str,
+        parameters: Option<&str>,
+        path: PathBuf,
+        options: Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let client = BaseClient::shared(client)?;
+        let mut given = Arguments::new(Some(options), py, ErrorKind::InvalidArgument)?;
+        let list = resource(py, list)?;
+        let scan = scan_options(py, &mut given, parameters)?;
+        let (work, checked) = if is_sync {
+            let mut sync = Sync {
+                scan,
+                ..Sync::new(list, path)
+            };
+            given.set(&mut sync.confirm, "confirm", "True or False")?;
+            given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
+            sync.keep = match given.take("keep", "a timedelta or a text such as 90d")? {
+                Some(Age::Text(text)) => Some(age(&text).map_err(|error| raise(py, &error))?),
+                Some(Age::Duration(duration)) => Some(duration),
+                None => None,
+            };
+            let checked = sync.check();
+            (Work::Sync(sync), checked)
+        } else {
+            let mut format = Format::Jsonl;
+            match given.has("format")? {
+                true => given.set_parsed(&mut format, "format")?,
+                false => format = Format::of_path(&path).map_err(|error| raise(py, &error))?,
+            }
+            let mut export = Export {
+                resource: list,
+                format,
+                target: Target::File(path),
+                scan,
+                table: table_options(py, &mut given)?,
+                resume: false,
+            };
+            given.set(&mut export.resume, "resume", "True or False")?;
+            let checked = export.check();
+            (Work::Export(export), checked)
+        };
+        checked.map_err(|error| raise(py, &error))?;
+        let progress = Progress::default();
+        Ok(RawJob {
+            client,
+            work,
+            progress,
+        })
+    }
+
+    /// Does all of it; its receipt. A thread that waits here has `tell` called meanwhile.
+    fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        let (client, stop) = (self.client.core(py)?, Stop::default());
+        let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
+        let work = async move {
+            let note = |receipt: &Receipt| *progress.lock() = receipt.clone();
+            match &work {
+                Work::Sync(sync) => json(&sync.run(&client, stopped.stopped(), note).await?),
+                Work::Export(export) => {
+                    let outcome = export.run(&client, stopped.stopped(), note).await;
+                    let receipt = outcome.map_err(|error| with_hint(error, export, &client))?;
+                    *progress.lock() = receipt.clone();
+                    json(&receipt)
+                }
+            }
+        };
+        if self.client.awaited {
+            return run(py, true, work);
+        }
+        let done = block_stoppable(py, work, &stop, &tell);
+        done.inspect_err(|raised| self.give_cause(py, raised))?
+            .into_py_any(py)
+    }
+
+    /// Gives an exception that has ended the awaiting the cause that says how to continue.
+    fn explain(&self, raised: &Bound<'_, PyBaseException>) {
+        self.give_cause(raised.py(), &PyErr::from_value(raised.clone().into_any()));
+    }
+
+    /// Records so far, and the service's total where it is known.
+    fn progress(&self) -> (u64, Option<i64>) {
+        let receipt = self.progress.lock();
+        (receipt.records, receipt.total_first)
+    }
+}
+
+impl RawJob {
+    /// Work that was interrupted has only a moment to say what it keeps; where that was not enough, what it has
+    /// stored before is there all the same.
+    fn give_cause(&self, py: Python<'_>, raised: &PyErr) {
+        let Work::Export(export) = &self.work else {
+            return;
+        };
+        let Ok(client) = self.client.core(py) else {
+            return;
+        };
+        let kind = raised.get_type(py).getattr("kind");
+        let is_ours = kind.is_ok_and(|kind| !kind.is_none());
+        if !is_ours && raised.cause(py).is_none() && export.is_resumable(&client) {
+            let error = Error::new(ErrorKind::Cancelled, "the export was stopped");
+            let error = with_hint(error, export, &client);
+            raised.set_cause(py, Some(raise(py, &error)));
+        }
+    }
+}
+
+/// The error with how to continue, if there is something to continue.
+fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
+    if !export.is_resumable(client) {
+        return error;
+    }
+    let message = format!(
+        "{}; to continue, call export() again with resume=True",
+        error.message()
+    );
+    error.with_message(message)
+}
+
+/// Compares a file with a receipt: JSON text, or else the file at `path`.
+#[pyfunction(name = "verify")]
+pub(crate) fn verify_file(
+    py: Python<'_>,
+    file: PathBuf,
+    receipt: Option<String>,
+    path: Option<PathBuf>,
+) -> PyResult<RawRecord> {
+    let read = move || {
+        let receipt = match receipt {
+            Some(text) => parse_receipt(&text, &file)?,
+            None => read_receipt(&path.unwrap_or_default(), &file)?,
+        };
+        json(&verify(&file, &receipt)?)
+    };
+    block(py, async move {
+        let ended = |_| Error::new(ErrorKind::Internal, "the thread that verifies has ended");
+        let read: Result<_> = tokio::task::spawn_blocking(read).await.map_err(ended)?;
+        read
+    })
+}

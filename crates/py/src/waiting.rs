@@ -1,0 +1,395 @@
+//! How Python waits for work of the core: in the thread that calls, without the GIL, or as an awaitable of its event loop.
+//!
+//! The work always runs on the threads of the one runtime of this process. The thread that waits looks up now and then for
+//! signals and log messages; their handlers may use the client themselves, since no runtime is entered here.
+
+use crate::errors::raise;
+use crate::log;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+use talentdata_core::{Client, Error, ErrorKind, Result, Stop};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
+
+/// How often a waiting thread looks for signals; people notice a delay above 200 ms.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long work that was told to stop may take; with the time above, people notice none of it.
+const LAST: Duration = Duration::from_millis(100);
+
+/// The runtime and the process that made it. It is locked only while attached to Python, so that no other thread holds
+/// it when Python forks.
+static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
+
+/// The runtime of this process, made on first use. It is never dropped: a forked child would wait for ever for threads
+/// that it did not inherit.
+pub(crate) fn runtime() -> Result<&'static Runtime> {
+    let mut slot = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some((_, runtime)) = slot.filter(|(owner, _)| *owner == process) {
+        return Ok(runtime);
+    }
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(2).thread_name("talentdata");
+    let runtime = builder.enable_all().build().map_err(|error| {
+        let message = format!("no threads for the client: {error}");
+        Error::new(ErrorKind::Internal, message)
+    })?;
+    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    *slot = Some((process, runtime));
+    Ok(runtime)
+}
+
+/// What work results in: something that becomes a Python object.
+pub(crate) trait Outcome: for<'py> IntoPyObject<'py> + Send + 'static {}
+
+impl<T: for<'py> IntoPyObject<'py> + Send + 'static> Outcome for T {}
+
+/// Waits for `work`, or returns an awaitable of the running event loop.
+pub(crate) fn run<T: Outcome>(
+    py: Python<'_>,
+    awaited: bool,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<Py<PyAny>> {
+    match awaited {
+        true => spawn(py, work),
+        false => block(py, work)?.into_py_any(py),
+    }
+}
+
+/// Waits for `work` in this thread. A signal handler that raises (Ctrl-C) ends the work.
+pub(crate) fn block<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<T> {
+    watch(py, work, None, |_| Ok(()))?.map_err(|error| raise(py, &error))
+}
+
+/// The same for work that listens to `stop`, and has a moment then to keep what it has done; its error is the cause of
+/// what was raised. `tell` is called now and then, and what it raises ends the work, too.
+pub(crate) fn block_stoppable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+    stop: &Stop,
+    tell: &Py<PyAny>,
+) -> PyResult<T> {
+    let tell = |py: Python<'_>| tell.call0(py).map(drop);
+    watch(py, work, Some(stop), tell)?.map_err(|error| raise(py, &error))
+}
+
+/// Work on the runtime, which ends when this is dropped.
+struct Running<T> {
+    task: AbortHandle,
+    /// None while it is waited for.
+    outcome: Option<Receiver<Result<T>>>,
+}
+
+impl<T: Send + 'static> Running<T> {
+    fn start(runtime: &Runtime, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        let (sender, outcome) = sync_channel(1);
+        let task = runtime.spawn(async move {
+            // Nobody waits any more where this fails.
+            let _ = sender.send(guarded(work).await);
+        });
+        Running {
+            task: task.abort_handle(),
+            outcome: Some(outcome),
+        }
+    }
+
+    /// What has come of it within so long.
+    fn wait(&mut self, time: Duration) -> Option<Result<T>> {
+        match self.outcome.as_ref()?.recv_timeout(time) {
+            Ok(outcome) => Some(outcome),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "internal error; please report it (a call broke off)";
+                Some(Err(Error::new(ErrorKind::Internal, message)))
+            }
+        }
+    }
+
+    /// The same, without the GIL.
+    fn wait_detached(&mut self, py: Python<'_>, time: Duration) -> Option<Result<T>> {
+        py.detach(|| self.wait(time))
+    }
+}
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn watch<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+    stop: Option<&Stop>,
+    tell: impl Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<Result<T>> {
+    let runtime = runtime().map_err(|error| raise(py, &error))?;
+    log::listen(py)?;
+    let mut running = Running::start(runtime, work);
+    loop {
+        if let Some(outcome) = running.wait_detached(py, LOOK) {
+            log::deliver(py)?;
+            return Ok(outcome);
+        }
+        let looked = py.check_signals().and_then(|()| log::deliver(py));
+        if let Err(raised) = looked.and_then(|()| tell(py)) {
+            if let Some(stop) = stop {
+                stop.stop();
+                if let Some(Err(end)) = running.wait_detached(py, LAST) {
+                    raised.set_cause(py, Some(raise(py, &end)));
+                }
+            }
+            // What it holds, such as a file, is to be free when this returns.
+            running.task.abort();
+            running.wait_detached(py, LAST);
+            return Err(raised);
+        }
+    }
+}
+
+/// Waits for `work` where it is not known whether this thread holds the GIL: within a consumer of Arrow data.
+///
+/// Only the main thread, which alone hears signals, turns to Python: others might wait for a GIL that their creator holds
+/// while it waits for them. What interrupts the main thread is raised again as soon as the consumer returns. Other threads
+/// notice by `interrupted` that Ctrl-C has come.
+pub(crate) fn wait<T: Send + 'static>(
+    runtime: &Runtime,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+    interrupted: impl Fn() -> bool,
+) -> Result<T> {
+    let stopped = |by: &str| {
+        let message = format!("the read was interrupted by {by}");
+        Error::new(ErrorKind::Cancelled, message)
+    };
+    if !is_main_thread() {
+        let mut running = Running::start(runtime, work);
+        // At the second look: the main thread is to notice the signal before it meets the error of this thread.
+        let mut seen = false;
+        loop {
+            match running.wait(LOOK) {
+                Some(outcome) => return outcome,
+                None if seen => return Err(stopped("Ctrl-C")),
+                None => seen = interrupted(),
+            }
+        }
+    }
+    Python::attach(|py| {
+        let error = match watch(py, work, None, |_| Ok(())) {
+            Ok(outcome) => return outcome,
+            Err(error) => error,
+        };
+        // Before the signal is set again, which any call of Python might raise and swallow.
+        let told = stopped(&error.to_string());
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            let threads = py.import("_thread");
+            let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
+            drop(again);
+        }
+        Err(told)
+    })
+}
+
+/// Threads by the order in which they were first asked for; 0 is none.
+static THREADS: AtomicU64 = AtomicU64::new(1);
+/// The thread that hears signals.
+static MAIN: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static NUMBER: Cell<u64> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed));
+}
+
+fn is_main_thread() -> bool {
+    MAIN.load(Ordering::Relaxed) == NUMBER.get()
+}
+
+/// Remembers the main thread: where the module is imported there, and in a forked child, whose main thread may be another.
+#[pyfunction]
+pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let current = threading.call_method0("current_thread")?;
+    if current.is(threading.call_method0("main_thread")?) {
+        MAIN.store(NUMBER.get(), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// The same work; a panic in it is an `Internal` error.
+async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        polled.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let why = text.unwrap_or("no reason given");
+            let message = format!("internal error; please report it ({why})");
+            Poll::Ready(Err(Error::new(ErrorKind::Internal, message)))
+        })
+    })
+    .await
+}
+
+fn spawn<T: Outcome>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<Py<PyAny>> {
+    let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
+    let future = event_loop.call_method0("create_future")?;
+    let runtime = runtime().map_err(|error| raise(py, &error))?;
+    log::listen(py)?;
+    let (target, waiting) = (event_loop.unbind(), future.clone().unbind());
+    let task = runtime.spawn(async move {
+        let mut work = pin!(guarded(work));
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut work => break outcome,
+                () = log::arrived() => if log::is_waiting() {
+                    in_loop(|py| Ok((target.clone_ref(py), None)));
+                },
+            }
+        };
+        in_loop(|py| {
+            let value = outcome
+                .map_err(|error| raise(py, &error))
+                .and_then(|value| value.into_py_any(py));
+            let settled = match value {
+                Ok(value) => (waiting, "set_result", value),
+                Err(error) => (waiting, "set_exception", error.into_value(py).into_any()),
+            };
+            Ok((target, Some(settled)))
+        });
+    });
+    let cancel = Cancel(task.abort_handle());
+    future.call_method1("add_done_callback", (cancel,))?;
+    Ok(future.unbind())
+}
+
+/// A future, the method that gives it an outcome, and the outcome.
+type Settled = (Py<PyAny>, &'static str, Py<PyAny>);
+
+/// Has the event loop's own thread deliver what was logged, and give a future its outcome. What refers to Python is dropped
+/// here: elsewhere it would be kept until Python is visited again.
+fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>)>) {
+    let Some(_visit) = Visit::begin() else { return };
+    Python::try_attach(|py| {
+        let (event_loop, settled) = call(py)?;
+        // A loop that was closed meanwhile refuses; nobody waits there any more.
+        let called = event_loop.call_method1(py, "call_soon_threadsafe", (Deliver(settled),));
+        called.map(drop)
+    });
+}
+
+/// Called in the event loop's thread.
+#[pyclass(frozen)]
+struct Deliver(Option<Settled>);
+
+#[pymethods]
+impl Deliver {
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        // What was logged comes before the outcome, and a handler that fails does not keep the outcome back.
+        let delivered = log::deliver(py);
+        if let Some((future, setter, value)) = &self.0
+            && !future.call_method0(py, "done")?.is_truthy(py)?
+        {
+            future.call_method1(py, *setter, (value,))?;
+        }
+        delivered
+    }
+
+    // An event loop that is never run again holds this, and is held by the future.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        let Some((future, _, value)) = &self.0 else {
+            return Ok(());
+        };
+        visit.call(future)?;
+        visit.call(value)
+    }
+}
+
+/// Called when the future is done: stops the work of one that was cancelled.
+#[pyclass(frozen)]
+struct Cancel(AbortHandle);
+
+#[pymethods]
+impl Cancel {
+    fn __call__(&self, _future: &Bound<'_, PyAny>) {
+        self.0.abort();
+    }
+}
+
+/// Visits of threads of the runtime to Python that have begun and not ended.
+static VISITS: AtomicUsize = AtomicUsize::new(0);
+/// Clients that are leaving their budgets.
+static LEAVING: AtomicUsize = AtomicUsize::new(0);
+/// Whether the interpreter shuts down.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
+/// A visit of a thread of the runtime to Python. A thread that waits for the interpreter while it shuts down is killed by
+/// Python 3.11 in the middle of our code, which ends the process.
+struct Visit(());
+
+impl Visit {
+    /// None once the interpreter shuts down, when nobody waits any more.
+    fn begin() -> Option<Self> {
+        VISITS.fetch_add(1, Ordering::SeqCst);
+        let visit = Visit(());
+        (!EXITING.load(Ordering::SeqCst)).then_some(visit)
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        VISITS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Lets no more visits begin, and returns how much is still under way. The package asks until nothing is: a wait here
+/// would take the interpreter from others, or not come back to it where it has sub-interpreters.
+#[pyfunction]
+pub(crate) fn end_work() -> usize {
+    EXITING.store(true, Ordering::SeqCst);
+    VISITS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
+}
+
+/// Lets a client that is no longer used leave its budget, which counts it for some seconds more otherwise; nothing waits
+/// for that before the interpreter shuts down.
+///
+/// Objects that still exist then are dropped after the package has asked for the last time. So the last of the clients that
+/// share a budget waits for all of them.
+pub(crate) fn leave(client: Client, is_last: bool) {
+    let closed = client.closed();
+    drop(client);
+    let Ok(runtime) = runtime() else {
+        return;
+    };
+    LEAVING.fetch_add(1, Ordering::SeqCst);
+    runtime.spawn(async {
+        closed.await;
+        LEAVING.fetch_sub(1, Ordering::SeqCst);
+    });
+    if !is_last || !EXITING.load(Ordering::SeqCst) {
+        return;
+    }
+    // A child forked while a client left never sees that end, hence the bound.
+    for _ in 0..1000 {
+        if LEAVING.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
