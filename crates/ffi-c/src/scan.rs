@@ -159,7 +159,7 @@ pub extern "C" fn talentdata_scan_error(scan: Option<&Scan>) -> Option<Box<Error
 /// handed out, and says "unfinished" until all of them were.
 ///
 /// @param scan the scan
-/// @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven" or "unfinished"), `records`,
+/// @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven", "limited" or "unfinished"), `records`,
 /// `total_last`, `doubts` and more
 /// Ownership: the caller frees `*receipt_out` with talentdata_record_free.
 /// Threads: one at a time per scan.

@@ -112,7 +112,7 @@ talentdata_error *talentdata_scan_error(const talentdata_scan *scan);
  * handed out, and says "unfinished" until all of them were.
  *
  * @param scan the scan
- * @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven" or "unfinished"), `records`,
+ * @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven", "limited" or "unfinished"), `records`,
  * `total_last`, `doubts` and more
  * Ownership: the caller frees `*receipt_out` with talentdata_record_free.
  * Threads: one at a time per scan.

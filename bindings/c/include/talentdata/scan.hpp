@@ -16,7 +16,7 @@ class receipt : public record {
  public:
   explicit receipt(record from) noexcept : record(std::move(from)) {}
 
-  /// "proven", "not_proven", or "unfinished" until all records were handed out.
+  /// "proven", "not_proven", "limited" where the scan stopped at its limit, or "unfinished" until all records were handed out.
   std::string completeness() const { return member<std::string>("completeness"); }
   bool is_proven() const { return completeness() == "proven"; }
   /// The records handed out.
