@@ -8,7 +8,7 @@ int main(void) {
   talentdata_record *record = NULL;
   unsigned long records = 0;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   while (!error && !(error = talentdata_scan_next(scan, &record)) && record) {
     records++;
     talentdata_record_free(record);

@@ -1,7 +1,5 @@
 //! `cargo xtask bench`: runs the driver in Python, which measures this client beside others and writes tests/bench/RESULTS.md.
 
-pub(crate) mod child;
-
 use crate::Outcome;
 use crate::test::succeed;
 use std::path::Path;

@@ -6,6 +6,19 @@ use crate::test::succeed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The number of the library's interface.
+const ABI: &str = include_str!("../../crates/ffi-c/abi");
+
+/// Licences, and what valgrind need not report.
+const SHARED: [(&str, &str); 3] = [
+    ("LICENSE-MIT", "share/doc/talentdata/LICENSE-MIT"),
+    ("LICENSE-APACHE", "share/doc/talentdata/LICENSE-APACHE"),
+    (
+        "bindings/c/share/talentdata.supp",
+        "share/talentdata/talentdata.supp",
+    ),
+];
+
 /// What is installed from the tree as it is: from a directory of the repository into one of the prefix.
 const HEADERS: (&str, &str) = ("bindings/c/include", "include");
 
@@ -31,13 +44,16 @@ pub(crate) fn install(root: &Path, made: &Made, prefix: &Path) -> Outcome {
     let libraries = native_libraries()?;
     let lib = prefix.join("lib");
     let version = env!("CARGO_PKG_VERSION");
-    let soname = format!("libtalentdata.so.{}", series(version));
+    let soname = format!("libtalentdata.so.{}", ABI.trim());
     hide(made.file("libtalentdata.a")?, &lib.join("libtalentdata.a"))?;
     let real = format!("libtalentdata.so.{version}");
     copy(made.file("libtalentdata.so")?, &lib.join(&real))?;
     link(&real, &lib.join(&soname))?;
     link(&soname, &lib.join("libtalentdata.so"))?;
     copy_directory(&root.join(HEADERS.0), &prefix.join(HEADERS.1))?;
+    for (from, to) in SHARED {
+        copy(&root.join(from), &prefix.join(to))?;
+    }
     for (name, directory) in TEMPLATES {
         let source = root.join("bindings/c/cmake").join(format!("{name}.in"));
         let text = std::fs::read_to_string(&source)
@@ -116,6 +132,8 @@ fn native_libraries() -> Result<Vec<String>, String> {
         .find_map(|line| line.split_once("native-static-libs: "));
     let (_, flags) = flags.ok_or_else(|| format!("{command:?} named no libraries:\n{said}"))?;
     let mut distinct: Vec<String> = Vec::new();
+    // The shared half of the compiler's own library has no static twin; this one serves either way.
+    let flags = flags.replace("-lgcc_s", "-lgcc_eh");
     for flag in flags.split_whitespace().map(str::to_owned) {
         if !distinct.contains(&flag) {
             distinct.push(flag);
@@ -156,7 +174,8 @@ fn link(target: &str, name: &Path) -> Outcome {
     Ok(())
 }
 
-fn copy_directory(from: &Path, to: &Path) -> Outcome {
+/// Copies all that a directory has.
+pub(crate) fn copy_directory(from: &Path, to: &Path) -> Outcome {
     let entries =
         std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for entry in entries {

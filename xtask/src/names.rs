@@ -177,11 +177,6 @@ pub(crate) fn rust_list_with(list: &str) -> String {
     rust_list(&format!("{list}_with"))
 }
 
-/// The field of a C handle that holds what the response's field lends.
-pub(crate) fn rust_child(wire: &str) -> String {
-    free(snake(wire), &[RUST, CHILDREN])
-}
-
 /// A parameter of a C function, which is written in Rust and read by C++.
 pub(crate) fn parameter(model: &str) -> String {
     free(snake(model), &[RUST, CPP])

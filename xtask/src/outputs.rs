@@ -17,7 +17,7 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 25] = [
+const OUTPUTS: [(&str, Source); 29] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
@@ -31,17 +31,21 @@ const OUTPUTS: [(&str, Source); 25] = [
     ("bindings/python/talentdata/_results.py", By(python::results)),
     ("bindings/python/talentdata/_list.py", By(python::list)),
     ("bindings/python/talentdata/_client.py", By(python::client)),
-    ("crates/ffi-c/src/generated/models.rs", Template("ffi_models.rs.j2")),
-    ("crates/ffi-c/src/generated/calls.rs", Template("ffi_calls.rs.j2")),
-    ("crates/ffi-c/src/generated/settings.rs", Template("ffi_settings.rs.j2")),
-    ("bindings/c/include/talentdata.h", By(c::header)),
+    ("bindings/c/include/talentdata/base.h", By(|spec| c::header(spec, "base"))),
+    ("bindings/c/include/talentdata/error.h", By(|spec| c::header(spec, "error"))),
+    ("bindings/c/include/talentdata/record.h", By(|spec| c::header(spec, "record"))),
+    ("bindings/c/include/talentdata/client.h", By(|spec| c::header(spec, "client"))),
+    ("bindings/c/include/talentdata/log.h", By(|spec| c::header(spec, "log"))),
+    ("bindings/c/include/talentdata/scan.h", By(|spec| c::header(spec, "scan"))),
+    ("bindings/c/include/talentdata/job.h", By(|spec| c::header(spec, "job"))),
+    ("bindings/c/include/talentdata/mirror.h", By(|spec| c::header(spec, "mirror"))),
+    ("bindings/c/include/talentdata/models.h", Template("models.h.j2")),
+    ("bindings/c/include/talentdata/operations.h", Template("operations.h.j2")),
     ("bindings/c/include/talentdata/errors.hpp", Template("errors.hpp.j2")),
     ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
-    ("bindings/c/include/talentdata/calls.hpp", Template("calls.hpp.j2")),
-    ("bindings/c/include/talentdata/settings.hpp", Template("settings.hpp.j2")),
+    ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
     ("bindings/c/symbols.txt", By(c::symbols)),
     ("bindings/c/tests/null_arguments.c", By(c::nulls)),
-    ("bindings/c/tests/settings.cpp", Template("settings.cpp.j2")),
     ("docs/settings.md", By(settings_page)),
 ];
 
@@ -112,6 +116,23 @@ pub(crate) fn check(root: &Path) -> Outcome {
         "out of date: {}; run `cargo xtask generate`",
         stale.join(", ")
     ))
+}
+
+/// Writes the C headers of a spec that lacks the first list, a field and an operation of the present one.
+pub(crate) fn older_headers(root: &Path, directory: &Path) -> Outcome {
+    let mut document = Spec::load(root)?.document.value.clone();
+    let paths = document["paths"].as_object_mut().ok_or("no paths")?;
+    paths.retain(|path, _| path != "/v1/contacts" && path != "/v1/version/check");
+    let category = &mut document["components"]["schemas"]["CategoryEntry"]["properties"];
+    let fields = category.as_object_mut().ok_or("no CategoryEntry")?;
+    fields.retain(|name, _| name != "model_version");
+    let spec = Spec::parse(root, &document.to_string(), "an older spec")?;
+    let directory = directory.join("talentdata");
+    for name in ["models.h", "operations.h"] {
+        let text = render(&format!("{name}.j2"), &spec)?;
+        std::fs::write(directory.join(name), text).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {

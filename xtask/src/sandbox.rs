@@ -1,15 +1,9 @@
-//! The sandbox as a child process, given fault rules and asked for what it has seen; it ends when its owner lets go of it, however that happens.
+//! The sandbox as a child process; it ends when its owner lets go of it, however that happens.
 
-use crate::Outcome;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// What the admin endpoints answer at once, they answer within this time.
-const ADMIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running sandbox.
 pub(crate) struct Sandbox {
@@ -57,51 +51,6 @@ impl Sandbox {
             .env("TALENTDATA_CLIENT_ID", &self.client_id)
             .env("TALENTDATA_CLIENT_SECRET", &self.client_secret)
             .env("NO_PROXY", "127.0.0.1")
-    }
-
-    /// The secret that it takes.
-    pub(crate) fn client_secret(&self) -> &str {
-        &self.client_secret
-    }
-
-    /// Gives it fault rules.
-    ///
-    /// # Errors
-    /// When it does not take the rules.
-    pub(crate) fn set_faults(&self, rules: &[Value]) -> Outcome {
-        let body = serde_json::json!({ "rules": rules }).to_string();
-        self.exchange("POST", "/__faults", &body).map(drop)
-    }
-
-    /// What an admin endpoint answers.
-    ///
-    /// # Errors
-    /// When it does not answer, or with anything but JSON.
-    pub(crate) fn get(&self, path: &str) -> Result<Value, String> {
-        let body = self.exchange("GET", path, "")?;
-        serde_json::from_slice(&body).map_err(|error| format!("{path}: {error}"))
-    }
-
-    fn exchange(&self, method: &str, path: &str, body: &str) -> Result<Vec<u8>, String> {
-        let failed = |error: std::io::Error| format!("cannot read {path}: {error}");
-        let mut socket = TcpStream::connect(&self.address).map_err(failed)?;
-        socket
-            .set_read_timeout(Some(ADMIN_TIMEOUT))
-            .map_err(failed)?;
-        let address = &self.address;
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        socket.write_all(request.as_bytes()).map_err(failed)?;
-        let mut answer = Vec::new();
-        socket.read_to_end(&mut answer).map_err(failed)?;
-        if !answer.starts_with(b"HTTP/1.1 2") {
-            let answer = String::from_utf8_lossy(&answer);
-            return Err(format!("the sandbox refuses {method} {path}: {answer}"));
-        }
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-        Ok(end.map_or_else(Vec::new, |end| answer.split_off(end + 4)))
     }
 }
 

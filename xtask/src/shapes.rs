@@ -90,8 +90,16 @@ impl Model {
             _ if self.is_record() => &["_json"],
             Shape::Model(_) => &[""],
             Shape::Texts | Shape::Items | Shape::Models(_) => &["_count", "_at"],
-            Shape::Map(_) => &["_count", "_name", "_at", "_find", "_find_n"],
+            Shape::Map(_) => &["_count", "_name", "_at", "_find"],
             Shape::Json => &["_json"],
+        }
+    }
+
+    /// The same of C++, where arrays and maps are read at once.
+    pub(crate) fn cpp_suffixes(&self, field: &Field) -> &'static [&'static str] {
+        match self.suffixes(field) {
+            ["_count", ..] => &[""],
+            other => other,
         }
     }
 
@@ -190,49 +198,4 @@ fn shape(of: &Type, exposed: &dyn Fn(&str) -> bool) -> Shape {
             Shape::Json
         }
     }
-}
-
-/// The type of an optional number or truth value, which says whether the value is there.
-pub(crate) struct Optional {
-    /// Its name in Rust.
-    pub(crate) name: &'static str,
-    /// Its name in C.
-    pub(crate) c: &'static str,
-    /// The type of the value in Rust.
-    pub(crate) rust: &'static str,
-    /// The type of the value in C++.
-    pub(crate) cpp: &'static str,
-    of: fn(&Shape) -> bool,
-}
-
-const OPTIONALS: [Optional; 3] = [
-    Optional {
-        name: "OptionalInteger",
-        c: "talentdata_optional_integer",
-        rust: "i64",
-        cpp: "std::int64_t",
-        of: |shape| matches!(shape, Shape::Integer),
-    },
-    Optional {
-        name: "OptionalNumber",
-        c: "talentdata_optional_number",
-        rust: "f64",
-        cpp: "double",
-        of: |shape| matches!(shape, Shape::Number),
-    },
-    Optional {
-        name: "OptionalBoolean",
-        c: "talentdata_optional_boolean",
-        rust: "bool",
-        cpp: "bool",
-        of: |shape| matches!(shape, Shape::Boolean),
-    },
-];
-
-/// The types of optional values that these models have.
-pub(crate) fn optionals(models: &[Model]) -> impl Iterator<Item = Optional> {
-    OPTIONALS.into_iter().filter(|one| {
-        let mut fields = models.iter().flat_map(|model| &model.fields);
-        fields.any(|field| !field.required && (one.of)(&field.shape))
-    })
 }

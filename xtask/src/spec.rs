@@ -16,8 +16,7 @@ pub(crate) use api::Operation;
 pub(crate) use cursor::{Document, pointer};
 pub(crate) use findings::{Findings, Topic};
 
-use crate::c::Source;
-use crate::c::numbers::Numbers;
+use crate::c;
 use crate::error_kind::ErrorKind;
 use crate::names::registry::Registry;
 use crate::names::{self, unnamed};
@@ -26,7 +25,6 @@ use crate::view::view;
 use api::Api;
 use minijinja::{Value, context};
 pub(crate) use shape::reachable;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
@@ -48,8 +46,6 @@ pub(crate) struct Spec {
     view: Value,
     /// Every name in what is generated.
     pub(crate) names: Registry,
-    /// The files of the C library, once they were asked for.
-    pub(crate) library: OnceCell<Vec<Source>>,
     /// What is not generated, for the person who generates; empty where everything is.
     pub(crate) summary: String,
 }
@@ -73,10 +69,9 @@ impl Spec {
         let mut findings = Findings::default();
         let api = interface(&document, &mut findings);
         shape::check_needed(&api, &mut findings);
-        let numbers = Numbers::given(root)?;
-        let (view, names) = view(&api, &numbers);
+        let (view, names) = view(&api);
         names.report(&mut findings);
-        note_gone(&api, &numbers, &mut findings);
+        note_gone(&api, c::lists(root)?, &mut findings);
         let mut spec = Spec {
             root: root.to_owned(),
             document,
@@ -84,7 +79,6 @@ impl Spec {
             settings: SETTINGS.to_vec(),
             view,
             names,
-            library: OnceCell::new(),
             summary: String::new(),
         };
         match findings.refusals(label) {
@@ -110,9 +104,9 @@ impl Spec {
     }
 }
 
-/// Notes lists of earlier versions that are gone, whose numbers the library keeps.
-fn note_gone(api: &Api, numbers: &Numbers, findings: &mut Findings) {
-    for name in numbers.lists() {
+/// Notes lists of earlier versions that are gone.
+fn note_gone(api: &Api, before: Vec<String>, findings: &mut Findings) {
+    for name in before {
         if !api.lists().any(|(_, list)| list.name == name) {
             findings.note(Topic::ListGone, format!("{name}: every language loses it"));
         }

@@ -1,27 +1,15 @@
-//! The part `c` of the tests: real C and C++ programs against an installed library and a sandbox.
-//!
-//! They are built the ways people build (CMake, plain compiler with pkg-config; shared, static; C11,
-//! C++17, C++20), and run as they are, under valgrind and with the address sanitizer.
-
-mod bench;
-mod cases;
-mod flat;
-mod instrumented;
-mod memory;
-mod misuse;
-mod programs;
-mod tools;
+//! The part `c` of the tests: a CMake project of C and C++ programs, run by CTest against an installed library, a sandbox and
+//! a server for budgets. The library is built once for all presets: plain, valgrind and sanitizers.
 
 use crate::cargo::Made;
+use crate::outputs;
 use crate::sandbox::Sandbox;
 use crate::servers::{self, Valkey};
+use crate::test::succeed;
 use crate::{Outcome, cargo, dist};
-use bench::{Bench, at_once};
-use programs::{CONTACTS, EXAMPLES, TESTS};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
-use tools::{pkg_config, said};
 
 /// What is built: the library and the command line with what the part `rust` has built for its tests.
 ///
@@ -29,223 +17,142 @@ use tools::{pkg_config, said};
 /// are fewer; the examples are named since only with them those of the tests are on.
 const BUILD: [&str; 4] = ["--workspace", "--lib", "--bins", "--examples"];
 
-/// A check and its name.
-type Step = (&'static str, fn(&Bench) -> Outcome);
+/// Contacts that the sandbox has, more than a scan has under way at once.
+const CONTACTS: &str = "3000";
+
+/// Tried versions, for machines without these tools.
+const FROM_PYPI: [&str; 2] = ["cmake==3.31.6", "ninja==1.13.0"];
 
 /// Runs the part.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let started = Instant::now();
     let made = cargo::build(root, &BUILD)?;
-    let bench = ready(root, &made, "c")?;
-    dist::install(root, &made, &bench.prefix)?;
-    println!("-- built in {} s", started.elapsed().as_secs());
-    let steps: [Step; 11] = [
-        ("symbols", symbols),
-        ("plain compiler and pkg-config, shared", shared),
-        ("plain compiler and pkg-config, static", linked_in),
-        ("schemas as on the command line", schemas),
-        ("CMake", cmake),
-        ("mistakes that do not compile", misuse::refused),
-        ("with and without exceptions", misuse::mixed),
-        ("cases of all languages", cases::run),
-        ("memory stays flat", flat::run),
-        ("address sanitizer", memory::sanitizer),
-        ("valgrind", memory::valgrind),
-    ];
-    for (name, step) in steps {
-        let started = Instant::now();
-        step(&bench).map_err(|error| format!("{name}: {error}"))?;
-        println!("-- {name}: passed in {} s", started.elapsed().as_secs());
+    let mut presets = vec![("plain", "plain"), ("sanitizers", "sanitizers")];
+    if is_there("valgrind") {
+        presets.insert(1, ("plain", "valgrind"));
+    } else {
+        println!("valgrind is not installed: its part is NOT RUN");
     }
-    Ok(())
+    tested(root, &made, &made, "c", &presets)
 }
 
-/// Runs the part `c-sanitized`: the same tests with a library that is instrumented itself. It is not among the
+/// Runs the part `c-sanitized`: the same programs with a library that is instrumented itself. It is not among the
 /// parts that run by default, because it builds every dependency anew.
+///
+/// The thread sanitizer is no use here: Rust's own library is not instrumented, so every lock and channel of
+/// it looks like a race, and its source, which an instrumented build needs, is not part of the toolchain.
 pub(crate) fn run_sanitized(root: &Path) -> Outcome {
+    // Sanitizers are unstable options of the compiler, which the first variable allows on a stable one.
+    let flags = "-Zsanitizer=address -Cforce-frame-pointers=yes";
+    let environment = [("RUSTC_BOOTSTRAP", "1"), ("RUSTFLAGS", flags)];
+    // With a target of its own, the flags are kept from build scripts and macros.
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let directory = cargo::target(root)?.join("sanitized");
+    let directory = directory.to_string_lossy();
+    let arguments = ["-p", "talentdata-ffi-c", "--lib", "--target", &target];
+    let arguments = [&arguments[..], &["--target-dir", &directory]].concat();
+    let library = cargo::build_with(root, &arguments, &environment)?;
+    let symbols = output(
+        Command::new("nm")
+            .args(["-D", "-u"])
+            .arg(library.file("libtalentdata.so")?),
+    )?;
+    if !symbols.contains("__asan_report") {
+        return Err("the library is not instrumented".into());
+    }
     let made = cargo::build(root, &BUILD)?;
-    instrumented::run(&ready(root, &made, "c-sanitized")?)
+    tested(
+        root,
+        &made,
+        &library,
+        "c-sanitized",
+        &[("sanitizers", "sanitizers")],
+    )
 }
 
-/// A sandbox, and empty directories for a library and programs.
-fn ready(root: &Path, made: &Made, directory: &str) -> Result<Bench, String> {
-    let talentdata = made.file("talentdata")?.to_owned();
-    let directory = cargo::target(root)?.join(directory);
-    let arguments = ["--policy", "unlimited", "--records"].map(str::to_owned);
-    let records = format!("contacts={CONTACTS}");
-    let bench = Bench {
-        root: root.to_owned(),
-        prefix: directory.join("prefix"),
-        out: directory.join("out"),
-        sandbox: Sandbox::start(&talentdata, &[&arguments[..], &[records]].concat())?,
-        server: Valkey::start(&servers::valkey(root)?)?,
-        talentdata,
-    };
+/// Installs the library, and runs the presets: that of the build, and that of the tests.
+fn tested(
+    root: &Path,
+    made: &Made,
+    library: &Made,
+    name: &str,
+    presets: &[(&str, &str)],
+) -> Outcome {
+    let directory = cargo::target(root)?.join(name);
     // What an earlier run left behind would hide a file that is no longer installed.
-    for old in [&bench.prefix, &bench.out] {
-        if old.exists() {
-            std::fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
-        }
+    if directory.exists() {
+        let removed = std::fs::remove_dir_all(&directory);
+        removed.map_err(|error| format!("{}: {error}", directory.display()))?;
     }
-    std::fs::create_dir_all(&bench.out).map_err(|error| error.to_string())?;
-    Ok(bench)
-}
-
-/// The library exports what the committed list says, and holds nothing of the sandbox.
-fn symbols(bench: &Bench) -> Outcome {
-    let library = bench.prefix.join("lib/libtalentdata.so");
-    let table = said(
-        Command::new("nm")
-            .args(["-D", "--defined-only", "-P"])
-            .arg(&library),
-    )?;
-    let mut exported: Vec<&str> = table
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
-    exported.sort_unstable();
-    let list = std::fs::read_to_string(bench.root.join("bindings/c/symbols.txt"))
-        .map_err(|error| error.to_string())?;
-    let mut listed: Vec<&str> = list
-        .lines()
-        .filter(|line| line.starts_with("talentdata_"))
-        .collect();
-    listed.sort_unstable();
-    if exported != listed {
-        let odd: Vec<&&str> = exported
-            .iter()
-            .filter(|name| !listed.contains(name))
-            .chain(listed.iter().filter(|name| !exported.contains(name)))
-            .collect();
-        return Err(format!(
-            "the library and bindings/c/symbols.txt differ in {odd:?}"
-        ));
-    }
-    let archive = bench.prefix.join("lib/libtalentdata.a");
-    let table = said(
-        Command::new("nm")
-            .args(["-g", "--defined-only", "-P"])
-            .arg(&archive),
-    )?;
-    let names = table.lines().filter_map(|line| line.split_once(' '));
-    if let Some((name, _)) = names
-        .into_iter()
-        .find(|(name, _)| !name.starts_with("talentdata_"))
-    {
-        return Err(format!("the static library exports {name}"));
-    }
-    let dynamic = said(Command::new("readelf").arg("-d").arg(&library))?;
-    if !dynamic.contains("Library soname: [libtalentdata.so.") {
-        return Err("the library has no SONAME".into());
-    }
-    let bytes = std::fs::read(&library).map_err(|error| error.to_string())?;
-    // The name of the header that marks every response of the sandbox.
-    let mark = b"x-talentdata-sandbox";
-    if bytes.windows(mark.len()).any(|window| window == mark) {
-        return Err("the library holds the sandbox".into());
-    }
-    Ok(())
-}
-
-fn shared(bench: &Bench) -> Outcome {
-    let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata"])?;
-    at_once(EXAMPLES, |example| {
-        bench.check_example(example, "shared", &flags)
-    })?;
-    at_once(TESTS, |test| {
-        for standard in test.standards {
-            let program = bench.build(
-                &bench.tests(),
-                test.sources,
-                standard,
-                test.flags,
-                "shared",
-                &flags,
-            )?;
-            print!("{}", bench.run(&mut bench.command(&program))?);
-        }
-        Ok(())
-    })
-}
-
-/// What the library determines is what `talentdata schema` prints, byte for byte.
-fn schemas(bench: &Bench) -> Outcome {
-    let printed = bench.run(Command::new(&bench.talentdata).args(["schema", "contacts"]))?;
-    for (source, standard) in [("schema.c", "c11"), ("schema.cpp", "c++17")] {
-        let program = bench.program(source, standard, "shared");
-        let determined = bench.run(&mut bench.command(&program))?;
-        if determined != printed {
-            return Err(format!(
-                "{source} prints another schema than the command line:\n{determined}\n{printed}"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// With `Libs.private` of the shared library's file, and with the file of the static one. The other
-/// examples are linked so by CMake; each time costs seconds.
-fn linked_in(bench: &Bench) -> Outcome {
-    let flags = pkg_config(&bench.prefix, &["--cflags", "--libs", "talentdata-static"])?;
-    bench.check_example(&EXAMPLES[0], "static", &flags)?;
-    let mut private = pkg_config(
-        &bench.prefix,
-        &["--cflags", "--libs", "--static", "talentdata"],
-    )?;
-    for flag in private.iter_mut().filter(|flag| *flag == "-ltalentdata") {
-        *flag = "-l:libtalentdata.a".to_owned();
-    }
-    at_once(TESTS, |test| {
-        let standard = test.standards.last().copied().unwrap_or_default();
-        let program = bench.build(
-            &bench.tests(),
-            test.sources,
-            standard,
-            test.flags,
-            "static",
-            &private,
-        )?;
-        // No path to the shared library is given: the program needs none.
-        bench.run(&mut Command::new(&program)).map(drop)
-    })
-}
-
-fn cmake(bench: &Bench) -> Outcome {
-    let tools = tools::cmake(&bench.root)?;
-    let build = bench.out.join("cmake");
-    let tool = |name: &str| {
-        let path = tools
-            .as_ref()
-            .map_or_else(|| PathBuf::from(name), |bin| bin.join(name));
-        path.to_string_lossy().into_owned()
+    let (prefix, older) = (directory.join("prefix"), directory.join("older"));
+    dist::install(root, library, &prefix)?;
+    dist::copy_directory(&prefix.join("include"), &older)?;
+    outputs::older_headers(root, &older)?;
+    let talentdata = made.file("talentdata")?.to_owned();
+    let records = format!("contacts={CONTACTS}");
+    let arguments = ["--policy", "unlimited", "--records", &records].map(str::to_owned);
+    let sandbox = Sandbox::start(&talentdata, &arguments)?;
+    let server = Valkey::start(&servers::valkey(root)?)?;
+    let tools = tools(root)?;
+    let tests = root.join("bindings/c/tests");
+    let command = |tool: &str| {
+        let mut command = Command::new(tools.join(tool));
+        sandbox
+            .invite(&mut command)
+            .env("PREFIX", &prefix)
+            .env("OLDER_HEADERS", &older)
+            .env("BUILDS", directory.join("builds"))
+            .env("TALENTDATA", &talentdata)
+            .env("CONTACTS", CONTACTS)
+            .env("BUDGET_SERVER", server.url())
+            .stdin(Stdio::null())
+            .current_dir(&tests);
+        command
     };
-    said(
-        Command::new(tool("cmake"))
-            .args([
-                "-G",
-                "Ninja",
-                &format!("-DCMAKE_MAKE_PROGRAM={}", tool("ninja")),
-            ])
-            .arg(format!("-DCMAKE_PREFIX_PATH={}", bench.prefix.display()))
-            .arg(format!(
-                "-DCMAKE_C_FLAGS={0} -D_POSIX_C_SOURCE=200809L",
-                tools::WARNINGS.join(" ")
-            ))
-            .arg(format!("-DCMAKE_CXX_FLAGS={}", tools::WARNINGS.join(" ")))
-            .arg("-S")
-            .arg(bench.examples())
-            .arg("-B")
-            .arg(&build),
-    )?;
-    said(Command::new(tool("cmake")).arg("--build").arg(&build))?;
-    for example in EXAMPLES {
-        for language in ["c", "cpp"] {
-            for kind in ["", "_static"] {
-                let program = build.join(format!("{}_{language}{kind}", example.name));
-                // CMake has written down where the library is.
-                (example.check)(&bench.run(&mut Command::new(&program))?)?;
-            }
-        }
+    for (build, test) in presets {
+        let started = Instant::now();
+        let ninja = format!("-DCMAKE_MAKE_PROGRAM={}", tools.join("ninja").display());
+        let found = format!("-DCMAKE_PREFIX_PATH={}", prefix.display());
+        succeed(command("cmake").args(["--preset", build, &ninja, &found, "--log-level=WARNING"]))?;
+        succeed(command("cmake").args(["--build", "--preset", build]))?;
+        succeed(command("ctest").args(["--preset", test, "--progress"]))?;
+        println!("-- {test}: passed in {} s", started.elapsed().as_secs());
     }
     Ok(())
+}
+
+/// The directory of cmake, ctest and ninja; empty where they are on the path.
+fn tools(root: &Path) -> Result<PathBuf, String> {
+    if is_there("cmake") && is_there("ninja") {
+        return Ok(PathBuf::new());
+    }
+    let venv = cargo::target(root)?.join("venv");
+    let bin = venv.join("bin");
+    if !(bin.join("cmake").exists() && bin.join("ninja").exists()) {
+        println!("cmake or ninja is not installed: taking both from PyPI into target/venv");
+        output(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        let mut install = Command::new(bin.join("python"));
+        output(
+            install
+                .args(["-m", "pip", "install", "--quiet"])
+                .args(FROM_PYPI),
+        )?;
+    }
+    Ok(bin)
+}
+
+fn is_there(program: &str) -> bool {
+    output(Command::new(program).arg("--version")).is_ok()
+}
+
+/// Standard output of a command that must succeed.
+fn output(command: &mut Command) -> Result<String, String> {
+    let shown = format!("{command:?}");
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot run {shown}: {error}"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{shown} ended with {}:\n{errors}", output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

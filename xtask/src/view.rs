@@ -7,12 +7,11 @@ mod base;
 mod exposed;
 mod schemas;
 
-use crate::c::numbers::Numbers;
 use crate::languages::{rust, table};
 use crate::names::registry::{Registry, Surface};
 use crate::names::{self, sentence};
 use crate::shapes;
-use crate::spec::api::{Api, List, Model, Operation, Parameter, TokenUse, Type};
+use crate::spec::api::{Api, List, Model, Operation, TokenUse, Type};
 use crate::spec::{pointer, reachable};
 use base::{LEAVE_FIELD, LEAVE_LIST, RENAME_CALL, RENAME_OPERATION, View, has_class, known, thing};
 use heck::ToUpperCamelCase;
@@ -20,11 +19,10 @@ use minijinja::{Value, context};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The data for every template, and the names in it.
-pub(crate) fn view(api: &Api, numbers: &Numbers) -> (Value, Registry) {
+pub(crate) fn view(api: &Api) -> (Value, Registry) {
     let mut view = View {
         api,
         exposed: shapes::models(api),
-        numbers,
         names: Registry::default(),
     };
     let operations: Vec<(Value, Option<Value>)> = api
@@ -95,9 +93,6 @@ pub(crate) fn view(api: &Api, numbers: &Numbers) -> (Value, Registry) {
         bodies => of_models(bodies),
         cpp_models => cpp,
         call_models, list_models,
-        optionals => shapes::optionals(&exposed).map(|one| context! {
-            name => one.name, c => one.c, rust => one.rust, cpp => one.cpp,
-        }).collect::<Vec<_>>(),
     };
     (data, view.names)
 }
@@ -138,11 +133,9 @@ fn in_order<'a>(api: &'a Api, among: &dyn Fn(&Model) -> bool) -> Vec<&'a str> {
     out
 }
 
-/// What C gets of a response: the type of a handle, the function that frees it, and how it is made.
+/// What C and C++ get of a response: the type of a handle, and the class.
 struct Given {
-    kind: String,
-    free: String,
-    make: String,
+    c: String,
     cpp: String,
 }
 
@@ -245,7 +238,6 @@ impl View<'_> {
                 self.names.declare(&call, surface, scope, name, signature);
                 self.names.fact(&call, surface, "token", "", "", demand);
             }
-            self.names.claim(&call, "in C", &format!("{c}_n"));
             self.names
                 .claim(&call, "in the C++ client", &format!("try_{cpp}"));
         }
@@ -275,12 +267,6 @@ impl View<'_> {
             .response
             .as_ref()
             .map_or("()".to_owned(), |of| rust(of, "types::"));
-        let is_text = |one: &Parameter| {
-            matches!(
-                one.kind.present(),
-                Type::Text | Type::Enum(_) | Type::Array(_)
-            )
-        };
         let value = context! {
             id, constant, path, method, answers, required, optional, parameters, body, arguments,
             gives, options, c, cpp, python, token => format!("{:?}", operation.token),
@@ -295,14 +281,8 @@ impl View<'_> {
             verb => if answers { "invoke_as" } else { "invoke_without" },
             class => class_of(api, operation),
             cpp_options => names::snake(&names::options(operation)),
-            takes_text => operation.body.is_some() || operation.required().any(is_text),
-            c_function => if operation.body.is_some() || operation.required().any(is_text) {
-                format!("talentdata_client_{}_n", names::c_call(operation))
-            } else {
-                format!("talentdata_client_{}", names::c_call(operation))
-            },
             cpp_class => given.as_ref().map(|one| one.cpp.clone()),
-            c_out => given.map(|one| context! { kind => one.kind, free => one.free, make => one.make }),
+            c_out => given.map(|one| one.c),
         };
         let list = operation
             .list
@@ -315,36 +295,15 @@ impl View<'_> {
     fn given(&self, operation: &Operation) -> Option<Given> {
         let exposed = match operation.response.as_ref()? {
             Type::Model(name) => self.exposed.iter().find(|one| one.name == *name),
-            Type::Map(_) | Type::Object => None,
-            _ => {
-                return Some(Given {
-                    kind: "JsonText".to_owned(),
-                    free: "talentdata_json_text_free".to_owned(),
-                    make: "Ok(Box::new(JsonText::new(call.json(client)?)))".to_owned(),
-                    cpp: "talentdata::json_text".to_owned(),
-                });
-            }
+            _ => None,
         };
-        let class =
-            |model: &shapes::Model| format!("talentdata::{}", names::cpp_class(&model.name));
-        Some(match exposed {
-            Some(model) if model.root && !model.is_record() => Given {
-                kind: model.name.clone(),
-                free: format!("{}_free", model.prefix()),
-                make: format!("Ok(Box::new({}::new(call.read(client)?)?))", model.name),
-                cpp: class(model),
-            },
-            other => {
-                let record = other.filter(|model| model.is_record());
-                let list = record.and_then(|model| model.lists.first());
-                let list = list.map_or("None".to_owned(), |list| format!("Some(Lists::{list})"));
-                Given {
-                    kind: "Record".to_owned(),
-                    free: "talentdata_record_free".to_owned(),
-                    make: format!("Ok(Box::new(call.record(client, {list})?))"),
-                    cpp: record.map_or("talentdata::record".to_owned(), class),
-                }
-            }
+        Some(Given {
+            c: exposed
+                .filter(|model| !model.is_record())
+                .map_or("talentdata_record".to_owned(), shapes::Model::prefix),
+            cpp: exposed.map_or("talentdata::record".to_owned(), |model| {
+                format!("talentdata::{}", names::cpp_class(&model.name))
+            }),
         })
     }
 
@@ -367,7 +326,7 @@ impl View<'_> {
         for (surface, scope, name) in [
             (Surface::CommandLine, "on the command line", name),
             (Surface::Rust, "in the Rust enum Resource", &variant),
-            (Surface::C, "in C", &format!("TALENTDATA_RESOURCE_{number}")),
+            (Surface::C, "in C", &format!("TALENTDATA_LIST_{number}")),
             (Surface::Rust, "in the Rust client", &rust_name),
             (Surface::Cpp, "in C++", &cpp),
             (Surface::Python, "in the Python client", &python),
@@ -440,25 +399,10 @@ impl View<'_> {
         context! {
             name, variant, number, record, cpp, python, key => records, max => list.max_limit,
             rust => rust_name, rust_with, class => names::camel(name),
-            discriminant => self.list_number(&variant),
             cpp_record => exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
             fields => fields.collect::<Vec<_>>(),
             ..of.clone()
         }
-    }
-
-    fn list_number(&self, variant: &str) -> u32 {
-        let variants = self
-            .api
-            .lists()
-            .map(|(_, list)| names::list_variant(&list.name));
-        let variants: Vec<String> = variants.collect();
-        let numbers = self.numbers.of("Resource", &variants);
-        variants
-            .iter()
-            .zip(numbers)
-            .find(|(one, _)| *one == variant)
-            .map_or(0, |(_, number)| number)
     }
 }
 

@@ -65,7 +65,7 @@ int main(void) {
   struct ArrowArrayStream stream;
   int failed = 0;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   if (!error && !(error = talentdata_scan_arrow_stream(scan, &stream))) {
     failed = aggregate(&stream);
     if (failed) {

@@ -22,25 +22,24 @@ static talentdata_error *print(const talentdata_record *record) {
   if ((error = talentdata_contact_last_name(record, &last))) return error;
   if ((error = talentdata_contact_email(record, &email))) return error;
   /* A field that the service's document does not show: absent when there is none. */
-  if ((error = talentdata_record_find_text(record, "/location/city", &city))) return error;
+  if ((error = talentdata_record_text(record, TALENTDATA_TEXT("/location/city"), &city))) return error;
   printf("%.*s %.*s <%.*s> %.*s\n", (int)first.length, first.data, (int)last.length, last.data, (int)email.length,
          email.data, (int)city.length, city.data ? city.data : "");
   return NULL;
 }
 
 static talentdata_error *conclude(const talentdata_scan *scan) {
-  talentdata_receipt *receipt;
-  talentdata_completeness completeness = TALENTDATA_COMPLETENESS_UNFINISHED;
-  uint64_t records = 0;
+  talentdata_record *receipt;
+  talentdata_optional_integer records;
+  talentdata_text completeness;
   talentdata_error *error = talentdata_scan_receipt(scan, &receipt);
   if (error) return error;
-  error = talentdata_receipt_completeness(receipt, &completeness);
-  if (!error) error = talentdata_receipt_records(receipt, &records);
+  error = talentdata_record_text(receipt, TALENTDATA_TEXT("completeness"), &completeness);
+  if (!error) error = talentdata_record_integer(receipt, TALENTDATA_TEXT("records"), &records);
   if (!error) {
-    fprintf(stderr, "%" PRIu64 " contacts, complete: %s\n", records,
-            completeness == TALENTDATA_COMPLETENESS_PROVEN ? "proven" : "not proven");
+    fprintf(stderr, "%" PRId64 " contacts, complete: %.*s\n", records.value, (int)completeness.length, completeness.data);
   }
-  talentdata_receipt_free(receipt);
+  talentdata_record_free(receipt);
   return error;
 }
 
@@ -49,7 +48,7 @@ int main(void) {
   talentdata_scan *scan = NULL;
   talentdata_record *record = NULL;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   while (!error && !(error = talentdata_scan_next(scan, &record)) && record) {
     error = print(record);
     talentdata_record_free(record);

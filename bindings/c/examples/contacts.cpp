@@ -9,11 +9,10 @@ int main() {
     for (const auto &contact : contacts) {
       std::cout << contact.first_name() << ' ' << contact.last_name() << " <" << contact.email() << "> "
                 // A field that the service's document does not show.
-                << contact.find_text("/location/city").value_or("") << '\n';
+                << contact.text("/location/city").value_or("") << '\n';
     }
     const auto receipt = contacts.receipt();
-    const bool proven = receipt.completeness() == TALENTDATA_COMPLETENESS_PROVEN;
-    std::cerr << receipt.records() << " contacts, complete: " << (proven ? "proven" : "not proven") << '\n';
+    std::cerr << receipt.records() << " contacts, complete: " << receipt.completeness() << '\n';
     return 0;
   } catch (const talentdata::config_error &error) {
     std::cerr << error.what() << "\nSet TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and TALENTDATA_CLIENT_SECRET.\n";

@@ -7,60 +7,61 @@
 #include <talentdata.h>
 
 /* Only async-signal-safe functions may be called in a handler, so a thread waits for the signal instead. */
-static void *cancel_on_signal(void *exporter) {
+static void *cancel_on_signal(void *job) {
   sigset_t signals;
   int signal;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
-  if (sigwait(&signals, &signal) == 0) talentdata_error_free(talentdata_exporter_cancel(exporter));
+  if (sigwait(&signals, &signal) == 0) talentdata_job_cancel(job);
   return NULL;
 }
 
 static talentdata_error *estimate(const talentdata_client *client) {
-  talentdata_plan *plan;
-  uint64_t records = 0;
-  double seconds = 0;
-  talentdata_error *error = talentdata_client_plan(client, TALENTDATA_RESOURCE_CONTACTS, &plan);
+  talentdata_record *plan;
+  talentdata_optional_integer records;
+  talentdata_optional_number seconds;
+  talentdata_error *error = talentdata_client_plan(client, TALENTDATA_LIST_CONTACTS, NULL, &plan);
   if (error) return error;
-  error = talentdata_plan_records(plan, &records);
-  if (!error) error = talentdata_plan_seconds(plan, &seconds);
-  if (!error) fprintf(stderr, "%" PRIu64 " contacts, about %.0f s\n", records, seconds);
-  talentdata_plan_free(plan);
+  error = talentdata_record_integer(plan, TALENTDATA_TEXT("records"), &records);
+  if (!error) error = talentdata_record_number(plan, TALENTDATA_TEXT("seconds"), &seconds);
+  if (!error) fprintf(stderr, "%" PRId64 " contacts, about %.0f s\n", records.value, seconds.value);
+  talentdata_record_free(plan);
   return error;
 }
 
-static talentdata_error *make(const talentdata_client *client, const char *path, talentdata_exporter **exporter) {
-  talentdata_export_options *options;
-  talentdata_error *error = talentdata_export_options_new(&options);
-  if (error) return error;
+static talentdata_error *make(const talentdata_client *client, const char *path, talentdata_job **job) {
+  talentdata_options *options = talentdata_options_new(NULL);
   /* Continues an interrupted export, or begins where there is none. The extension of the path is the format. */
-  error = talentdata_export_options_set_resume(options, true);
-  if (!error) error = talentdata_client_exporter(client, TALENTDATA_RESOURCE_CONTACTS, path, options, exporter);
-  talentdata_export_options_free(options);
+  talentdata_error *error = talentdata_options_set(options, TALENTDATA_TEXT("resume"), TALENTDATA_TEXT("true"));
+  if (!error) {
+    error = talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, talentdata_text_of(path), TALENTDATA_FORMAT_OF_PATH,
+                                     options, job);
+  }
+  talentdata_options_free(options);
   return error;
 }
 
-static talentdata_error *run(talentdata_exporter *exporter) {
-  talentdata_receipt *receipt;
-  uint64_t records = 0;
+static talentdata_error *run(talentdata_job *job) {
+  talentdata_record *receipt;
+  talentdata_optional_integer records;
   pthread_t waiting;
-  int started = pthread_create(&waiting, NULL, cancel_on_signal, exporter) == 0;
-  talentdata_error *error = talentdata_exporter_run(exporter, &receipt);
+  int started = pthread_create(&waiting, NULL, cancel_on_signal, job) == 0;
+  talentdata_error *error = talentdata_job_run(job, &receipt);
   if (started) {
     pthread_cancel(waiting);
     pthread_join(waiting, NULL);
   }
   if (error) return error;
-  error = talentdata_receipt_records(receipt, &records);
-  if (!error) printf("%" PRIu64 " contacts\n", records);
-  talentdata_receipt_free(receipt);
+  error = talentdata_record_integer(receipt, TALENTDATA_TEXT("records"), &records);
+  if (!error) printf("%" PRId64 " contacts\n", records.value);
+  talentdata_record_free(receipt);
   return error;
 }
 
 int main(int count, char **arguments) {
   const char *path = count > 1 ? arguments[1] : "contacts.csv";
   talentdata_client *client = NULL;
-  talentdata_exporter *exporter = NULL;
+  talentdata_job *job = NULL;
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -68,9 +69,9 @@ int main(int count, char **arguments) {
 
   talentdata_error *error = talentdata_client_from_environment(&client);
   if (!error) error = estimate(client);
-  if (!error) error = make(client, path, &exporter);
-  if (!error) error = run(exporter);
-  talentdata_exporter_free(exporter);
+  if (!error) error = make(client, path, &job);
+  if (!error) error = run(job);
+  talentdata_job_free(job);
   talentdata_client_free(client);
   if (!error) return 0;
   /* The message says what is kept to be continued. */

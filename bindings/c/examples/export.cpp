@@ -8,15 +8,15 @@ int main(int count, char **arguments) {
   try {
     const talentdata::client client{talentdata::config()};
     const auto plan = client.plan(talentdata::contacts);
-    std::cerr << plan.records << " contacts, about " << plan.seconds << " s\n";
+    std::cerr << *plan.integer("records") << " contacts, about " << *plan.number("seconds") << " s\n";
 
     talentdata::export_options options;
     options.resume = true;
     // The extension of the path is the format.
-    auto exporter = client.exporter(talentdata::contacts, count > 1 ? arguments[1] : "contacts.parquet", options);
-    auto done = std::async(std::launch::async, [&] { return exporter.run(); });
+    auto job = client.export_job(talentdata::contacts, count > 1 ? arguments[1] : "contacts.parquet", options);
+    auto done = std::async(std::launch::async, [&] { return job.run(); });
     while (done.wait_for(std::chrono::seconds(1)) == std::future_status::timeout) {
-      const auto reached = exporter.receipt();
+      const auto reached = job.progress();
       std::cerr << reached.records() << " of " << reached.total().value_or(0) << '\n';
     }
     std::cout << done.get().records() << " contacts\n";

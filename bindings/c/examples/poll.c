@@ -6,11 +6,11 @@
 int main(void) {
   talentdata_client *client = NULL;
   talentdata_scan *scan = NULL;
-  talentdata_arrival arrival = TALENTDATA_ARRIVAL_LATER;
+  talentdata_arrival arrival = TALENTDATA_ARRIVAL_PENDING;
   int descriptor = -1;
   unsigned long contacts = 0, sleeps = 0;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   if (!error) error = talentdata_scan_descriptor(scan, &descriptor);
   while (!error && arrival != TALENTDATA_ARRIVAL_END) {
     /* The application's own descriptors and timers go into the same call. */

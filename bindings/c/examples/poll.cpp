@@ -8,7 +8,7 @@ int main() {
     const talentdata::client client{talentdata::config()};
     auto scan = client.list(talentdata::contacts);
     unsigned long contacts = 0, sleeps = 0;
-    for (auto arrival = TALENTDATA_ARRIVAL_LATER; arrival != TALENTDATA_ARRIVAL_END;) {
+    for (auto arrival = TALENTDATA_ARRIVAL_PENDING; arrival != TALENTDATA_ARRIVAL_END;) {
       // The application's own descriptors and timers go into the same call.
       pollfd ready{scan.descriptor(), POLLIN, 0};
       if (poll(&ready, 1, -1) < 0) return 1;

@@ -3,7 +3,7 @@
 int main(void) {
   talentdata_client *client = NULL; talentdata_scan *scan = NULL; talentdata_record *contact = NULL; talentdata_text name;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   while (!error && !(error = talentdata_scan_next(scan, &contact)) && contact) {
     if (!(error = talentdata_contact_first_name(contact, &name))) printf("%.*s\n", (int)name.length, name.data);
     talentdata_record_free(contact);

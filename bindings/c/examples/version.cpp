@@ -14,11 +14,9 @@ int main() {
     const auto version = client.version();
     std::cout << "service: " << version.version() << "\nstatus: " << version.api_status_text() << '\n';
     const auto check = client.check_version({made_for, {"authentication", "taxonomy", "corecrm"}});
-    for (std::size_t i = 0; i < check.endpoint_compatibility_count(); i++) {
+    for (const auto &[category, entry] : check.endpoint_compatibility()) {
       // Notes are optional.
-      if (const auto notes = check.endpoint_compatibility_at(i).notes()) {
-        std::cout << check.endpoint_compatibility_name(i) << ": " << *notes << '\n';
-      }
+      if (const auto notes = entry.notes()) std::cout << category << ": " << *notes << '\n';
     }
     if (!check.compatible()) {
       std::cerr << "The service no longer works with version " << made_for << " of its interface: not starting.\n";

@@ -1,37 +1,43 @@
-// libtalentdata for C++17: handles that free themselves, ranges, string views, exceptions by kind.
+// libtalentdata for C++17: handles that free themselves, ranges, values that cannot dangle, exceptions by kind.
 //
 //   talentdata::client client{talentdata::config()};   // settings from the environment
 //   for (const auto &contact : client.list(talentdata::contacts)) std::cout << contact.first_name() << '\n';
 //
-// Every call comes in two forms: `version()` throws a talentdata::error, `try_version()` returns a
-// talentdata::result and also works with -fno-exceptions. The conventions are those of talentdata.h.
+// A call such as `try_version()` returns a talentdata::result and also works with -fno-exceptions; `version()` throws a
+// talentdata::error instead. The conventions are those of talentdata/base.h.
 #pragma once
 
-#include <talentdata/calls.hpp>
-#include <talentdata/exporter.hpp>
+#include <talentdata/job.hpp>
 #include <talentdata/mirror.hpp>
-#include <talentdata/page.hpp>
+#include <talentdata/operations.hpp>
 #include <talentdata/scan.hpp>
-#include <talentdata/settings.hpp>
-#include <talentdata/verify.hpp>
-
-#include <initializer_list>
-#include <vector>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
 /// Settings of clients. What is not set comes from the environment, then from the profile file. An invalid
-/// value is reported when a client is made. Setters can be chained; on a temporary they return an object.
-class config : public detail::config_setters<config> {
+/// value is reported when a client is made. Setters can be chained.
+class config {
  public:
-  config() {
-    talentdata_config *raw = nullptr;
-    keep(talentdata_config_new(&raw));
-    handle_.reset(raw);
+  config() : handle_(talentdata_config_new()) {}
+
+  /// Sets a setting by its name, such as base_url or max_attempts; the manual lists all of them. A time is in seconds, or a
+  /// duration.
+  config &set(std::string_view name, std::string_view value) {
+    return keep(talentdata_config_set(handle_.get(), detail::text(name), detail::text(value)));
+  }
+  config &set(std::string_view name, const char *value) { return set(name, std::string_view(value)); }
+  config &set(std::string_view name, bool value) { return set(name, value ? "true" : "false"); }
+  template <class T>
+  std::enable_if_t<std::is_arithmetic_v<T>, config &> set(std::string_view name, T value) {
+    return set(name, detail::number_text(static_cast<double>(value)));
+  }
+  template <class T, class Period>
+  config &set(std::string_view name, std::chrono::duration<T, Period> value) {
+    return set(name, std::chrono::duration<double>(value).count());
   }
   /// Where clients log what they do. The function lives until nothing can call it any more.
-  config &log(talentdata_log_level level, log_function function) & {
+  config &log(talentdata_log_level level, log_function function) {
     auto made = std::make_shared<detail::log>(std::move(function));
     auto held = std::make_unique<detail::log::shared>(made);
     talentdata_error *cause =
@@ -43,11 +49,17 @@ class config : public detail::config_setters<config> {
     }
     return keep(cause);
   }
-  config log(talentdata_log_level level, log_function function) && { return std::move(log(level, std::move(function))); }
+  /// Who shares the request budget that these settings name, and how it is spent.
+  result<record> try_budget() const {
+    if (error_) return *error_;
+    return detail::made<record>([&](auto **out) { return talentdata_config_budget(handle_.get(), out); });
+  }
+#if defined(__cpp_exceptions)
+  record budget() const { return detail::take(try_budget()); }
+#endif
 
  private:
   friend class client;
-  friend class detail::config_setters<config>;
   config &keep(talentdata_error *raw) {
     if (raw != nullptr) {
       error cause(raw);
@@ -61,8 +73,33 @@ class config : public detail::config_setters<config> {
   std::optional<error> error_;
 };
 
+/// One page of a list: a range of its records.
+template <class Record>
+class page {
+ public:
+  explicit page(record whole) : whole_(std::move(whole)), records_(read<std::vector<Record>>("records")) {}
+
+  /// The records, and `pagination`.
+  const record &whole() const noexcept { return whole_; }
+  talentdata::pagination pagination() const { return read<talentdata::pagination>("pagination"); }
+  std::size_t size() const noexcept { return records_.size(); }
+  bool empty() const noexcept { return records_.empty(); }
+  Record operator[](std::size_t index) const { return records_[index]; }
+  auto begin() const noexcept { return records_.begin(); }
+  auto end() const noexcept { return records_.end(); }
+
+ private:
+  /// The library has made it.
+  template <class T>
+  T read(std::string_view name) const {
+    return whole_.try_get<T>(name).value();
+  }
+  record whole_;
+  std::vector<Record> records_;
+};
+
 /// A client of the service; any number of threads may use it at once. Before destroying a client that other
-/// threads use, close it and join the threads. Its calls of single operations are in calls.hpp.
+/// threads use, close it and join the threads. Its calls of single operations are in operations.hpp.
 class client : public detail::calls<client> {
  public:
   /// Creates a client without sending anything.
@@ -72,135 +109,133 @@ class client : public detail::calls<client> {
     if (talentdata_error *cause = talentdata_client_new(settings.handle_.get(), &raw)) return error(cause);
     return client(raw, settings.log_);
   }
+  /// Takes ownership of a client.
+  static client adopt(talentdata_client *owned) { return client(owned, nullptr); }
+  talentdata_client *get() const noexcept { return handle_.get(); }
+  /// Gives up ownership.
+  talentdata_client *release() noexcept { return handle_.release(); }
 
   /// Makes calls in progress in other threads, and all later ones, fail with CLOSED; from any thread. Scans
-  /// and exports go on.
-  void close() {
-    if (talentdata_error *cause = talentdata_client_close(handle_.get())) detail::misuse(cause);
-  }
+  /// and jobs go on.
+  void close() noexcept { talentdata_client_close(get()); }
 
   /// One page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit the service decides.
   template <class Record>
   result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit,
-                                            std::uint64_t offset, const list_parameters &parameters = {}) const {
-    const detail::parameter_set given = detail::parameters_of(parameters);
-    if (given.failed()) return *given.failed();
-    return owned<talentdata::page<Record>>([&](talentdata_page **out) {
-      return talentdata_client_page_with(handle_.get(), list.number, limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset,
-                                         given.get(), out);
+                                            std::uint64_t offset, const parameters &given = {}) const {
+    return with<talentdata::page<Record>>(given, {}, [&](auto *options, auto **out) {
+      return talentdata_client_page(get(), detail::text(list.name), limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset,
+                                    options, out);
     });
   }
   /// Every record of a list.
   template <class Record>
   result<scan<Record>> try_list(list_of<Record> list, const scan_options &options = {}) const {
-    const auto held = detail::held(options);
-    if (!held) return held.error();
-    talentdata_scan *made = nullptr;
-    if (talentdata_error *cause = talentdata_client_list_with(handle_.get(), list.number, held->get(), &made)) return error(cause);
-    return scan<Record>(made, log_);
+    return with<scan<Record>, talentdata_scan>(options.parameters, options.named(), [&](auto *made, auto **out) {
+      return talentdata_client_list(get(), detail::text(list.name), made, out);
+    });
   }
-  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records: JSON text for
-  /// scan_options::schema.
+  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records; its json() is for
+  /// scan_options::schema. Columns are typed, as by default, or json.
   template <class Record>
-  result<std::string> try_schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED,
-                                 const list_parameters &parameters = {}) const {
-    const detail::parameter_set given = detail::parameters_of(parameters);
-    if (given.failed()) return *given.failed();
-    talentdata_json_text *raw = nullptr;
-    talentdata_error *cause = talentdata_client_schema_with(handle_.get(), list.number, columns, given.get(), &raw);
-    if (cause) return error(cause);
-    const detail::handle<talentdata_json_text, talentdata_json_text_free> held(raw);
-    talentdata_text text{};
-    if (talentdata_error *failed = talentdata_json_text_get(raw, &text)) return error(failed);
-    return std::string(text.data, text.length);
+  result<record> try_schema(list_of<Record> list, std::string_view columns = "typed", const parameters &given = {}) const {
+    return with<record>(given, parameters().add("columns", columns), [&](auto *options, auto **out) {
+      return talentdata_client_schema(get(), detail::text(list.name), options, out);
+    });
   }
-  /// An estimate of a scan or an export of a list, from one page of it.
+  /// An estimate of a scan or an export of a list, from one page of it: `records`, `pages`, `seconds` and `members`.
   template <class Record>
-  result<talentdata::plan> try_plan(list_of<Record> list, const list_parameters &parameters = {}) const {
-    const detail::parameter_set given = detail::parameters_of(parameters);
-    if (given.failed()) return *given.failed();
-    return owned<talentdata::plan>(
-        [&](talentdata_plan **out) { return talentdata_client_plan_with(handle_.get(), list.number, given.get(), out); });
+  result<record> try_plan(list_of<Record> list, const parameters &given = {}) const {
+    return with<record>(given, {}, [&](auto *options, auto **out) {
+      return talentdata_client_plan(get(), detail::text(list.name), options, out);
+    });
   }
   /// An export of a list to a file. Nothing is sent or written before it is run.
   template <class Record>
-  result<talentdata::exporter> try_exporter(list_of<Record> list, const std::string &path,
-                                            const export_options &options = {}) const {
-    const auto held = detail::held(options);
-    if (!held) return held.error();
-    talentdata_exporter *made = nullptr;
-    talentdata_error *cause =
-        talentdata_client_exporter(handle_.get(), list.number, path.c_str(), held->get(), &made);
-    if (cause) return error(cause);
-    return talentdata::exporter(made, log_);
+  result<job> try_export_job(list_of<Record> list, std::string_view path, const export_options &options = {}) const {
+    return with<job, talentdata_job>(options.scan.parameters, options.named(), [&](auto *made, auto **out) {
+      return talentdata_client_export(get(), detail::text(list.name), detail::text(path), options.format, made, out);
+    });
   }
   /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
   template <class Record>
-  result<talentdata::syncer> try_syncer(list_of<Record> list, const std::string &path,
-                                        const sync_options &options = {}) const {
-    const auto held = detail::held(options.scan);
-    if (!held) return held.error();
-    talentdata_syncer *made = nullptr;
-    talentdata_error *cause = talentdata_client_syncer(handle_.get(), list.number, path.c_str(), held->get(),
-                                                       options.json().c_str(), &made);
+  result<job> try_sync_job(list_of<Record> list, std::string_view path, const sync_options &options = {}) const {
+    return with<job, talentdata_job>(options.parameters, options.named(), [&](auto *made, auto **out) {
+      return talentdata_client_sync(get(), detail::text(list.name), detail::text(path), made, out);
+    });
+  }
+  /// Calls an operation by its name in the service document; `T` is talentdata::record, a class of a model, or nothing.
+  template <class T>
+  result<T> try_call(std::string_view operation, const parameters &given, const std::optional<std::string> &body) const {
+    const auto options = given.options();
+    if (!options) return options.error();
+    talentdata_record *raw = nullptr;
+    talentdata_error *cause = talentdata_client_call(get(), detail::text(operation), options->get(),
+                                                     body ? detail::text(*body) : TALENTDATA_ABSENT, &raw);
     if (cause) return error(cause);
-    return talentdata::syncer(made, log_);
+    record response = record::adopt(raw);
+    if constexpr (std::is_base_of_v<record, T>) {
+      return T(std::move(response));
+    } else {
+      return T();
+    }
   }
 
 #if defined(__cpp_exceptions)
   explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
   template <class Record>
   talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset,
-                                const list_parameters &parameters = {}) const {
-    return detail::log::take(log_, try_page(list, limit, offset, parameters));
+                                const parameters &given = {}) const {
+    return taken(try_page(list, limit, offset, given));
   }
   template <class Record>
   scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
-    return detail::log::take(log_, try_list(list, options));
+    return taken(try_list(list, options));
   }
   template <class Record>
-  std::string schema(list_of<Record> list, talentdata_columns columns = TALENTDATA_COLUMNS_TYPED,
-                     const list_parameters &parameters = {}) const {
-    return detail::log::take(log_, try_schema(list, columns, parameters));
+  record schema(list_of<Record> list, std::string_view columns = "typed", const parameters &given = {}) const {
+    return taken(try_schema(list, columns, given));
   }
   template <class Record>
-  talentdata::plan plan(list_of<Record> list, const list_parameters &parameters = {}) const {
-    return detail::log::take(log_, try_plan(list, parameters));
+  record plan(list_of<Record> list, const parameters &given = {}) const {
+    return taken(try_plan(list, given));
   }
   template <class Record>
-  talentdata::syncer syncer(list_of<Record> list, const std::string &path, const sync_options &options = {}) const {
-    return detail::log::take(log_, try_syncer(list, path, options));
+  job export_job(list_of<Record> list, std::string_view path, const export_options &options = {}) const {
+    return taken(try_export_job(list, path, options));
   }
   template <class Record>
-  talentdata::exporter exporter(list_of<Record> list, const std::string &path, const export_options &options = {}) const {
-    return detail::log::take(log_, try_exporter(list, path, options));
+  job sync_job(list_of<Record> list, std::string_view path, const sync_options &options = {}) const {
+    return taken(try_sync_job(list, path, options));
+  }
+  template <class T>
+  T call(std::string_view operation, const parameters &given = {}, const std::optional<std::string> &body = {}) const {
+    return taken(try_call<T>(operation, given, body));
   }
 #endif
 
  private:
   client(talentdata_client *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
 
-  template <class T, class Call>
-  static result<T> owned(Call &&call) {
-    typename T::handle_of *raw = nullptr;
-    if (talentdata_error *cause = call(&raw)) return error(cause);
-    if constexpr (std::is_base_of_v<record, T>) {
-      return T(record(raw));
+  /// Calls a C function with options, and gives what it makes.
+  template <class T, class Raw = talentdata_record, class Call>
+  result<T> with(const parameters &given, const parameters &named, Call &&call) const {
+    const auto options = given.options(named);
+    if (!options) return options.error();
+    Raw *raw = nullptr;
+    if (talentdata_error *cause = call(options->get(), &raw)) return error(cause);
+    if constexpr (std::is_same_v<Raw, talentdata_record>) {
+      return T(record::adopt(raw));
     } else {
-      return T(raw);
+      return T(raw, log_);
     }
   }
 
   friend class detail::calls<client>;
-  const talentdata_client *raw() const noexcept { return handle_.get(); }
 #if defined(__cpp_exceptions)
   template <class T>
   T taken(result<T> from) const {
     return detail::log::take(log_, std::move(from));
-  }
-  void taken(const std::optional<error> &cause) const {
-    detail::log::rethrow(log_);
-    if (cause) detail::raise(*cause);
   }
 #endif
 
@@ -209,9 +244,7 @@ class client : public detail::calls<client> {
 };
 
 /// The version of the library that is running.
-inline std::string_view library_version() noexcept {
-  return detail::text(talentdata_library_version()).value_or("");
-}
+inline std::string library_version() { return detail::copied(talentdata_library_version()).value_or(""); }
 
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -38,66 +38,31 @@ std::string answer(std::string_view records, std::string_view completeness, std:
          ",\"value\":" + std::string(value) + "}}";
 }
 
-const char *name(talentdata_completeness completeness) {
-  switch (completeness) {
-    case TALENTDATA_COMPLETENESS_UNFINISHED: return "unfinished";
-    case TALENTDATA_COMPLETENESS_PROVEN: return "proven";
-    case TALENTDATA_COMPLETENESS_NOT_PROVEN: return "not_proven";
-  }
-  throw std::logic_error("a completeness that there is not");
-}
-
-void append(std::string &records, talentdata::record_view record) {
+void append(std::string &records, const talentdata::record &record) {
   if (!records.empty()) records += ',';
   records += record.json();
 }
 
-/// Calls `use` with the list of this name.
-template <class Use>
-std::string with_list(const std::string &list, Use use) {
-  if (list == "contacts") return use(talentdata::contacts);
-  if (list == "vacancies") return use(talentdata::vacancies);
-  if (list == "pools") return use(talentdata::pools);
-  if (list == "ja_skills") return use(talentdata::ja_skills);
-  if (list == "ja_roles") return use(talentdata::ja_roles);
-  if (list == "ja_tasks") return use(talentdata::ja_tasks);
-  if (list == "ja_departments") return use(talentdata::ja_departments);
-  if (list == "taxonomy_skills") return use(talentdata::taxonomy_skills);
-  if (list == "taxonomy_roles") return use(talentdata::taxonomy_roles);
-  throw std::invalid_argument("no such list: " + list);
-}
-
 std::string perform(const talentdata::client &client, const words &verb) {
   const std::string &what = verb.at(0);
-  // What text is read from has to outlive it.
-  if (what == "version") {
-    const auto version = client.version();
-    return answer("", "null", version.json());
-  }
-  if (what == "permissions") {
-    const auto permissions = client.permissions();
-    return answer("", "null", permissions.json());
-  }
+  if (what == "version") return answer("", "null", client.version().json());
+  if (what == "permissions") return answer("", "null", client.permissions().json());
   if (what == "check") {
-    const auto verdict = client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())});
-    return answer("", "null", verdict.json());
+    return answer("", "null", client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())}).json());
   }
   if (what == "scan") {
-    return with_list(verb.at(1), [&](auto list) {
-      auto scan = client.list(list);
-      std::string records;
-      for (const auto &record : scan) append(records, record.view());
-      const auto receipt = scan.receipt();
-      return answer(records, quoted(name(receipt.completeness())), receipt.json());
-    });
+    auto scan = client.list(talentdata::list_of<talentdata::record>{verb.at(1).c_str()});
+    std::string records;
+    for (const auto &record : scan) append(records, record);
+    const auto receipt = scan.receipt();
+    return answer(records, quoted(receipt.completeness()), receipt.json());
   }
   if (what == "page") {
-    return with_list(verb.at(1), [&](auto list) {
-      const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
-      std::string records;
-      for (const auto record : page) append(records, record);
-      return answer(records, "null", page.pagination().json());
-    });
+    const talentdata::list_of<talentdata::record> list{verb.at(1).c_str()};
+    const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
+    std::string records;
+    for (const auto &record : page) append(records, record);
+    return answer(records, "null", page.pagination().json());
   }
   if (what == "repeat") {
     std::string last;
@@ -119,8 +84,8 @@ std::string told(const talentdata::error &error) {
 
 /// What else an error holds is looked through for secrets, as the log is.
 void say_the_rest(const talentdata::error &error) {
-  for (const auto text : {error.operation(), error.request_id(), error.body()}) {
-    if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->data());
+  for (const auto &text : {error.operation(), error.request_id(), error.body()}) {
+    if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->c_str());
   }
 }
 
@@ -130,8 +95,8 @@ int main(int count, char **arguments) {
   words verb(arguments + 1, arguments + count);
   talentdata::config config;
   while (verb.size() > 2 && verb[0].rfind("--", 0) == 0) {
-    if (verb[0] == "--max-attempts") config.max_attempts(static_cast<std::uint32_t>(std::stoul(verb[1])));
-    else if (verb[0] == "--attempt-ms") config.attempt_timeout(std::chrono::milliseconds(std::stoll(verb[1])));
+    if (verb[0] == "--max-attempts") config.set("max_attempts", verb[1]);
+    else if (verb[0] == "--attempt-ms") config.set("attempt_timeout", std::chrono::milliseconds(std::stoll(verb[1])));
     else throw std::invalid_argument("no such setting: " + verb[0]);
     verb.erase(verb.begin(), verb.begin() + 2);
   }

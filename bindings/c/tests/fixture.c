@@ -1,17 +1,18 @@
-/* Handles of every type, poisoned slots and checks, for the tests of the C interface. */
+/* What the C tests share: checks, handles of every type, poisoned slots, and a service that answers with prepared text. */
+#define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-const char *const fixture_names[1] = {"taxonomy"};
-const talentdata_text fixture_texts[1] = {{"taxonomy", 8}};
 
 static unsigned char slots[8][64];
 static int checks, failures;
 
-void fixture_log(uint32_t level, talentdata_text message, void *user_data) {
+void fixture_log(talentdata_log_level level, talentdata_text message, void *user_data) {
   (void)level, (void)message, (void)user_data;
 }
 
@@ -19,7 +20,7 @@ void fixture_poison(void) { memset(slots, 0xAA, sizeof slots); }
 
 void *fixture_slot(int index) { return slots[index]; }
 
-int fixture_is_poisoned(void) {
+static int is_poisoned(void) {
   for (size_t i = 0; i < sizeof slots; i++) {
     if (((unsigned char *)slots)[i] != 0xAA) return 0;
   }
@@ -40,9 +41,9 @@ void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const ch
     talentdata_text text = talentdata_error_message(error);
     snprintf(message, sizeof message, "%.*s", (int)text.length, text.data);
   }
-  int good = error && talentdata_error_code(error) == kind && strstr(message, words) && fixture_is_poisoned();
+  int good = error && talentdata_error_code(error) == kind && strstr(message, words) && is_poisoned();
   if (!good) {
-    fprintf(stderr, "%s: %s; slots %s\n", what, message, fixture_is_poisoned() ? "untouched" : "WRITTEN");
+    fprintf(stderr, "%s: %s; slots %s\n", what, message, is_poisoned() ? "untouched" : "WRITTEN");
   }
   fixture_check(good, what);
   talentdata_error_free(error);
@@ -51,7 +52,7 @@ void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const ch
 void fixture_is_null(talentdata_error *error, const char *function, const char *argument) {
   char words[128];
   snprintf(words, sizeof words, "%s: must not be NULL", argument);
-  fixture_fails(error, TALENTDATA_ERROR_KIND_INVALID_ARGUMENT, words, function);
+  fixture_fails(error, INVALID, words, function);
 }
 
 void fixture_succeeds(talentdata_error *error) {
@@ -66,83 +67,192 @@ int fixture_verdict(void) {
   return failures || !checks;
 }
 
+talentdata_text fixture_text(const char *parameter) {
+  if (strcmp(parameter, "list") == 0) return TALENTDATA_LIST_POOLS;
+  if (strcmp(parameter, "operation") == 0) return T("getVersion");
+  if (strcmp(parameter, "name") == 0) return T("page_size");
+  if (strcmp(parameter, "receipt") == 0) return T("{}");
+  return T("1");
+}
+
 struct fixture *fixture_make(void) {
   struct fixture *all = calloc(1, sizeof *all);
-  OK(talentdata_config_new(&all->config));
-  OK(talentdata_client_from_environment(&all->client));
-  OK(talentdata_scan_options_new(&all->scan_options));
-  OK(talentdata_client_list(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->scan));
-  OK(talentdata_scan_next(all->scan, &all->record));
-  OK(talentdata_record_value(all->record, "", &all->value));
-  OK(talentdata_client_plan(all->client, TALENTDATA_RESOURCE_CONTACTS, &all->plan));
-  OK(talentdata_export_options_new(&all->export_options));
-  OK(talentdata_client_exporter(all->client, TALENTDATA_RESOURCE_CONTACTS, "fixture.jsonl", NULL, &all->exporter));
-  OK(talentdata_scan_receipt(all->scan, &all->receipt));
-  OK(talentdata_client_page(all->client, TALENTDATA_RESOURCE_CONTACTS, 5, 0, &all->page));
-  OK(talentdata_page_pagination(all->page, &all->pagination));
-  OK(talentdata_client_version(all->client, &all->version_response));
-  OK(talentdata_version_response_endpoints_find(all->version_response, "taxonomy", &all->category_entry));
-  OK(talentdata_client_check_version(all->client, "{\"clientVersion\": \"1.8.2\", \"endpoints\": [\"taxonomy\"]}",
-                                     &all->version_check_response));
-  OK(talentdata_parameters_new(&all->parameters));
-  OK(talentdata_version_check_response_endpoint_compatibility_find(all->version_check_response, "taxonomy",
-                                                                   &all->compatibility_entry));
-  OK(talentdata_client_permissions(all->client, &all->token_permissions));
-  OK(talentdata_client_schema(all->client, TALENTDATA_RESOURCE_POOLS, TALENTDATA_COLUMNS_TYPED, &all->json_text));
   char mirror[64];
-  talentdata_json_text *synced;
+  talentdata_record *synced;
+  all->config = talentdata_config_new();
+  all->options = talentdata_options_new(NULL);
+  OK(talentdata_client_from_environment(&all->client));
+  OK(talentdata_client_list(all->client, TALENTDATA_LIST_CONTACTS, NULL, &all->scan));
+  OK(talentdata_scan_next(all->scan, &all->record));
   snprintf(mirror, sizeof mirror, "mirror-%ld.db", (long)getpid());
-  OK(talentdata_client_syncer(all->client, TALENTDATA_RESOURCE_POOLS, mirror, NULL, NULL, &all->syncer));
-  OK(talentdata_syncer_run(all->syncer, &synced));
-  talentdata_json_text_free(synced);
-  OK(talentdata_mirror_open(mirror, &all->mirror));
-  all->error = talentdata_client_list(NULL, 1, &all->scan);
-  CHECK(all->error && all->record && all->category_entry && all->compatibility_entry);
+  OK(talentdata_client_sync(all->client, TALENTDATA_LIST_POOLS, T(mirror), NULL, &all->job));
+  OK(talentdata_job_run(all->job, &synced));
+  talentdata_record_free(synced);
+  OK(talentdata_mirror_open(T(mirror), &all->mirror));
+  all->error = talentdata_client_list(NULL, TALENTDATA_LIST_POOLS, NULL, &all->scan);
+  CHECK(all->error && all->record);
   return all;
 }
 
 void fixture_free(struct fixture *all) {
   talentdata_client_free(all->client);
   talentdata_config_free(all->config);
-  talentdata_scan_options_free(all->scan_options);
+  talentdata_options_free(all->options);
   talentdata_scan_free(all->scan);
-  talentdata_plan_free(all->plan);
-  talentdata_export_options_free(all->export_options);
-  talentdata_exporter_free(all->exporter);
-  talentdata_page_free(all->page);
+  talentdata_job_free(all->job);
   talentdata_record_free(all->record);
-  talentdata_receipt_free(all->receipt);
-  talentdata_parameters_free(all->parameters);
-  talentdata_json_text_free(all->json_text);
   talentdata_mirror_free(all->mirror);
-  talentdata_syncer_free(all->syncer);
   talentdata_error_free(all->error);
-  talentdata_version_response_free(all->version_response);
-  talentdata_version_check_response_free(all->version_check_response);
-  talentdata_token_permissions_free(all->token_permissions);
   free(all);
 }
 
-int fixture_says(talentdata_text text, const char *words) {
+int64_t integer_at(const talentdata_record *record, const char *path) {
+  talentdata_optional_integer found;
+  OK(talentdata_record_integer(record, T(path), &found));
+  return found.present ? found.value : 0;
+}
+
+int text_at(const talentdata_record *record, const char *path, const char *wanted) {
+  talentdata_text found;
+  OK(talentdata_record_text(record, T(path), &found));
+  return talentdata_text_is(found, wanted);
+}
+
+int says(talentdata_record *record, const char *words) {
+  const talentdata_text text = talentdata_record_json(record);
   const size_t length = strlen(words);
-  for (size_t i = 0; i + length <= text.length; i++) {
-    if (memcmp(text.data + i, words, length) == 0) return 1;
+  int found = 0;
+  for (size_t i = 0; i + length <= text.length && !found; i++) found = memcmp(text.data + i, words, length) == 0;
+  if (!found) fprintf(stderr, "%s is not in %.*s\n", words, (int)text.length, text.data);
+  talentdata_record_free(record);
+  return found;
+}
+
+int64_t rows(struct ArrowArrayStream *stream) {
+  int64_t count = 0;
+  for (;;) {
+    struct ArrowArray batch;
+    CHECK(stream->get_next(stream, &batch) == 0);
+    if (!batch.release) break;
+    count += batch.length;
+    batch.release(&batch);
+  }
+  stream->release(stream);
+  return count;
+}
+
+unsigned long contacts(void) { return strtoul(getenv("CONTACTS"), NULL, 10); }
+
+talentdata_client *client_with(const char *setting, const char *value) {
+  talentdata_config *config = talentdata_config_new();
+  talentdata_client *client;
+  OK(talentdata_config_set(config, T(setting), T(value)));
+  OK(talentdata_client_new(config, &client));
+  talentdata_config_free(config);
+  return client;
+}
+
+talentdata_options *options_with(const char *first, ...) {
+  talentdata_options *options = talentdata_options_new(NULL);
+  va_list rest;
+  va_start(rest, first);
+  for (const char *name = first; name; name = va_arg(rest, const char *)) {
+    OK(talentdata_options_set(options, T(name), T(va_arg(rest, const char *))));
+  }
+  va_end(rest);
+  return options;
+}
+
+struct service {
+  int listener;
+  char url[64];
+  service_page page;
+  atomic_uint token_requests;
+  pthread_t thread;
+};
+
+/* The head of a request, which fits into the buffer; 0 when there is none. */
+static int read_head(int connection, char *buffer, size_t size) {
+  size_t length = 0;
+  while (length + 1 < size) {
+    ssize_t count = read(connection, buffer + length, size - 1 - length);
+    if (count <= 0) return 0;
+    length += (size_t)count;
+    buffer[length] = 0;
+    char *end = strstr(buffer, "\r\n\r\n");
+    if (!end) continue;
+    /* The body of a token request; closing a connection with unread bytes would reset it. */
+    const char *field = strstr(buffer, "ontent-");
+    while (field && strncmp(field, "ontent-length:", 14) && strncmp(field, "ontent-Length:", 14)) field = strstr(field + 1, "ontent-");
+    size_t body = field ? strtoul(field + 14, NULL, 10) : 0;
+    if (length >= (size_t)(end + 4 - buffer) + body) return 1;
   }
   return 0;
 }
 
-int fixture_silent_service(talentdata_client **client) {
+static void respond(int connection, const char *body) {
+  char head[128];
+  snprintf(head, sizeof head,
+           "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+           body ? "200 OK" : "404 Not Found", body ? strlen(body) : 0);
+  for (const char *text = head; text; text = text == head ? body : NULL) {
+    for (size_t sent = 0; sent < strlen(text);) {
+      ssize_t count = send(connection, text + sent, strlen(text) - sent, MSG_NOSIGNAL);
+      if (count <= 0) return;
+      sent += (size_t)count;
+    }
+  }
+}
+
+static void *serve(void *argument) {
+  struct service *service = argument;
+  char request[8192];
+  for (int connection; (connection = accept(service->listener, NULL, NULL)) >= 0; close(connection)) {
+    if (!read_head(connection, request, sizeof request)) continue;
+    const char *offset = strstr(request, "offset=");
+    if (strncmp(request, "POST", 4) == 0) {
+      service->token_requests++;
+      respond(connection, "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}");
+    } else {
+      respond(connection, service->page(offset ? strtoul(offset + 7, NULL, 10) : 0));
+    }
+  }
+  return NULL;
+}
+
+struct service *service_start(service_page page) {
+  struct service *service = calloc(1, sizeof *service);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  service->page = page;
+  service->listener = socket(AF_INET, SOCK_STREAM, 0);
+  CHECK(bind(service->listener, (struct sockaddr *)&address, size) == 0 && listen(service->listener, 64) == 0);
+  getsockname(service->listener, (struct sockaddr *)&address, &size);
+  snprintf(service->url, sizeof service->url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+  pthread_create(&service->thread, NULL, serve, service);
+  return service;
+}
+
+const char *service_url(const struct service *service) { return service->url; }
+
+unsigned service_token_requests(const struct service *service) { return service->token_requests; }
+
+void service_stop(struct service *service) {
+  /* Wakes the thread up. */
+  shutdown(service->listener, SHUT_RDWR);
+  pthread_join(service->thread, NULL);
+  close(service->listener);
+  free(service);
+}
+
+int silent_service(talentdata_client **client) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t size = sizeof address;
   char url[64];
-  talentdata_config *config;
   int listener = socket(AF_INET, SOCK_STREAM, 0);
   CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 4) == 0);
   getsockname(listener, (struct sockaddr *)&address, &size);
   snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
-  OK(talentdata_config_new(&config));
-  OK(talentdata_config_set_base_url(config, url));
-  OK(talentdata_client_new(config, client));
-  talentdata_config_free(config);
+  *client = client_with("base_url", url);
   return listener;
 }

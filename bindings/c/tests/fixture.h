@@ -1,4 +1,4 @@
-/* Handles of every type, poisoned slots and checks, for the tests of the C interface. */
+/* What the C tests share: checks, handles of every type, poisoned slots, and a service that answers with prepared text. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -8,59 +8,65 @@
 #include <talentdata.h>
 #include <talentdata/arrow.h>
 
-/* One handle of every type that the header knows. */
+#define T TALENTDATA_TEXT
+#define INVALID TALENTDATA_ERROR_KIND_INVALID_ARGUMENT
+
+/* One handle of every type. */
 struct fixture {
   talentdata_config *config;
   talentdata_client *client;
-  talentdata_scan_options *scan_options;
+  talentdata_options *options;
   talentdata_scan *scan;
-  talentdata_plan *plan;
-  talentdata_export_options *export_options;
-  talentdata_exporter *exporter;
-  talentdata_page *page;
+  talentdata_job *job;
   talentdata_record *record;
-  talentdata_receipt *receipt;
-  talentdata_parameters *parameters;
-  talentdata_json_text *json_text;
   talentdata_mirror *mirror;
-  talentdata_syncer *syncer;
   talentdata_error *error;
-  talentdata_version_response *version_response;
-  talentdata_version_check_response *version_check_response;
-  talentdata_token_permissions *token_permissions;
-  const talentdata_category_entry *category_entry;
-  const talentdata_compatibility_entry *compatibility_entry;
-  const talentdata_pagination *pagination;
-  const talentdata_value *value;
 };
-
 struct fixture *fixture_make(void);
 void fixture_free(struct fixture *all);
-
-extern const char *const fixture_names[1];
-extern const talentdata_text fixture_texts[1];
-void fixture_log(uint32_t level, talentdata_text message, void *user_data);
+/* A text that is good enough for the parameter of this name. */
+talentdata_text fixture_text(const char *parameter);
+void fixture_log(talentdata_log_level level, talentdata_text message, void *user_data);
+void null_arguments(void);
 
 /* Slots for results, filled with 0xAA. */
 void fixture_poison(void);
 void *fixture_slot(int index);
-int fixture_is_poisoned(void);
 
-/* The error must be INVALID_ARGUMENT and name the argument, the slots must be poisoned still. */
-void fixture_is_null(talentdata_error *error, const char *function, const char *argument);
-/* The error must be of this kind, and its message hold these words, the slots be poisoned still. */
+/* The error must be of this kind, and its message have these words, the slots be poisoned still. */
 void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const char *words, const char *what);
+void fixture_is_null(talentdata_error *error, const char *function, const char *argument);
 /* Ends the program when there is an error. */
 void fixture_succeeds(talentdata_error *error);
 void fixture_check(int holds, const char *what);
-/* Whether the text holds these words. */
-int fixture_says(talentdata_text text, const char *words);
-/* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
-int fixture_silent_service(talentdata_client **client);
+#define CHECK(holds) fixture_check((holds), #holds)
+#define OK(call) fixture_succeeds(call)
 /* How the test went: the exit code. */
 int fixture_verdict(void);
 
-#define CHECK(holds) fixture_check((holds), #holds)
-#define OK(call) fixture_succeeds(call)
+/* What a record has at a path; 0 where there is nothing. */
+int64_t integer_at(const talentdata_record *record, const char *path);
+int text_at(const talentdata_record *record, const char *path, const char *wanted);
+/* Whether the JSON of a record has these words; frees the record. */
+int says(talentdata_record *record, const char *words);
+/* The rows of a stream, which is released. */
+int64_t rows(struct ArrowArrayStream *stream);
+unsigned long contacts(void);
+talentdata_client *client_with(const char *setting, const char *value);
+/* Options with names and values, up to a NULL. */
+talentdata_options *options_with(const char *first, ...);
+
+/* A service within the program: the response to a request for a list at an offset; NULL for a status of 404. */
+typedef const char *(*service_page)(unsigned long offset);
+struct service;
+struct service *service_start(service_page page);
+/* Its address; valid until it is stopped. */
+const char *service_url(const struct service *service);
+/* How many tokens it has issued. */
+unsigned service_token_requests(const struct service *service);
+/* Stops it, after the client and its scans were freed. */
+void service_stop(struct service *service);
+/* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
+int silent_service(talentdata_client **client);
 
 #endif

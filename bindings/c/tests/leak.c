@@ -2,8 +2,7 @@
 #include <talentdata.h>
 
 int main(void) {
-  talentdata_config *config;
-  talentdata_error_free(talentdata_config_new(&config));
+  talentdata_config *volatile config = talentdata_config_new();
   config = NULL;
-  return 0;
+  return config != NULL;
 }

@@ -1,17 +1,32 @@
-// Compiled with -fno-exceptions and linked with mixed.cpp, which has exceptions.
+// Compiled with -fno-exceptions -fno-rtti and linked with surface.cpp, which has exceptions: every call as a result.
 #include <talentdata.hpp>
 
-int without_exceptions();
+const char *without_exceptions(talentdata_client *owned);
 
-int without_exceptions() {
-  unsigned messages = 0;
+// Nothing when all went well; else what did not. It adopts a client, and releases nothing.
+const char *without_exceptions(talentdata_client *owned) {
+  const auto adopted = talentdata::client::adopt(owned);
   talentdata::config settings;
-  settings.log(TALENTDATA_LOG_LEVEL_ERROR, [&](talentdata_log_level, std::string_view) { messages++; });
+  settings.log(TALENTDATA_LOG_LEVEL_ERROR, [](talentdata_log_level, std::string_view) {});
   auto client = talentdata::client::try_make(settings);
-  if (!client) return 1;
-  auto version = client->try_version();
-  if (!version || version->version().empty()) return 2;
+  if (!client) return "client";
+  auto scan = client->try_list(talentdata::contacts, {{}, 250});
+  if (!scan) return "scan";
+  unsigned long count = 0;
+  for (;;) {
+    auto next = scan->try_next();
+    if (!next) return "next";
+    if (!*next) break;
+    const auto name = (*next)->try_first_name();
+    if (!name) return "name";
+    count += !name->empty();
+  }
+  if (count != 250 || scan->failure() || !scan->try_receipt()) return "records";
+  const auto version = adopted.try_version();
+  if (!version || version->try_version()->empty()) return "version";
+  const auto wrong = talentdata::client::try_make(talentdata::config().set("base_url", "nowhere"));
+  if (wrong || wrong.error().code() != TALENTDATA_ERROR_KIND_CONFIG) return "wrong";
   client->close();
   const auto closed = client->try_version();
-  return !closed && closed.error().code() == TALENTDATA_ERROR_KIND_CLOSED ? 0 : 3;
+  return !closed && closed.error().code() == TALENTDATA_ERROR_KIND_CLOSED ? nullptr : "closed";
 }

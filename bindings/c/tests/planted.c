@@ -3,9 +3,7 @@
 #include <talentdata.h>
 
 int main(void) {
-  talentdata_config *config;
-  talentdata_error_free(talentdata_config_new(&config));
-  talentdata_config_free(config);
+  talentdata_config_free(talentdata_config_new());
   volatile char *bytes = malloc(8);
   bytes[8] = 1;
   free((void *)bytes);

@@ -10,7 +10,7 @@ int main(void) {
   talentdata_text name;
   unsigned long records = 0, bytes = 0;
   talentdata_error *error = talentdata_client_from_environment(&client);
-  if (!error) error = talentdata_client_list(client, TALENTDATA_RESOURCE_CONTACTS, &scan);
+  if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   while (!error && !(error = talentdata_scan_next(scan, &record)) && record) {
     error = talentdata_contact_first_name(record, &name);
     if (!error) bytes += name.length;

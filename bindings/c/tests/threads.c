@@ -1,4 +1,5 @@
-/* Threads: 64 on one client, calls that are ended by another thread, a log callback that calls back. */
+/* Threads: 64 on one client, calls that are ended by another thread, log callbacks and the release of their user_data. */
+#define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
 #include <pthread.h>
@@ -13,13 +14,11 @@ static void *use(void *argument) {
   talentdata_client *client = argument;
   size_t good = 0;
   for (int i = 0; i < calls; i++) {
-    talentdata_page *page;
-    size_t count = 0;
-    talentdata_error *error = talentdata_client_page(client, TALENTDATA_RESOURCE_CONTACTS, 10, (uint64_t)i * 10, &page);
-    if (!error) error = talentdata_page_count(page, &count);
-    if (!error) talentdata_page_free(page);
+    talentdata_record *page;
+    talentdata_error *error = talentdata_client_page(client, TALENTDATA_LIST_CONTACTS, 10, (uint64_t)i * 10, NULL, &page);
+    good += !error && integer_at(page, "/pagination/limit") == 10;
+    if (!error) talentdata_record_free(page);
     talentdata_error_free(error);
-    good += !error && count == 10;
   }
   return (void *)good;
 }
@@ -58,7 +57,7 @@ static void *next_record(void *argument) {
   for (;;) {
     call->error = talentdata_scan_next(call->scan, &record);
     /* Refused while the other thread looks at the receipt: it is this one's turn again soon. */
-    if (!call->error || talentdata_error_code(call->error) != TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) return NULL;
+    if (!call->error || talentdata_error_code(call->error) != INVALID) return NULL;
     talentdata_error_free(call->error);
     sched_yield();
   }
@@ -67,14 +66,14 @@ static void *next_record(void *argument) {
 /* Waits until another thread is in a call with the scan, which is what the refusal says. */
 static void until_in_a_call(talentdata_scan *scan) {
   for (;;) {
-    talentdata_receipt *receipt;
+    talentdata_record *receipt;
     talentdata_error *error = talentdata_scan_receipt(scan, &receipt);
     if (error) {
-      CHECK(talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
+      CHECK(talentdata_error_code(error) == INVALID);
       talentdata_error_free(error);
       return;
     }
-    talentdata_receipt_free(receipt);
+    talentdata_record_free(receipt);
     sched_yield();
   }
 }
@@ -82,12 +81,12 @@ static void until_in_a_call(talentdata_scan *scan) {
 static void ended_by_another_thread(void) {
   struct call call = {0};
   pthread_t thread;
-  int listener = fixture_silent_service(&call.client);
+  int listener = silent_service(&call.client);
 
-  OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
+  OK(talentdata_client_list(call.client, TALENTDATA_LIST_CONTACTS, NULL, &call.scan));
   pthread_create(&thread, NULL, next_record, &call);
   int first = accept(listener, NULL, NULL);
-  OK(talentdata_scan_cancel(call.scan));
+  talentdata_scan_cancel(call.scan);
   pthread_join(thread, NULL);
   fixture_poison();
   fixture_fails(call.error, TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a scan that waits is cancelled");
@@ -97,12 +96,12 @@ static void ended_by_another_thread(void) {
 
   pthread_create(&thread, NULL, ask_version, &call);
   int second = accept(listener, NULL, NULL);
-  OK(talentdata_client_close(call.client));
+  talentdata_client_close(call.client);
   pthread_join(thread, NULL);
   fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is closed during a call");
   fixture_fails(talentdata_client_version(call.client, fixture_slot(0)), TALENTDATA_ERROR_KIND_CLOSED, "closed",
                 "a client stays closed");
-  OK(talentdata_client_close(call.client));
+  talentdata_client_close(call.client);
   talentdata_client_free(call.client);
   close(first), close(second), close(listener);
 }
@@ -111,7 +110,7 @@ static void ended_by_another_thread(void) {
 static void freed_by_another_thread(void) {
   struct call call = {0};
   pthread_t thread;
-  int listener = fixture_silent_service(&call.client);
+  int listener = silent_service(&call.client);
   pthread_create(&thread, NULL, ask_version, &call);
   int first = accept(listener, NULL, NULL);
   talentdata_client_free(call.client);
@@ -120,8 +119,8 @@ static void freed_by_another_thread(void) {
   fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a client is freed while a call waits");
   close(first), close(listener);
 
-  listener = fixture_silent_service(&call.client);
-  OK(talentdata_client_list(call.client, TALENTDATA_RESOURCE_CONTACTS, &call.scan));
+  listener = silent_service(&call.client);
+  OK(talentdata_client_list(call.client, TALENTDATA_LIST_CONTACTS, NULL, &call.scan));
   talentdata_client_free(call.client);
   pthread_create(&thread, NULL, next_record, &call);
   until_in_a_call(call.scan);
@@ -138,7 +137,7 @@ struct heard {
   int messages, refused, secrets;
 };
 
-static void hear(uint32_t level, talentdata_text message, void *user_data) {
+static void hear(talentdata_log_level level, talentdata_text message, void *user_data) {
   struct heard *heard = user_data;
   char text[512];
   (void)level;
@@ -150,7 +149,7 @@ static void hear(uint32_t level, talentdata_text message, void *user_data) {
   pthread_mutex_unlock(&heard->lock);
   talentdata_version_response *version;
   talentdata_error *error = talentdata_client_version(client, &version);
-  if (error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) {
+  if (error && talentdata_error_code(error) == INVALID) {
     pthread_mutex_lock(&heard->lock);
     heard->refused++;
     pthread_mutex_unlock(&heard->lock);
@@ -161,15 +160,190 @@ static void hear(uint32_t level, talentdata_text message, void *user_data) {
 static void a_callback_that_calls_back(void) {
   struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
   talentdata_config *config;
-  talentdata_page *page;
-  OK(talentdata_config_new(&config));
+  talentdata_record *page;
+  config = talentdata_config_new();
   OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, hear, &heard, NULL));
   OK(talentdata_client_new(config, &heard.client));
   talentdata_config_free(config);
-  OK(talentdata_client_page(heard.client, TALENTDATA_RESOURCE_CONTACTS, 1, 0, &page));
-  talentdata_page_free(page);
+  OK(talentdata_client_page(heard.client, TALENTDATA_LIST_CONTACTS, 1, 0, NULL, &page));
+  talentdata_record_free(page);
   talentdata_client_free(heard.client);
   CHECK(heard.messages > 0 && heard.refused == heard.messages && heard.secrets == 0);
+}
+
+/* Whether callbacks wait, and what has been seen; on the heap, so that memory checkers see a use after release. */
+struct watch {
+  int *releases;
+  int held;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int messages, inside, inside_at_release;
+
+static void hold(talentdata_log_level level, talentdata_text message, void *user_data) {
+  struct watch *watch = user_data;
+  (void)level, (void)message;
+  pthread_mutex_lock(&lock);
+  messages++;
+  inside++;
+  pthread_cond_broadcast(&changed);
+  while (watch->held) pthread_cond_wait(&changed, &lock);
+  inside--;
+  pthread_mutex_unlock(&lock);
+}
+
+static void release(void *user_data) {
+  struct watch *watch = user_data;
+  pthread_mutex_lock(&lock);
+  ++*watch->releases;
+  inside_at_release += inside;
+  free(watch);
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static struct watch *watch_new(int *releases) {
+  struct watch *watch = calloc(1, sizeof *watch);
+  watch->releases = releases;
+  *releases = 0;
+  return watch;
+}
+
+static int seen(const int *number) {
+  pthread_mutex_lock(&lock);
+  int value = *number;
+  pthread_mutex_unlock(&lock);
+  return value;
+}
+
+/* Waits for as long as it takes; whoever runs the tests ends a program that hangs. */
+static void until(const int *number, int value) {
+  pthread_mutex_lock(&lock);
+  while (*number < value) pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
+}
+
+static talentdata_client *logging_client(const char *url, struct watch *watch) {
+  talentdata_config *config;
+  talentdata_client *client;
+  config = talentdata_config_new();
+  if (url) OK(talentdata_config_set(config, T("base_url"), T(url)));
+  OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, hold, watch, release));
+  OK(talentdata_client_new(config, &client));
+  talentdata_config_free(config);
+  return client;
+}
+
+static void settings_alone(void) {
+  int first, second, refused;
+  talentdata_config *config;
+  struct watch *kept = watch_new(&refused);
+  config = talentdata_config_new();
+  fixture_poison();
+  fixture_fails(talentdata_config_set_log(config, (talentdata_log_level)6, hold, kept, release), INVALID,
+                "level: ", "a level that there is not");
+  fixture_fails(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_ERROR, NULL, kept, release), INVALID,
+                "callback: ", "no callback");
+  CHECK(refused == 0);
+  OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_INFO, hold, watch_new(&first), release));
+  CHECK(first == 0);
+  OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_INFO, hold, watch_new(&second), release));
+  CHECK(first == 1 && second == 0);
+  talentdata_config_free(config);
+  CHECK(first == 1 && second == 1 && refused == 0);
+  free(kept);
+}
+
+/* The first page holds enough records to determine the columns; the second comes when the client is gone. */
+enum { first_page = 2000 };
+static int gone;
+
+static const char *two_pages(unsigned long offset) {
+  static char page[first_page * 16 + 128];
+  unsigned long last = offset ? first_page : first_page - 1, count = offset > last ? 0 : last - offset + 1;
+  size_t length = (size_t)snprintf(page, sizeof page, "{\"contacts\":[");
+  for (unsigned long i = offset; i <= last; i++) {
+    length += (size_t)snprintf(page + length, sizeof page - length, "%s{\"id\":\"%lu\"}", i > offset ? "," : "", i);
+  }
+  snprintf(page + length, sizeof page - length,
+           "],\"pagination\":{\"total\":%d,\"limit\":%lu,\"offset\":%lu,\"hasMore\":%s}}", first_page + 1,
+           count, offset, offset ? "false" : "true");
+  if (offset) until(&gone, 1);
+  return page;
+}
+
+static void a_stream_outlives_everything(void) {
+  int releases;
+  struct ArrowArrayStream stream;
+  struct ArrowArray batch;
+  talentdata_scan *scan;
+  talentdata_client *client;
+  struct service *service = service_start(two_pages);
+  client = logging_client(service_url(service), watch_new(&releases));
+  OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
+  OK(talentdata_scan_arrow_stream(scan, &stream));
+  talentdata_scan_free(scan);
+  talentdata_client_free(client);
+  CHECK(seen(&releases) == 0);
+  int before = seen(&messages);
+  pthread_mutex_lock(&lock);
+  gone = 1;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  int64_t rows = 0;
+  while (stream.get_next(&stream, &batch) == 0 && batch.release) {
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  CHECK(rows == first_page + 1);
+  CHECK(seen(&messages) > before && seen(&releases) == 0);
+  stream.release(&stream);
+  service_stop(service);
+  until(&releases, 1);
+  CHECK(releases == 1);
+}
+
+static void *ask_once(void *client) {
+  talentdata_version_response *version;
+  talentdata_error *error = talentdata_client_version(client, &version);
+  if (!error) talentdata_version_response_free(version);
+  return error;
+}
+
+/* The library does not wait for ever for a thread that does not end, but it keeps what the thread uses. */
+static void a_callback_outlives_the_client(void) {
+  int releases;
+  struct watch *watch = watch_new(&releases);
+  void *error;
+  pthread_t thread;
+  watch->held = 1;
+  talentdata_client *client = logging_client(NULL, watch);
+  int before = seen(&messages);
+  pthread_create(&thread, NULL, ask_once, client);
+  until(&messages, before + 1);
+  talentdata_client_close(client);
+  pthread_join(thread, &error);
+  fixture_poison();
+  fixture_fails(error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a call is closed while a callback runs");
+  talentdata_client_free(client);
+  CHECK(seen(&releases) == 0 && seen(&inside) > 0);
+  pthread_mutex_lock(&lock);
+  watch->held = 0;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  until(&releases, 1);
+}
+
+/* Nothing of it may come after the release; a message then would use what was freed. */
+static void the_last_messages(void) {
+  int releases;
+  talentdata_client *client = logging_client("http://127.0.0.1:1", watch_new(&releases));
+  talentdata_error_free(ask_once(client));
+  talentdata_client_free(client);
+  until(&releases, 1);
+  int after = seen(&messages);
+  CHECK(releases == 1 && after > 0 && seen(&messages) == after);
 }
 
 int main(void) {
@@ -177,5 +351,10 @@ int main(void) {
   ended_by_another_thread();
   freed_by_another_thread();
   a_callback_that_calls_back();
+  settings_alone();
+  a_stream_outlives_everything();
+  a_callback_outlives_the_client();
+  the_last_messages();
+  CHECK(inside == 0 && inside_at_release == 0);
   return fixture_verdict();
 }

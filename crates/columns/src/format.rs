@@ -27,7 +27,7 @@ const ROWS: usize = 2048;
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[repr(u32)]
+#[repr(C)]
 pub enum Format {
     /// JSON Lines: a record per line, as the service sent it.
     Jsonl = 1,

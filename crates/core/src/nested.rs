@@ -6,7 +6,7 @@ pub use kind::ValueKind;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
-use crate::record::RawRecord;
+use crate::record::{RawRecord, child, unescaped};
 use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -34,6 +34,64 @@ impl RawRecord {
 }
 
 impl NestedValue {
+    /// JSON text as a value, such as a receipt or the response of a call, whose text was checked before; `offset` is
+    /// where its page begins.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON.
+    pub fn parse(json: &str, offset: u64) -> Result<Self> {
+        let record = RawRecord::whole(json, offset)?;
+        let whole = record.as_str();
+        Ok(NestedValue::within(&record, whole, String::new()))
+    }
+
+    /// The value at a path within this one: the name of a field, or a JSON pointer (RFC 6901), which is empty or starts
+    /// with a slash. `None` where there is no such value.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that holds a slash, which is a pointer without its first one.
+    pub fn at(&self, path: &str) -> Result<Option<Self>> {
+        let steps = match path.strip_prefix('/') {
+            Some(steps) => steps,
+            None if path.is_empty() => return Ok(Some(self.clone())),
+            None if path.contains('/') => {
+                let message = format!(
+                    "path: a JSON pointer starts with '/' (got {path:?}; did you mean \"/{path}\"?)"
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+            None => path,
+        };
+        let is_name = steps.len() == path.len();
+        let found = match is_name {
+            true => child(self.as_str(), path),
+            false => steps
+                .split('/')
+                .try_fold(self.as_str(), |value, step| child(value, &unescaped(step))),
+        };
+        let pointer = |raw| {
+            let slash = if is_name { "/" } else { "" };
+            let path = if is_name {
+                escaped(path)
+            } else {
+                path.to_owned()
+            };
+            Self::within(&self.record, raw, format!("{}{slash}{path}", self.pointer))
+        };
+        Ok(found.map(pointer))
+    }
+
+    /// The error for a field that this value has to have.
+    pub fn missing(&self, path: &str) -> Error {
+        let place = match self.pointer.as_str() {
+            "" => String::new(),
+            pointer => format!("{pointer}: "),
+        };
+        let index = self.record.index();
+        let message = format!("record {index} of the page: {place}the field {path} is missing");
+        self.record.fault(Error::new(ErrorKind::Schema, message))
+    }
+
     /// `raw` is a piece of the record's text.
     fn within(record: &RawRecord, raw: &str, pointer: String) -> Self {
         NestedValue {
@@ -106,7 +164,7 @@ impl NestedValue {
             ValueKind::Object => {
                 let members = json::by_name(&json::members(self.as_str()));
                 let member = |(name, raw): (Cow<'_, str>, &str)| {
-                    let step = name.replace('~', "~0").replace('/', "~1");
+                    let step = escaped(&name);
                     (Some(name.into_owned()), child(raw, &step))
                 };
                 Ok(members.into_iter().map(member).collect())
@@ -124,6 +182,11 @@ impl NestedValue {
         let error = Error::new(ErrorKind::Schema, message);
         self.record.fault(error)
     }
+}
+
+/// A name as a step of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -167,6 +230,34 @@ mod tests {
         );
         assert!(record.nested("/nothing").unwrap().is_none());
         assert_eq!(record.nested("").unwrap().unwrap().kind(), Object);
+    }
+
+    #[test]
+    fn a_path_is_a_name_or_a_pointer_from_where_it_is_asked() {
+        let value = NestedValue::parse(r#"[{"a/b": {"c": [1, 2]}, "7": 3}]"#, 40).unwrap();
+        let item = value.at("/0").unwrap().unwrap();
+        for (path, found) in [
+            ("/a~1b/c/1", "2"),
+            ("7", "3"),
+            ("/7", "3"),
+            ("", item.as_str()),
+        ] {
+            assert_eq!(item.at(path).unwrap().unwrap().as_str(), found, "{path}");
+        }
+        let inner = item.at("/a~1b").unwrap().unwrap();
+        assert_eq!(inner.at("c").unwrap().unwrap().pointer, "/0/a~1b/c");
+        assert!(item.at("none").unwrap().is_none() && inner.at("/c/2").unwrap().is_none());
+        let error = item.at("a/b").unwrap_err();
+        assert!(error.message().contains("did you mean \"/a/b\""), "{error}");
+        let error = inner.missing("d");
+        assert_eq!(
+            (error.kind(), error.offset()),
+            (ErrorKind::Schema, Some(40))
+        );
+        assert!(
+            error.message().contains("/0/a~1b: the field d is missing"),
+            "{error}"
+        );
     }
 
     #[test]

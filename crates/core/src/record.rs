@@ -133,6 +133,27 @@ impl RawRecord {
         Ok(page.records())
     }
 
+    /// Any JSON value as one piece, such as a response that is an array; its text was checked before.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON.
+    pub(crate) fn whole(json: &str, offset: u64) -> Result<Self> {
+        let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
+        let text = Bytes::copy_from_slice(raw.get().as_bytes());
+        let place = Place {
+            json: 0..text.len(),
+            id: None,
+        };
+        Ok(RawRecord {
+            page: Arc::new(PageText {
+                text,
+                offset,
+                records: vec![place],
+            }),
+            index: 0,
+        })
+    }
+
     /// The JSON text, as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         let place = self.place().map(|place| place.json.clone());
@@ -281,7 +302,7 @@ impl RawRecord {
     }
 }
 
-fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+pub(crate) fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
     match value.as_bytes().first()? {
         b'{' => json::member(value, step),
         b'[' => {
@@ -306,7 +327,7 @@ fn excerpt(text: &str) -> &str {
 }
 
 /// A step of a JSON pointer.
-fn unescaped(step: &str) -> String {
+pub(crate) fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 

@@ -27,6 +27,18 @@ pub use value::Value;
 pub const REQUESTS_PER_SECOND: u32 = 40;
 
 impl Config {
+    /// Fails where there are no credentials, which every call but those for the version needs.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting.
+    pub fn require_credentials(&self) -> crate::Result<()> {
+        match (&self.client_id, &self.client_secret) {
+            (None, _) => Err(not_set("client_id")),
+            (_, None) => Err(not_set("client_secret")),
+            _ => Ok(()),
+        }
+    }
+
     /// Where the service is.
     pub fn base_url(&self) -> &BaseUrl {
         &self.base_url

@@ -7,10 +7,12 @@
 //! out slot is `MaybeUninit`, so nothing that C left in it is read or dropped.
 
 use crate::error::Error;
+use crate::text::Text;
 use std::any::Any;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::ptr::NonNull;
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
@@ -87,12 +89,12 @@ fn is_null(name: &str) -> CoreError {
     invalid(name, "must not be NULL")
 }
 
-/// Text that C passes as a pointer and a length in bytes; it is borrowed from the caller's argument.
-pub(crate) fn text<'a>(data: &'a *const c_char, length: usize, name: &str) -> Result<&'a str> {
-    if data.is_null() {
+/// Text that C passes; it is borrowed from the caller's argument.
+pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
+    if text.data.is_null() {
         return Err(is_null(name));
     }
-    if length > LONGEST_TEXT {
+    if text.length > LONGEST_TEXT {
         return Err(invalid(
             name,
             format_args!("must not be longer than {LONGEST_TEXT} bytes"),
@@ -101,40 +103,29 @@ pub(crate) fn text<'a>(data: &'a *const c_char, length: usize, name: &str) -> Re
     // SAFETY: `data` is not NULL, bytes need no alignment, and `length` is far below `isize::MAX`. The
     // header demands that many readable bytes that nobody changes during the call, and the borrow ends
     // with the caller's argument.
-    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) };
+    let bytes = unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.length) };
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         invalid(name, format_args!("not valid UTF-8 at byte {at}"))
     })
 }
 
-/// NUL-terminated text from C.
-pub(crate) fn terminated<'a>(data: &'a *const c_char, name: &str) -> Result<&'a str> {
-    if data.is_null() {
-        return Err(is_null(name));
+/// Text that may be absent.
+pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'a str>> {
+    match given.data.is_null() {
+        true => Ok(None),
+        false => text(given, name).map(Some),
     }
-    // SAFETY: `data` is not NULL. The header demands a NUL, `strnlen` reads no byte behind it, and it stops
-    // after the longest text in any case.
-    let length = unsafe { libc::strnlen(*data, LONGEST_TEXT + 1) };
-    text(data, length, name)
 }
 
-/// An array that C passes as a pointer and a count; without items it may be NULL.
-#[allow(dead_code, reason = "whether it is needed depends on the spec")]
-pub(crate) fn array<'a, T>(data: &'a *const T, count: usize, name: &str) -> Result<&'a [T]> {
-    if count == 0 {
-        return Ok(&[]);
+/// The path of a file.
+pub(crate) fn path<'a>(given: &'a Text, name: &str) -> Result<&'a Path> {
+    let path = text(given, name)?;
+    match path.find('\0') {
+        Some(at) => Err(invalid(name, format_args!("has a NUL at byte {at}"))),
+        None if path.is_empty() => Err(invalid(name, "must not be empty")),
+        None => Ok(Path::new(path)),
     }
-    if data.is_null() {
-        return Err(is_null(name));
-    }
-    if count > LONGEST_TEXT / size_of::<T>().max(1) {
-        return Err(invalid(name, format_args!("{count} items are too many")));
-    }
-    // SAFETY: `data` is not NULL and, being an array of `T` in C, aligned. The header demands `count` items
-    // that nobody changes during the call; they take at most `LONGEST_TEXT` bytes. `T` is `Text` or a
-    // pointer, for which every bit pattern is valid. The borrow ends with the caller's argument.
-    Ok(unsafe { std::slice::from_raw_parts(*data, count) })
 }
 
 /// A handle that C passes as not const, since the call changes what it stands for. It is borrowed
@@ -257,15 +248,23 @@ mod tests {
             (&b"a\xffb"[..], "not valid UTF-8 at byte 1"),
             (&vec![b'a'; LONGEST_TEXT + 1], "longer"),
         ] {
-            let error = text(&bytes.as_ptr().cast(), bytes.len(), "client_id").unwrap_err();
+            let given = Text {
+                data: bytes.as_ptr().cast(),
+                length: bytes.len(),
+            };
+            let error = text(&given, "client_id").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(
                 error.message().starts_with("client_id: ") && error.message().contains(why),
                 "{error}"
             );
         }
-        assert_eq!(terminated(&c"a\u{e9}".as_ptr(), "x").unwrap(), "a\u{e9}");
-        assert!(terminated(&std::ptr::null(), "x").is_err());
+        assert!(text(&Text::ABSENT, "x").is_err());
+        assert_eq!(optional_text(&Text::ABSENT, "x").unwrap(), None);
+        for (wrong, why) in [("a\0b", "has a NUL at byte 1"), ("", "must not be empty")] {
+            let error = path(&Text::of(wrong), "path").unwrap_err();
+            assert!(error.message().contains(why), "{error}");
+        }
     }
 
     /// The compiler cannot tell an exported name from other unsafe code, so this test does.

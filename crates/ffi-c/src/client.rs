@@ -1,23 +1,22 @@
-//! The client handle: made, closed and freed, and its lists.
+//! The client handle: made, closed and freed, and what it reads.
 
 use crate::boundary::{
-    MayBeFreed, block_signals, get, guard, guard_or, invalid, lent, shared, slot,
+    MayBeFreed, block_signals, get, guard, guard_or, invalid, optional_text, shared, slot, text,
 };
 use crate::config::Config;
 use crate::error::Error;
-use crate::generated::models::Resource;
-use crate::options::ScanOptions;
-use crate::page::Page;
-use crate::parameters::Parameters;
+use crate::options::{OF_SCANS, Options};
+use crate::record::Record;
 use crate::scan::Scan;
+use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use talentdata_columns::blocking::Scan as BlockingScan;
+use talentdata_columns::blocking::{self, Scan as BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
-use talentdata_core::types::Resource as CoreResource;
+use talentdata_core::types::{OPERATIONS, Operation, Resource};
 use talentdata_core::{Arguments, Result};
 
-/// Passed as a limit, lets the service decide how many records a page holds.
+/// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 
 /// A client of the service: one company's credentials, request budget and connections. Any number of
@@ -31,64 +30,223 @@ pub struct Client {
 ///
 /// After a fork the client also works in the child, which gets its own threads and connections.
 ///
-/// @param config its settings
+/// @param config its settings, or NULL for those of the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
+/// TALENTDATA_CLIENT_SECRET) and the profile file
 /// @param client_out the client
-/// Ownership: the caller frees `*client_out` with talentdata_client_free.
-/// Threads: any; no other may change `config` meanwhile.
-/// Errors: CONFIG, naming the setting that is missing or wrong; TLS when the system's certificates
-/// cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT.
+/// Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed at once.
+/// Threads: any; no other may change `config` or the environment meanwhile.
+/// Errors: CONFIG, naming the setting that is missing or wrong, the credentials included; TLS when the system's certificates
+/// cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT for NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_new(
     config: Option<&Config>,
     client_out: Option<&mut MaybeUninit<Box<Client>>>,
 ) -> Option<Box<Error>> {
-    get((config, "config"), (client_out, "client_out"), Client::new)
-}
-
-/// Creates a client from the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
-/// TALENTDATA_CLIENT_SECRET) and the profile file alone.
-///
-/// @param client_out the client
-/// Ownership: the caller frees `*client_out` with talentdata_client_free.
-/// Threads: any; no other may change the environment meanwhile.
-/// Errors: as talentdata_client_new.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_from_environment(
-    client_out: Option<&mut MaybeUninit<Box<Client>>>,
-) -> Option<Box<Error>> {
     guard(|| {
         let out = slot(client_out, "client_out")?;
-        out.write(Client::new(&Config::default())?);
+        let builder = Config::or_default(config)?;
+        builder.config()?.require_credentials()?;
+        let sink = config.and_then(|config| config.sink.clone());
+        let start = move || {
+            block_signals();
+            if let Some(sink) = &sink {
+                sink.attach();
+            }
+        };
+        out.write(Box::new(Client {
+            inner: Blocking::with_thread_start(&builder, start)?,
+            _lent: MayBeFreed::default(),
+        }));
         Ok(())
+    })
+}
+
+/// Calls an operation of the service that is not a list, by its name in the service document. The functions of
+/// talentdata/operations.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
+/// that is not idempotent is repeated only where the service surely did not carry it out.
+///
+/// @param client the client
+/// @param operation its operationId, such as checkVersion
+/// @param options its parameters, added with talentdata_options_add, or NULL
+/// @param body the request body as JSON; absent where it takes none
+/// @param response_out the response, byte for byte as the service sent it; NULL where it has none
+/// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
+/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown operation, and for what cannot be sent, naming it; those of a call.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_call(
+    client: Option<&Client>,
+    operation: Text,
+    options: Option<&Options>,
+    body: Text,
+    response_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
+) -> Option<Box<Error>> {
+    get(
+        (client, "client"),
+        (response_out, "response_out"),
+        |client| {
+            let operation = operation_of(text(&operation, "operation")?)?;
+            let options = Options::given(options, &[], operation.id)?;
+            let mut arguments = Arguments::default();
+            for (name, value) in options.parameters() {
+                arguments.add_text(operation, name, value)?;
+            }
+            if let Some(json) = optional_text(&body, "body")? {
+                serde_json::from_str::<serde::de::IgnoredAny>(json)
+                    .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
+                arguments = arguments.with_json(json.to_owned());
+            }
+            // A clone shares everything, and outlives a handle that is freed meanwhile.
+            let json = client.inner.clone().invoke(operation, arguments)?;
+            json.map(|json| Record::parse(&json, 0)).transpose()
+        },
+    )
+}
+
+/// Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
+/// are taken.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param options the options, or NULL for the defaults
+/// @param scan_out the scan
+/// Ownership: the caller frees `*scan_out` with talentdata_scan_free; it outlives the client. The arguments are copied.
+/// Threads: any; no other may change `options` meanwhile.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not have; CLOSED. Nothing is sent yet.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_list(
+    client: Option<&Client>,
+    list: Text,
+    options: Option<&Options>,
+    scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (scan_out, "scan_out"), |client| {
+        let resource = resource(&list)?;
+        let options = Options::given(options, OF_SCANS, "a scan")?;
+        let inner = client.inner.clone();
+        let scan = BlockingScan::new(&inner, resource, options.scan, options.table)?;
+        Ok(Box::new(Scan::new(scan)))
+    })
+}
+
+/// Fetches one page of a list.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+/// @param offset how many records to skip
+/// @param options parameters of the list, added with talentdata_options_add, or NULL
+/// @param page_out the page: an object with `records`, an array, and `pagination`
+/// Ownership: the caller frees `*page_out` with talentdata_record_free; its records belong to it.
+/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
+/// of a call.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_page(
+    client: Option<&Client>,
+    list: Text,
+    limit: u64,
+    offset: u64,
+    options: Option<&Options>,
+    page_out: Option<&mut MaybeUninit<Box<Record>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (page_out, "page_out"), |client| {
+        let resource = resource(&list)?;
+        let arguments = Options::given(options, &[], "a page")?.arguments();
+        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
+        let client = client.inner.clone();
+        let page = client.page_with(resource, arguments, limit, offset)?;
+        let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
+        let pagination = Record::json(&page.pagination)?;
+        let records = records.join(",");
+        Record::parse(
+            &format!("{{\"records\":[{records}],\"pagination\":{pagination}}}"),
+            offset,
+        )
+    })
+}
+
+/// Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches
+/// one page.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param options parameters of the list, added with talentdata_options_add, or NULL
+/// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, and `members`, the clients that share the
+/// budget now
+/// Ownership: the caller frees `*plan_out` with talentdata_record_free.
+/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_plan(
+    client: Option<&Client>,
+    list: Text,
+    options: Option<&Options>,
+    plan_out: Option<&mut MaybeUninit<Box<Record>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (plan_out, "plan_out"), |client| {
+        let resource = resource(&list)?;
+        let arguments = Options::given(options, &[], "a plan")?.arguments();
+        Record::of(&client.inner.clone().plan_with(resource, arguments)?)
+    })
+}
+
+/// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given as the option
+/// schema, they are the columns of every later stream or file.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param options the option columns and parameters of the list, or NULL
+/// @param schema_out the schema, a JSON object
+/// Ownership: the caller frees `*schema_out` with talentdata_record_free.
+/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not have; those of
+/// talentdata_scan_next.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_schema(
+    client: Option<&Client>,
+    list: Text,
+    options: Option<&Options>,
+    schema_out: Option<&mut MaybeUninit<Box<Record>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (schema_out, "schema_out"), |client| {
+        let resource = resource(&list)?;
+        let options = Options::given(options, &["columns"], "a schema")?;
+        let (client, arguments) = (client.inner.clone(), options.arguments());
+        let schema = blocking::schema(&client, resource, arguments, options.table.columns)?;
+        Record::parse(&schema.to_json(), 0)
     })
 }
 
 /// Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
-/// one. Scans and exports go on; talentdata_scan_cancel and talentdata_exporter_cancel end them. Closing twice
-/// is allowed.
+/// one. Scans and jobs go on; talentdata_scan_cancel and talentdata_job_cancel end them. Closing twice
+/// is allowed, and NULL does nothing.
 ///
-/// To end a client that several threads use, close it (and cancel its scans and exports), join the threads,
+/// To end a client that several threads use, close it (and cancel its scans and jobs), join the threads,
 /// then free it.
 ///
-/// @param client the client
 /// Ownership: the caller still owns `client` and has to free it.
-/// Threads: any, also while others are in calls, and from a log callback.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
+/// Threads: any, also while others are in calls, and from a log callback. It does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) -> Option<Box<Error>> {
-    guard(|| {
-        lent(shared(&client), "client")?.inner.clone().close();
-        Ok(())
-    })
+pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) {
+    guard_or((), || {
+        if let Some(client) = shared(&client) {
+            client.inner.clone().close();
+        }
+    });
 }
 
-/// Closes and frees a client; does nothing when it is NULL. Its scans, exporters, pages and records stay valid.
+/// Closes and frees a client; does nothing when it is NULL. Its scans, jobs and records stay valid.
 ///
-/// Where the budget is on a server, whichever of the client, its scans and its exporters is freed last waits until the
-/// server knows that the client has left, 0.2 s at most.
+/// Whichever of the client, its scans and its jobs is freed last ends their threads. That waits for at most 2 s, where a log
+/// callback or a name lookup of the system is still running, and for 0.2 s more where the budget is on a server, which is told
+/// that the client has left.
 ///
 /// Ownership: `client` must not be used any more.
 /// Threads: any, once every other call with this client has returned. A call that is about to begin
@@ -103,143 +261,22 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<Client>>) {
     });
 }
 
-/// Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
-/// are taken.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param scan_out the scan
-/// Ownership: the caller frees `*scan_out` with talentdata_scan_free.
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an unknown list; CLOSED. Nothing is sent yet.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_list(
-    client: Option<&Client>,
-    resource: u32,
-    scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (scan_out, "scan_out"), |client| {
-        client.scan(resource, &ScanOptions::default())
+/// The list of a name.
+pub(crate) fn resource(list: &Text) -> Result<Resource> {
+    let name = text(list, "list")?;
+    name.parse().map_err(|error| invalid("list", error))
+}
+
+/// The operation of an id.
+fn operation_of(id: &str) -> Result<&'static Operation> {
+    let mut all = OPERATIONS.iter().copied();
+    let callable = || OPERATIONS.iter().filter(|one| one.callable);
+    all.find(|one| one.id == id && one.callable).ok_or_else(|| {
+        let ids: Vec<&str> = callable().map(|one| one.id).collect();
+        let ids = ids.join(", ");
+        invalid(
+            "operation",
+            format_args!("there is no operation {id:?}; the operations are {ids}"),
+        )
     })
-}
-
-/// Like talentdata_client_list, with options.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param options the options of the scan
-/// @param scan_out the scan
-/// Ownership: the caller frees `*scan_out` with talentdata_scan_free.
-/// Threads: any; no other may change `options` meanwhile.
-/// Errors: as talentdata_client_list.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_list_with(
-    client: Option<&Client>,
-    resource: u32,
-    options: Option<&ScanOptions>,
-    scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (scan_out, "scan_out"), |client| {
-        client.scan(resource, lent(options, "options")?)
-    })
-}
-
-/// Fetches one page of a list.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
-/// @param offset how many records to skip
-/// @param page_out the page
-/// Ownership: the caller frees `*page_out` with talentdata_page_free.
-/// Threads: any; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or another limit; those of a call.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_page(
-    client: Option<&Client>,
-    resource: u32,
-    limit: u64,
-    offset: u64,
-    page_out: Option<&mut MaybeUninit<Box<Page>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (page_out, "page_out"), |client| {
-        client.page(resource, Arguments::default(), limit, offset)
-    })
-}
-
-/// Like talentdata_client_page, with values of the list's parameters, such as filters.
-///
-/// @param client the client
-/// @param resource the list, a talentdata_resource
-/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
-/// @param offset how many records to skip
-/// @param parameters the parameters
-/// @param page_out the page
-/// Ownership: the caller frees `*page_out` with talentdata_page_free.
-/// Threads: any; no other may change `parameters` meanwhile; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
-/// of a call.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_page_with(
-    client: Option<&Client>,
-    resource: u32,
-    limit: u64,
-    offset: u64,
-    parameters: Option<&Parameters>,
-    page_out: Option<&mut MaybeUninit<Box<Page>>>,
-) -> Option<Box<Error>> {
-    get((client, "client"), (page_out, "page_out"), |client| {
-        let arguments = lent(parameters, "parameters")?.arguments();
-        client.page(resource, arguments, limit, offset)
-    })
-}
-
-// Each call works on a clone, which shares everything and outlives the handle.
-impl Client {
-    fn new(config: &Config) -> Result<Box<Self>> {
-        let sink = config.sink.clone();
-        let start = move || {
-            block_signals();
-            if let Some(sink) = &sink {
-                sink.attach();
-            }
-        };
-        Ok(Box::new(Client {
-            inner: Blocking::with_thread_start(&config.builder, start)?,
-            _lent: MayBeFreed::default(),
-        }))
-    }
-
-    fn page(
-        &self,
-        resource: u32,
-        arguments: Arguments,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Box<Page>> {
-        let resource = list(resource)?;
-        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
-        let client = self.inner.clone();
-        let page = client.page_with(resource, arguments, limit, offset)?;
-        Ok(Box::new(Page::new(page, resource)?))
-    }
-
-    fn scan(&self, resource: u32, options: &ScanOptions) -> Result<Box<Scan>> {
-        let resource = list(resource)?;
-        let (options, table) = (options.scan.clone(), options.table.clone());
-        let scan = BlockingScan::new(&self.inner.clone(), resource, options, table)?;
-        Ok(Box::new(Scan::new(scan, resource)))
-    }
-}
-
-/// The list of a number.
-pub(crate) fn list(number: u32) -> Result<CoreResource> {
-    let mut all = Resource::ALL.into_iter();
-    let found = all.find(|(known, _)| *known as u32 == number);
-    let found = found.map(|(_, list)| list);
-    found.ok_or_else(|| invalid("resource", format_args!("{number} is not a known list")))
 }

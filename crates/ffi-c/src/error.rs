@@ -1,9 +1,11 @@
 //! The error handle: what went wrong, and what is known of the call that failed.
 
-use crate::boundary::{guard, guard_or, slot};
+use crate::boundary::guard_or;
 use crate::text::Text;
-use std::mem::MaybeUninit;
 use talentdata_core::{Error as CoreError, ErrorKind};
+
+/// A number that C passes for a kind; the header says `talentdata_error_kind`.
+pub type ErrorKindNumber = u32;
 
 /// What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
 pub struct Error {
@@ -120,30 +122,15 @@ pub extern "C" fn talentdata_error_is_retryable(error: Option<&Error>) -> bool {
     error.is_some_and(|error| error.inner.kind().is_retryable())
 }
 
-/// The name of an error kind, the same in every language: RateLimited.
+/// The name of an error kind, the same in every language: RateLimited; absent for an unknown kind.
 ///
-/// @param kind a talentdata_error_kind
-/// @param text_out the name
 /// Ownership: the text is a constant.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or an unknown kind.
-#[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_kind_name(
-    kind: u32,
-    text_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let out = slot(text_out, "text_out")?;
-        let found = ErrorKind::ALL
-            .into_iter()
-            .find(|known| known.number() == kind);
-        let found = found.ok_or_else(|| {
-            crate::boundary::invalid("kind", format_args!("{kind} is not an error kind"))
-        })?;
-        out.write(Text::of(found.name()));
-        Ok(())
-    })
+pub extern "C" fn talentdata_error_kind_name(kind: ErrorKindNumber) -> Text {
+    let mut all = ErrorKind::ALL.into_iter();
+    let found = all.find(|known| known.number() == kind);
+    Text::of_option(found.map(ErrorKind::name))
 }
 
 /// Frees an error; does nothing when it is NULL.

@@ -11,7 +11,7 @@ use talentdata_core::log::{self, Level, Listener};
 
 /// How much a client logs; each level includes those above it.
 #[derive(Clone, Copy)]
-#[repr(u32)]
+#[repr(C)]
 pub enum LogLevel {
     /// Failures.
     Error = 1,
@@ -35,15 +35,19 @@ impl LogLevel {
     ];
 }
 
-/// Receives a message: its level (a talentdata_log_level), its text, which is valid only during the
+/// A number that C passes for a level; the header says `talentdata_log_level`.
+pub type LogLevelNumber = u32;
+
+/// Receives a message: its level, its text, which is valid only during the
 /// call, and the pointer given to talentdata_config_set_log.
-pub type LogCallback = Option<extern "C" fn(level: u32, message: Text, user_data: *mut c_void)>;
+pub type LogCallback =
+    Option<extern "C" fn(level: LogLevel, message: Text, user_data: *mut c_void)>;
 
 /// Where the messages of a client go.
 #[derive(Clone)]
 pub(crate) struct Sink {
     most: Level,
-    callback: extern "C" fn(u32, Text, *mut c_void),
+    callback: extern "C" fn(LogLevel, Text, *mut c_void),
     /// Shared by every thread that may still call back; the last one to end releases it.
     user_data: Arc<UserData>,
 }
@@ -52,7 +56,7 @@ pub(crate) struct Sink {
 ///
 /// The callback runs on the library's threads, on several at once. It must return quickly and must
 /// not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
-/// INVALID_ARGUMENT; talentdata_client_close and talentdata_scan_cancel are allowed. No message holds
+/// INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message holds
 /// a secret or a token.
 ///
 /// `release` is called exactly once, with `user_data`, when no callback is running and none will run
@@ -63,7 +67,7 @@ pub(crate) struct Sink {
 /// is not called if the process exits first, nor, for a client made before a fork, in the child.
 ///
 /// @param config the settings to change
-/// @param level the most detailed talentdata_log_level wanted
+/// @param level the most detailed level wanted
 /// @param callback what is called for each message
 /// @param user_data passed to both callbacks as it is; may be NULL
 /// @param release what releases `user_data`; may be NULL. It must not call the library.
@@ -75,7 +79,7 @@ pub(crate) struct Sink {
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set_log(
     config: Option<&mut Config>,
-    level: u32,
+    level: LogLevelNumber,
     callback: LogCallback,
     user_data: *mut c_void,
     release: ReleaseCallback,
@@ -120,6 +124,6 @@ impl Listener for Sink {
     fn hear(&self, level: Level, message: &str) {
         let known = LogLevel::ALL.into_iter().find(|(_, known)| *known == level);
         let level = known.map_or(LogLevel::Error, |(level, _)| level);
-        (self.callback)(level as u32, Text::of(message), self.user_data.pointer);
+        (self.callback)(level, Text::of(message), self.user_data.pointer);
     }
 }

@@ -1,42 +1,40 @@
 //! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
 
-use crate::boundary::{caught, get, guard, guard_or, lent, slot, terminated};
-use crate::client::list;
+use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot};
+use crate::client::resource;
 use crate::error::Error;
-use crate::json_text::JsonText;
+use crate::record::Record;
+use crate::stream::stream;
+use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use serde::Serialize;
-use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use talentdata_columns::arrow::TableOptions;
-use talentdata_core::{Error as CoreError, ErrorKind, Result};
-use talentdata_mirror::{Mirror as RustMirror, RecordBatches, forget};
+use talentdata_mirror::{At, Mirror as RustMirror, RecordBatches, forget};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
 
-/// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with talentdata_mirror_free.
+/// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with
+/// talentdata_mirror_free.
 pub struct Mirror {
     inner: RustMirror,
 }
 
 /// Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
 ///
-/// @param path the file, NUL-terminated UTF-8 text
+/// @param path the file
 /// @param mirror_out the mirror
 /// Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; IO when there is no mirror, or it cannot be read.
+/// Errors: INVALID_ARGUMENT for NULL or a path with a NUL; IO when there is no mirror, or it cannot be read.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_open(
-    path: *const c_char,
+    path: Text,
     mirror_out: Option<&mut MaybeUninit<Box<Mirror>>>,
 ) -> Option<Box<Error>> {
     guard(|| {
-        let path = terminated(&path, "path")?;
+        let path = self::path(&path, "path")?;
         let mirror = slot(mirror_out, "mirror_out")?;
         let inner = RustMirror::open(path)?;
         mirror.write(Box::new(Mirror { inner }));
@@ -47,20 +45,20 @@ pub extern "C" fn talentdata_mirror_open(
 /// The syncs of a list that are kept, the oldest first.
 ///
 /// @param mirror the mirror
-/// @param resource the list, a talentdata_resource
-/// @param syncs_out a JSON array, with an object for each as talentdata_syncer_run gives it
-/// Ownership: the caller frees `*syncs_out` with talentdata_json_text_free.
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param syncs_out a JSON array, with an object for each as talentdata_job_run gives it
+/// Ownership: the caller frees `*syncs_out` with talentdata_record_free.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_syncs(
     mirror: Option<&Mirror>,
-    resource: u32,
-    syncs_out: Option<&mut MaybeUninit<Box<JsonText>>>,
+    list: Text,
+    syncs_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (syncs_out, "syncs_out"), |mirror| {
-        json(&mirror.inner.syncs(list(resource)?)?)
+        Record::of(&mirror.inner.syncs(resource(&list)?)?)
     })
 }
 
@@ -69,11 +67,10 @@ pub extern "C" fn talentdata_mirror_syncs(
 /// and those of the record: the new one, or for delete and missing the last that is known.
 ///
 /// @param mirror the mirror
-/// @param resource the list, a talentdata_resource
-/// @param since the number of a sync such as 16, or a time as for talentdata_mirror_as_of, NUL-terminated UTF-8 text; 0 for
-/// all changes
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param since the number of a sync such as 16, or a time as for talentdata_mirror_records; absent for all changes
 /// @param stream_out the stream; what was there before is overwritten
-/// Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
+/// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
 /// yet, or changes after it are no longer kept; IO.
@@ -81,91 +78,72 @@ pub extern "C" fn talentdata_mirror_syncs(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_changes(
     mirror: Option<&Mirror>,
-    resource: u32,
-    since: *const c_char,
+    list: Text,
+    since: Text,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let since = terminated(&since, "since")?.parse()?;
-        let changes = mirror.inner.changes(list(resource)?, &since)?;
-        Ok(stream(changes.into_batches(ROWS)?))
+        let since = optional_text(&since, "since")?;
+        let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
+        let changes = mirror.inner.changes(resource(&list)?, &since)?;
+        Ok(batches(changes.into_batches(ROWS)?))
     })
 }
 
-/// A list as of the last sync, with records that are missing without a proof that they are gone, as a stream of the
-/// Arrow C data interface.
+/// A list as a sync has read it, or as of the last sync, with records that are missing without a proof that they are gone, as
+/// a stream of the Arrow C data interface.
 ///
 /// @param mirror the mirror
-/// @param resource the list, a talentdata_resource
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had ended
+/// by then counts; absent for the last sync
 /// @param stream_out the stream; what was there before is overwritten
-/// Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
-/// Threads: any; one at a time per stream.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_mirror_current(
-    mirror: Option<&Mirror>,
-    resource: u32,
-    stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
-) -> Option<Box<Error>> {
-    get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let records = mirror.inner.current(list(resource)?)?;
-        Ok(stream(
-            records.into_batches(ROWS, &TableOptions::default())?,
-        ))
-    })
-}
-
-/// A list as a sync has read it, as a stream of the Arrow C data interface.
-///
-/// @param mirror the mirror
-/// @param resource the list, a talentdata_resource
-/// @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, NUL-terminated UTF-8 text. Of a time the
-/// last sync that had ended by then counts.
-/// @param stream_out the stream; what was there before is overwritten
-/// Ownership: the caller, or whoever receives the stream, calls its release function. It outlives the mirror.
+/// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
 /// such sync or it is no longer kept; IO.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_mirror_as_of(
+pub extern "C" fn talentdata_mirror_records(
     mirror: Option<&Mirror>,
-    resource: u32,
-    at: *const c_char,
+    list: Text,
+    at: Text,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let at = terminated(&at, "at")?.parse()?;
-        let records = mirror.inner.as_of(list(resource)?, &at)?;
-        Ok(stream(
+        let resource = resource(&list)?;
+        let records = match optional_text(&at, "at")? {
+            Some(at) => mirror.inner.as_of(resource, &at.parse()?)?,
+            None => mirror.inner.current(resource)?,
+        };
+        Ok(batches(
             records.into_batches(ROWS, &TableOptions::default())?,
         ))
     })
 }
 
-/// Reads everything in a mirror and compares it with what the syncs have written down of it.
+/// Reads everything in a mirror and compares it with what the syncs have written down of it. Damage is no error.
 ///
 /// @param mirror the mirror
-/// @param report_out a JSON object: `holds`, `differences`, an array of texts, and `syncs`, how many are kept of each list
-/// Ownership: the caller frees `*report_out` with talentdata_json_text_free.
+/// @param report_out a JSON object: whether the mirror is as the syncs left it, and the differences
+/// Ownership: the caller frees `*report_out` with talentdata_record_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened. Damage is no error.
+/// Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_verify(
     mirror: Option<&Mirror>,
-    report_out: Option<&mut MaybeUninit<Box<JsonText>>>,
+    report_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (report_out, "report_out"), |mirror| {
-        json(&mirror.inner.verify()?)
+        Record::of(&mirror.inner.verify()?)
     })
 }
 
 /// Removes a list from a mirror, with all that is kept of it.
 ///
 /// @param mirror the mirror
-/// @param resource the list, a talentdata_resource
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO, also while a sync is
 /// writing to the mirror.
@@ -173,55 +151,20 @@ pub extern "C" fn talentdata_mirror_verify(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_forget(
     mirror: Option<&Mirror>,
-    resource: u32,
+    list: Text,
 ) -> Option<Box<Error>> {
-    guard(|| forget(lent(mirror, "mirror")?.inner.path(), list(resource)?))
+    guard(|| forget(lent(mirror, "mirror")?.inner.path(), resource(&list)?))
 }
 
 /// Frees a mirror; does nothing when it is NULL. Streams stay as they are.
 ///
 /// Ownership: `mirror` must not be used any more.
-/// Threads: one at a time per handle.
+/// Threads: any, once no other call with this mirror is in progress.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
     guard_or((), || drop(mirror));
 }
 
-pub(crate) fn json(value: &impl Serialize) -> Result<Box<JsonText>> {
-    let json = serde_json::to_string(value)
-        .map_err(|_| CoreError::new(ErrorKind::Internal, "a value could not be written as JSON"))?;
-    Ok(Box::new(JsonText::new(json)))
-}
-
-fn stream(batches: RecordBatches) -> FFI_ArrowArrayStream {
-    FFI_ArrowArrayStream::new(Box::new(Reader {
-        batches,
-        failed: false,
-    }))
-}
-
-/// After an error every batch is one: an incomplete stream never looks like one that ended.
-struct Reader {
-    batches: RecordBatches,
-    failed: bool,
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        self.batches.schema()
-    }
-}
-
-impl Iterator for Reader {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            let message = "the stream has failed before; open another one";
-            return Some(Err(ArrowError::ExternalError(message.into())));
-        }
-        let next = caught(|| self.batches.next().transpose()).transpose()?;
-        self.failed = next.is_err();
-        Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
-    }
+fn batches(mut batches: RecordBatches) -> FFI_ArrowArrayStream {
+    stream(batches.schema(), move || batches.next().transpose())
 }

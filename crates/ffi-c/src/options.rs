@@ -1,181 +1,204 @@
-//! Options of a scan, as a builder that can grow.
+//! Options of scans, exports, syncs and calls, by their names.
 
-use crate::boundary::{guard, guard_or, invalid, lent, slot, terminated, text};
+use crate::boundary::{guard, guard_or, invalid, lent, text};
 use crate::error::Error;
-use crate::parameters::Parameters;
-use std::ffi::c_char;
-use std::mem::MaybeUninit;
+use crate::text::Text;
+use std::str::FromStr;
 use std::sync::Arc;
-use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
-use talentdata_core::{Result, ScanOptions as CoreOptions};
+use std::time::Duration;
+use talentdata_columns::arrow::{TableOptions, TableSchema};
+use talentdata_core::{Arguments, Error as CoreError, Result, ScanOptions};
+use talentdata_mirror::{MaxDeletes, age};
 
-/// Options of a scan, and of how an export reads its list. Freed with talentdata_scan_options_free.
-#[derive(Default)]
-pub struct ScanOptions {
-    pub(crate) scan: CoreOptions,
+/// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
+#[derive(Clone, Default)]
+pub struct Options {
+    pub(crate) scan: ScanOptions,
     pub(crate) table: TableOptions,
+    pub(crate) resume: bool,
+    pub(crate) confirm: bool,
+    pub(crate) max_deletes: MaxDeletes,
+    pub(crate) keep: Option<Duration>,
+    parameters: Vec<(String, String)>,
+    /// Those that were set.
+    names: Vec<&'static str>,
 }
 
-/// Creates options with the defaults: complete, pages as large as the service allows.
+/// Options of a scan, and of how an export or a sync reads its list.
+pub(crate) const OF_SCANS: &[&str] = &["page_size", "limit", "columns", "schema", "on_new_field"];
+pub(crate) const OF_EXPORTS: &[&str] = &[
+    "page_size",
+    "limit",
+    "columns",
+    "schema",
+    "on_new_field",
+    "resume",
+];
+pub(crate) const OF_SYNCS: &[&str] = &["page_size", "confirm", "max_deletes", "keep"];
+const ALL: [&str; 9] = [
+    "page_size",
+    "limit",
+    "columns",
+    "schema",
+    "on_new_field",
+    "resume",
+    "confirm",
+    "max_deletes",
+    "keep",
+];
+
+/// Creates options.
 ///
-/// @param options_out the options
-/// Ownership: the caller frees `*options_out` with talentdata_scan_options_free.
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT.
+/// @param from options to copy, or NULL for the defaults
+/// Ownership: the caller frees the result with talentdata_options_free.
+/// Threads: any; no other may change `from` meanwhile.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_new(
-    options_out: Option<&mut MaybeUninit<Box<ScanOptions>>>,
+pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<Options>> {
+    guard_or(None, || Some(Box::new(from.cloned().unwrap_or_default())))
+}
+
+/// Sets an option:
+///
+/// - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
+///   service allows;
+/// - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
+///   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
+///   not have: keep, freeze or fail;
+/// - of exports: resume, whether to continue an interrupted export of the same list to the same file with the same options,
+///   or to begin where there is none; by default what an interrupted export has left is replaced;
+/// - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
+///   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
+///   90d.
+///
+/// @param options the options to change
+/// @param name the name of the option
+/// @param value the value as text, such as 100 or true
+/// Ownership: the texts are copied.
+/// Threads: one at a time per options.
+/// Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option cannot have.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_options_set(
+    options: Option<&mut Options>,
+    name: Text,
+    value: Text,
 ) -> Option<Box<Error>> {
     guard(|| {
-        slot(options_out, "options_out")?.write(Box::default());
+        let options = lent(options, "options")?;
+        let name = text(&name, "name")?;
+        options.set(name, text(&value, name)?)
+    })
+}
+
+/// Adds a value of a parameter of the list or of the operation, such as a filter. A parameter that takes several values is
+/// added once for each. The call checks whether there is such a parameter and whether it takes the value, before anything is
+/// sent.
+///
+/// @param options the options to change
+/// @param parameter the name of the parameter in the service document
+/// @param value the value as text, such as 10 or true
+/// Ownership: the texts are copied.
+/// Threads: one at a time per options.
+/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_options_add(
+    options: Option<&mut Options>,
+    parameter: Text,
+    value: Text,
+) -> Option<Box<Error>> {
+    guard(|| {
+        let options = lent(options, "options")?;
+        let parameter = text(&parameter, "parameter")?.to_owned();
+        let value = match value.data.is_null() {
+            true => Err(invalid(&parameter, "value: must not be NULL")),
+            false => text(&value, &parameter),
+        };
+        let pair = (parameter.clone(), value?.to_owned());
+        options.parameters.push(pair);
         Ok(())
     })
 }
 
-/// Frees options; does nothing when they are NULL. Scans made with them keep working.
+/// Frees options; does nothing when they are NULL. What was made with them keeps working.
 ///
 /// Ownership: `options` must not be used any more.
 /// Threads: one at a time per options.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_free(options: Option<Box<ScanOptions>>) {
+pub extern "C" fn talentdata_options_free(options: Option<Box<Options>>) {
     guard_or((), || drop(options));
 }
 
-/// Sets how many records to request per page; by default as many as the service allows.
-///
-/// @param options the options to change
-/// @param records the page size in records, from 1 to the list's maximum (100). A larger size makes
-/// the first talentdata_scan_next fail.
-/// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL or 0.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_page_size(
-    options: Option<&mut ScanOptions>,
-    records: u64,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let options = lent(options, "options")?;
-        if records == 0 {
-            return Err(invalid("records", "must be at least 1 (got 0)"));
+impl Options {
+    /// The options given, or the defaults; other options than the allowed ones are refused.
+    pub(crate) fn given(options: Option<&Options>, allowed: &[&str], what: &str) -> Result<Self> {
+        let mut options = options.cloned().unwrap_or_default();
+        if let Some(name) = options.names.iter().find(|name| !allowed.contains(name)) {
+            let has = match allowed.is_empty() {
+                true => "has none but parameters".to_owned(),
+                false => format!("has {}", allowed.join(", ")),
+            };
+            return Err(invalid(
+                "options",
+                format_args!("{what} has no option {name}; it {has}"),
+            ));
         }
-        options.scan.page_size = Some(records);
-        Ok(())
-    })
-}
+        options.scan.arguments = options.arguments();
+        Ok(options)
+    }
 
-/// Sets the values of the list's parameters, such as filters; by default none. They replace those set before, and are
-/// sent with every page. Parameters that the list does not have, lacks, or cannot take make the first
-/// talentdata_scan_next fail, before anything is sent.
-///
-/// @param options the options to change
-/// @param parameters the parameters
-/// Ownership: the caller still owns `parameters`, and may free them.
-/// Threads: one at a time per handle.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_parameters(
-    options: Option<&mut ScanOptions>,
-    parameters: Option<&Parameters>,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let options = lent(options, "options")?;
-        options.scan.arguments = lent(parameters, "parameters")?.arguments();
-        Ok(())
-    })
-}
+    /// The parameters.
+    pub(crate) fn arguments(&self) -> Arguments {
+        let values = self.parameters.iter();
+        values.fold(Arguments::default(), |all, (name, value)| {
+            all.with_text(name, value)
+        })
+    }
 
-/// Sets how many records to deliver at most; by default all. The scan ends behind them, and its receipt
-/// says that it is unfinished.
-///
-/// @param options the options to change
-/// @param records the number of records
-/// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_limit(
-    options: Option<&mut ScanOptions>,
-    records: u64,
-) -> Option<Box<Error>> {
-    guard(|| {
-        lent(options, "options")?.scan.limit = Some(records);
-        Ok(())
-    })
-}
+    /// The parameters, of which an operation knows the types.
+    pub(crate) fn parameters(&self) -> &[(String, String)] {
+        &self.parameters
+    }
 
-/// Sets which types the columns of an Arrow stream or an exported file have, where no schema is given.
-///
-/// @param options the options to change
-/// @param columns a talentdata_columns
-/// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL or an unknown choice.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_columns(
-    options: Option<&mut ScanOptions>,
-    columns: u32,
-) -> Option<Box<Error>> {
-    guard(|| {
-        lent(options, "options")?.table.columns = Columns::of_number(columns)?;
-        Ok(())
-    })
-}
-
-/// Sets the columns of an Arrow stream or an exported file, so that they are the same in every run. How the records differ
-/// from the schema is in the receipt's JSON.
-///
-/// @param options the options to change
-/// @param schema NUL-terminated UTF-8 text: what talentdata_client_schema has determined, or the contents of a
-/// file that `talentdata schema` has printed
-/// @param on_new a talentdata_on_new
-/// Ownership: the text is copied.
-/// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not a schema or more than 8 MiB, or an unknown choice.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_schema(
-    options: Option<&mut ScanOptions>,
-    schema: *const c_char,
-    on_new: u32,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let options = lent(options, "options")?;
-        options.pin(terminated(&schema, "schema")?, on_new)
-    })
-}
-
-/// Like talentdata_scan_options_set_schema, for text that need not be NUL-terminated.
-///
-/// @param options the options to change
-/// @param schema UTF-8 text: what talentdata_client_schema has determined, or the contents of a file that
-/// `talentdata schema` has printed
-/// @param schema_length its length in bytes
-/// @param on_new a talentdata_on_new
-/// Ownership: the text is copied.
-/// Threads: one at a time per options.
-/// Errors: as talentdata_scan_options_set_schema.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_options_set_schema_n(
-    options: Option<&mut ScanOptions>,
-    schema: *const c_char,
-    schema_length: usize,
-    on_new: u32,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let options = lent(options, "options")?;
-        options.pin(text(&schema, schema_length, "schema")?, on_new)
-    })
-}
-
-impl ScanOptions {
-    fn pin(&mut self, schema: &str, on_new: u32) -> Result<()> {
-        let schema = TableSchema::from_json(schema)?;
-        self.table.on_new = OnNew::of_number(on_new)?;
-        self.table.schema = Some(Arc::new(schema));
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Some(name) = ALL.into_iter().find(|known| *known == name) else {
+            let names = ALL.join(", ");
+            let why = format_args!(
+                "there is no option {name:?}; the options are {names}; parameters of lists and operations are added with \
+                 talentdata_options_add"
+            );
+            return Err(invalid("name", why));
+        };
+        match name {
+            "page_size" => self.scan.page_size = Some(positive(name, value)?),
+            "limit" => self.scan.limit = Some(parsed(name, value, "a number of records")?),
+            "columns" => self.table.columns = value.parse()?,
+            "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(value)?)),
+            "on_new_field" => self.table.on_new = value.parse().map_err(renamed)?,
+            "resume" => self.resume = parsed(name, value, "true or false")?,
+            "confirm" => self.confirm = parsed(name, value, "true or false")?,
+            "max_deletes" => self.max_deletes = value.parse()?,
+            _ => self.keep = Some(age(value)?),
+        }
+        self.names.push(name);
         Ok(())
     }
+}
+
+fn parsed<T: FromStr>(name: &str, value: &str, wanted: &str) -> Result<T> {
+    let wrong = |_| invalid(name, format_args!("must be {wanted} (got {value:?})"));
+    value.parse().map_err(wrong)
+}
+
+fn positive(name: &str, value: &str) -> Result<u64> {
+    match parsed(name, value, "a number of records, at least 1")? {
+        0 => Err(invalid(name, "must be at least 1 (got 0)")),
+        number => Ok(number),
+    }
+}
+
+fn renamed(error: CoreError) -> CoreError {
+    let message = error.message().replacen("on_new:", "on_new_field:", 1);
+    error.with_message(message)
 }

@@ -1,214 +1,356 @@
-//! The record handle: its JSON, and single values of it by JSON pointer.
+//! The record handle: JSON of any kind, read by names and JSON pointers.
+//!
+//! Records of lists, responses, receipts, plans and reports are all read in the same way, so that the library needs no
+//! function for any of their fields.
 
-use crate::boundary::{get, guard_or, invalid, terminated, text};
+use crate::boundary::{get, guard_or, invalid, text};
 use crate::error::Error;
-use crate::generated::models::Resource;
 use crate::text::{Text, TextArena};
-use crate::value::{Value, Values};
-use std::ffi::c_char;
+use serde::Serialize;
+use std::collections::HashMap;
 use std::mem::MaybeUninit;
-use talentdata_core::types::Resource as List;
-use talentdata_core::{Error as CoreError, ErrorKind, RawRecord, Result, decoded};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use talentdata_core::{Error as CoreError, ErrorKind, NestedValue, RawRecord, Result, ValueKind};
 
-/// A record of a list, or the response of a call, exactly as the service sent it; read-only. A record of
-/// a scan or a call is freed with talentdata_record_free; a record of a page belongs to the page.
+/// JSON, read-only: a record of a list, byte for byte as the service sent it, the response of a call, a receipt, a plan or a
+/// report; or a value within one of these, which belongs to it. What functions give as `*_out` in a pointer that is not
+/// const is freed with talentdata_record_free.
 pub struct Record {
-    pub(crate) raw: RawRecord,
-    /// The list it belongs to; none where it is the response of a call that describes no record.
-    pub(crate) resource: Option<List>,
+    value: NestedValue,
     texts: TextArena,
-    values: Values,
+    /// The values that were asked for by their paths. C points at them while the map grows.
+    values: Mutex<HashMap<String, Arc<Record>>>,
+    /// What an array or an object has, once it was asked for.
+    children: OnceLock<Vec<(Option<String>, Record)>>,
 }
 
-#[allow(dead_code, reason = "which are needed depends on the spec")]
+/// An integer that may be absent.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OptionalInteger {
+    /// Whether there is a value.
+    pub present: bool,
+    /// The value; zero where there is none.
+    pub value: i64,
+}
+
+/// A number that may be absent.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OptionalNumber {
+    /// Whether there is a value.
+    pub present: bool,
+    /// The value; zero where there is none.
+    pub value: f64,
+}
+
+/// A truth value that may be absent.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OptionalBoolean {
+    /// Whether there is a value.
+    pub present: bool,
+    /// The value; false where there is none.
+    pub value: bool,
+}
+
 impl Record {
-    pub(crate) fn new(raw: RawRecord, resource: Option<List>) -> Self {
+    /// A record of a list.
+    pub(crate) fn new(raw: &RawRecord) -> Result<Box<Self>> {
+        let value = raw.nested("")?;
+        let empty = || CoreError::new(ErrorKind::Internal, "a record has no value");
+        Ok(Box::new(Record::holding(value.ok_or_else(empty)?)))
+    }
+
+    /// JSON text that was checked before.
+    pub(crate) fn parse(json: &str, offset: u64) -> Result<Box<Self>> {
+        NestedValue::parse(json, offset).map(|value| Box::new(Record::holding(value)))
+    }
+
+    /// A result of the library.
+    pub(crate) fn of(value: &impl Serialize) -> Result<Box<Self>> {
+        Record::parse(&Record::json(value)?, 0)
+    }
+
+    /// The JSON of a result.
+    pub(crate) fn json(value: &impl Serialize) -> Result<String> {
+        serde_json::to_string(value).map_err(|_| {
+            CoreError::new(ErrorKind::Internal, "a result could not be written as JSON")
+        })
+    }
+
+    fn holding(value: NestedValue) -> Self {
         Record {
-            raw,
-            resource,
+            value,
             texts: TextArena::default(),
-            values: Values::default(),
+            values: Mutex::default(),
+            children: OnceLock::new(),
         }
     }
 
-    /// The value at a JSON pointer, which lives as long as the record; NULL where there is none.
-    pub(crate) fn value(&self, pointer: &str) -> Result<*const Value> {
-        self.values.at(pointer, || self.raw.nested(pointer))
+    /// The value at a path; none where there is none, or null.
+    fn present(&self, path: &Text) -> Result<Option<NestedValue>> {
+        let found = self.value.at(text(path, "path")?)?;
+        Ok(found.filter(|value| value.kind() != ValueKind::Null))
     }
 
-    /// The record, when it is of one of these lists.
-    pub(crate) fn of(&self, lists: &[List]) -> Result<&RawRecord> {
-        let names: Vec<&str> = lists.iter().map(|list| list.name()).collect();
-        let names = names.join(", ");
-        match self.resource {
-            Some(own) if lists.contains(&own) => Ok(&self.raw),
-            Some(own) => {
-                let message = format_args!("belongs to the list {own}, not to {names}");
-                Err(invalid("record", message))
-            }
-            None => {
-                let message = format_args!("is the response of a call, not a record of {names}");
-                Err(invalid("record", message))
-            }
+    fn at(&self, path: &str) -> Result<*const Record> {
+        if path.is_empty() {
+            return Ok(self);
         }
-    }
-
-    /// A documented text field; absent where the record has none and need not.
-    pub(crate) fn text(&self, lists: &[List], name: &str, required: bool) -> Result<Text> {
-        let raw = self.of(lists)?;
-        match raw.text_field(name)? {
-            Some(text) => Ok(self.texts.keep(text)),
-            None if required => Err(raw.missing_field(name)),
-            None => Ok(Text::ABSENT),
+        // A panic cannot leave the map in a state that matters.
+        let mut known = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(record) = known.get(path) {
+            return Ok(Arc::as_ptr(record));
         }
+        let Some(value) = self.value.at(path)? else {
+            return Ok(std::ptr::null());
+        };
+        let made = known.entry(path.to_owned());
+        Ok(Arc::as_ptr(
+            made.or_insert_with(|| Arc::new(Record::holding(value))),
+        ))
     }
 
-    fn find_text(&self, pointer: &str) -> Result<Text> {
-        let Some(found) = self.raw.pointer(pointer)?.filter(|raw| *raw != "null") else {
+    fn children(&self) -> Result<&[(Option<String>, Record)]> {
+        if let Some(known) = self.children.get() {
+            return Ok(known);
+        }
+        let made = self.value.children()?.into_iter();
+        let made = made
+            .map(|(name, value)| (name, Record::holding(value)))
+            .collect();
+        Ok(self.children.get_or_init(|| made))
+    }
+
+    fn child(&self, index: usize) -> Result<&(Option<String>, Record)> {
+        let children = self.children()?;
+        children.get(index).ok_or_else(|| {
+            let count = children.len();
+            let why = format_args!("{index} is out of range for {count} items");
+            invalid("index", why)
+        })
+    }
+}
+
+/// The text of the string at a path, its escapes resolved.
+///
+/// @param record the record
+/// @param path the name of a field, such as firstName, or a JSON pointer (RFC 6901), such as /location/city; the empty text
+/// is the value itself
+/// @param text_out the text; absent where there is no such value or it is null
+/// Ownership: `*text_out` is valid until the record, or the one it belongs to, is freed.
+/// Threads: any.
+/// Errors: SCHEMA, with the JSON pointer, for another type; INVALID_ARGUMENT for NULL, text that is not UTF-8, or a JSON
+/// pointer without its first slash.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_text(
+    record: Option<&Record>,
+    path: Text,
+    text_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (text_out, "text_out"), |record| {
+        let Some(value) = record.present(&path)? else {
             return Ok(Text::ABSENT);
         };
-        let text = decoded(found).ok_or_else(|| {
-            let message = format!("the value at {pointer:?} is not a string");
-            CoreError::new(ErrorKind::Schema, message)
-        })?;
-        Ok(self.texts.keep(text))
-    }
-}
-
-/// The record's JSON, byte for byte as the service sent it.
-///
-/// @param record the record
-/// @param json_out the JSON text
-/// Ownership: `*json_out` is valid until the record is freed.
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_json(
-    record: Option<&Record>,
-    json_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
-    get((record, "record"), (json_out, "json_out"), |record| {
-        Ok(Text::of(record.raw.as_str()))
+        // It is borrowed from a value that ends here, though its text is that of the record.
+        let text = value.text()?;
+        Ok(record.texts.keep_within(text, record.value.as_str()))
     })
 }
 
-/// The list that the record belongs to, a talentdata_resource.
+/// The integer at a path, exactly.
 ///
 /// @param record the record
-/// @param resource_out the number of the list
+/// @param path as for talentdata_record_text
+/// @param integer_out the integer; absent where there is no such value or it is null
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL, and for the response of a call that belongs to no list.
+/// Errors: SCHEMA, with the JSON pointer, when it is of another type, has a fraction or an exponent, or is out
+/// of range; INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_resource(
+pub extern "C" fn talentdata_record_integer(
     record: Option<&Record>,
-    resource_out: Option<&mut MaybeUninit<Resource>>,
+    path: Text,
+    integer_out: Option<&mut MaybeUninit<OptionalInteger>>,
 ) -> Option<Box<Error>> {
-    get(
-        (record, "record"),
-        (resource_out, "resource_out"),
-        |record| {
-            let mut all = Resource::ALL.into_iter();
-            let found = all.find(|(_, list)| Some(*list) == record.resource);
-            found
-                .map(|(number, _)| number)
-                .ok_or_else(|| invalid("record", "belongs to no list"))
-        },
-    )
-}
-
-/// The JSON of the value at a JSON pointer (RFC 6901) such as /location/city.
-///
-/// @param record the record
-/// @param pointer NUL-terminated UTF-8 text
-/// @param json_out the value's JSON text; absent when there is no such value
-/// Ownership: `*json_out` is valid until the record is freed.
-/// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8, or text that is not a JSON pointer (it has to
-/// be empty or start with a slash).
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_find(
-    record: Option<&Record>,
-    pointer: *const c_char,
-    json_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
-    get((record, "record"), (json_out, "json_out"), |record| {
-        let pointer = terminated(&pointer, "pointer")?;
-        Ok(Text::of_option(record.raw.pointer(pointer)?))
+    get((record, "record"), (integer_out, "integer_out"), |record| {
+        let found: Option<i64> = record.present(&path)?.map(|one| one.to()).transpose()?;
+        Ok(OptionalInteger {
+            present: found.is_some(),
+            value: found.unwrap_or_default(),
+        })
     })
 }
 
-/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
+/// The number at a path, as the double that is closest to it.
 ///
 /// @param record the record
-/// @param pointer UTF-8 text
-/// @param length its length in bytes
-/// @param json_out the value's JSON text; absent when there is no such value
-/// Ownership: as talentdata_record_find.
+/// @param path as for talentdata_record_text
+/// @param number_out the number; absent where there is no such value or it is null
 /// Threads: any.
-/// Errors: as talentdata_record_find.
+/// Errors: SCHEMA, with the JSON pointer, when it is of another type or out of range; INVALID_ARGUMENT as for
+/// talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_find_n(
+pub extern "C" fn talentdata_record_number(
     record: Option<&Record>,
-    pointer: *const c_char,
-    length: usize,
-    json_out: Option<&mut MaybeUninit<Text>>,
+    path: Text,
+    number_out: Option<&mut MaybeUninit<OptionalNumber>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (json_out, "json_out"), |record| {
-        let pointer = text(&pointer, length, "pointer")?;
-        Ok(Text::of_option(record.raw.pointer(pointer)?))
+    get((record, "record"), (number_out, "number_out"), |record| {
+        let found: Option<f64> = record.present(&path)?.map(|one| one.to()).transpose()?;
+        Ok(OptionalNumber {
+            present: found.is_some(),
+            value: found.unwrap_or_default(),
+        })
     })
 }
 
-/// The text of the string at a JSON pointer, its escapes resolved.
+/// The truth value at a path.
 ///
 /// @param record the record
-/// @param pointer NUL-terminated UTF-8 text
-/// @param text_out the string's text; absent when there is no such value or it is null
-/// Ownership: `*text_out` is valid until the record is freed.
+/// @param path as for talentdata_record_text
+/// @param boolean_out true or false; absent where there is no such value or it is null
 /// Threads: any.
-/// Errors: SCHEMA when the value is not a string; INVALID_ARGUMENT as talentdata_record_find.
+/// Errors: SCHEMA, with the JSON pointer, when it is of another type; INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_find_text(
+pub extern "C" fn talentdata_record_boolean(
     record: Option<&Record>,
-    pointer: *const c_char,
-    text_out: Option<&mut MaybeUninit<Text>>,
+    path: Text,
+    boolean_out: Option<&mut MaybeUninit<OptionalBoolean>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (text_out, "text_out"), |record| {
-        record.find_text(terminated(&pointer, "pointer")?)
+    get((record, "record"), (boolean_out, "boolean_out"), |record| {
+        let found: Option<bool> = record.present(&path)?.map(|one| one.to()).transpose()?;
+        Ok(OptionalBoolean {
+            present: found.is_some(),
+            value: found.unwrap_or_default(),
+        })
     })
 }
 
-/// Like the function without _n, for text of `length` bytes that need not end with a NUL.
+/// The value at a path, whatever it is.
 ///
 /// @param record the record
-/// @param pointer UTF-8 text
-/// @param length its length in bytes
-/// @param text_out the string's text; absent when there is no such value or it is null
-/// Ownership: as talentdata_record_find_text.
+/// @param path as for talentdata_record_text
+/// @param value_out the value; NULL where there is none
+/// Ownership: `*value_out` belongs to the record, and is valid until that is freed. It must not be freed.
 /// Threads: any.
-/// Errors: as talentdata_record_find_text.
+/// Errors: INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_find_text_n(
+pub extern "C" fn talentdata_record_value(
     record: Option<&Record>,
-    pointer: *const c_char,
-    length: usize,
-    text_out: Option<&mut MaybeUninit<Text>>,
+    path: Text,
+    value_out: Option<&mut MaybeUninit<*const Record>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (text_out, "text_out"), |record| {
-        record.find_text(text(&pointer, length, "pointer")?)
+    get((record, "record"), (value_out, "value_out"), |record| {
+        record.at(text(&path, "path")?)
     })
 }
 
-/// Frees a record; does nothing when it is NULL. Not for a record of a page.
+/// The number of items of an array, or of members of an object.
+///
+/// @param record the record
+/// @param count_out the number
+/// Threads: any.
+/// Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_count(
+    record: Option<&Record>,
+    count_out: Option<&mut MaybeUninit<usize>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (count_out, "count_out"), |record| {
+        Ok(record.children()?.len())
+    })
+}
+
+/// An item of an array, or the value of a member of an object.
+///
+/// @param record the record
+/// @param index its index, from 0
+/// @param item_out the item
+/// Ownership: `*item_out` belongs to the record, and is valid until that is freed. It must not be freed.
+/// Threads: any.
+/// Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL or an index that is out
+/// of range.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_item(
+    record: Option<&Record>,
+    index: usize,
+    item_out: Option<&mut MaybeUninit<*const Record>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (item_out, "item_out"), |record| {
+        let item: *const Record = &record.child(index)?.1;
+        Ok(item)
+    })
+}
+
+/// The name of a member of an object.
+///
+/// @param record the record
+/// @param index its index, from 0
+/// @param name_out the name; absent for an item of an array
+/// Ownership: `*name_out` is valid until the record is freed.
+/// Threads: any.
+/// Errors: as talentdata_record_item.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_name(
+    record: Option<&Record>,
+    index: usize,
+    name_out: Option<&mut MaybeUninit<Text>>,
+) -> Option<Box<Error>> {
+    get((record, "record"), (name_out, "name_out"), |record| {
+        Ok(Text::of_option(record.child(index)?.0.as_deref()))
+    })
+}
+
+/// What the value is; NULL when `record` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_kind(record: Option<&Record>) -> ValueKind {
+    record.map_or(ValueKind::Null, |record| record.value.kind())
+}
+
+/// The JSON of the value, byte for byte as the service sent it; absent when `record` is NULL.
+///
+/// Ownership: the text is valid until the record is freed.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_json(record: Option<&Record>) -> Text {
+    Text::of_option(record.map(|record| record.value.as_str()))
+}
+
+/// The error for a field that the value has to have, and has not: a SCHEMA error that names page, record and field, with the
+/// offset of the page. The typed functions of talentdata/models.h return it.
+///
+/// @param record the record
+/// @param path the name of the field
+/// Ownership: the caller frees the result with talentdata_error_free.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; else SCHEMA.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_missing(
+    record: Option<&Record>,
+    path: Text,
+) -> Option<Box<Error>> {
+    crate::boundary::guard(|| {
+        let record = crate::boundary::lent(record, "record")?;
+        Err(record.value.missing(text(&path, "path")?))
+    })
+}
+
+/// Frees a record; does nothing when it is NULL. Not for a value that belongs to another record.
 ///
 /// Ownership: `record` and everything read from it must not be used any more.
-/// Threads: one at a time per record.
+/// Threads: any, one at a time per record, once no other thread reads it.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_free(record: Option<Box<Record>>) {
     guard_or((), || drop(record));

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Borrowed UTF-8 text: a pointer and a length in bytes, without a terminating NUL. It is valid until
-/// the handle it was read from is freed. Where a field is absent, `data` is NULL and `length` is 0.
+/// UTF-8 text: a pointer and a length in bytes, without a terminating NUL. What a function returns is valid until
+/// the handle it was read from is freed, and what it is passed is borrowed during the call. Where a text is absent, `data` is
+/// NULL and `length` is 0. TALENTDATA_TEXT makes one of a NUL-terminated string.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -42,15 +43,21 @@ impl Text {
 pub(crate) struct TextArena(Mutex<HashSet<Arc<str>>>);
 
 impl TextArena {
-    /// The text for C: what is borrowed from the handle as it is, anything else kept by the handle.
-    pub(crate) fn keep(&self, text: Cow<'_, str>) -> Text {
-        let made = match text {
-            Cow::Borrowed(text) => return Text::of(text),
-            Cow::Owned(text) => text,
-        };
+    /// The text for C: what is a piece of `whole`, which the handle owns, as it is; anything else is kept.
+    pub(crate) fn keep_within(&self, text: Cow<'_, str>, whole: &str) -> Text {
+        match text {
+            Cow::Borrowed(text) if whole.as_bytes().as_ptr_range().contains(&text.as_ptr()) => {
+                Text::of(text)
+            }
+            Cow::Borrowed(text) => self.keep(text),
+            Cow::Owned(text) => self.keep(&text),
+        }
+    }
+
+    fn keep(&self, made: &str) -> Text {
         // A panic cannot leave the set in a state that matters.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.get(made.as_str()) {
+        if let Some(known) = kept.get(made) {
             return Text::of(known);
         }
         let made: Arc<str> = made.into();
@@ -58,6 +65,16 @@ impl TextArena {
         kept.insert(made);
         text
     }
+}
+
+/// The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
+/// the version of the header.
+///
+/// Ownership: the text is a constant.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_library_version() -> Text {
+    Text::of(env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]
@@ -74,7 +91,7 @@ mod tests {
     fn many_texts_are_kept_and_dropped_on_a_small_stack() {
         let work = || {
             let kept = TextArena::default();
-            let keep = |number: usize| kept.keep(Cow::Owned(format!("text {number}")));
+            let keep = |number: usize| kept.keep(&format!("text {number}"));
             let first = keep(0);
             for number in 1..TEXTS {
                 keep(number);
@@ -88,10 +105,11 @@ mod tests {
 
     #[test]
     fn borrowed_text_is_not_copied() {
-        let own = "own";
-        assert_eq!(
-            TextArena::default().keep(Cow::Borrowed(own)).data,
-            own.as_ptr().cast()
-        );
+        let own = String::from("own");
+        let arena = TextArena::default();
+        let kept = arena.keep_within(Cow::Borrowed(&own[1..]), &own);
+        assert_eq!(kept.data, own[1..].as_ptr().cast());
+        let other = arena.keep_within(Cow::Borrowed("own"), "another");
+        assert_ne!(other.data, own.as_ptr().cast());
     }
 }

@@ -24,11 +24,8 @@ pub(super) const C_MEMBERS: &str = "free json";
 
 /// What every generated C++ class has, or says within itself.
 pub(super) const CPP_MEMBERS: &str = "\
-    find find_text handle handle_ handle_of json raw_ record record_view result try_find \
-    try_find_text try_value value view view_of view_type";
-
-/// What the handles behind C have beside the fields.
-pub(super) const CHILDREN: &str = "json model";
+    boolean get get_ integer items json kind members number read read_json record result text \
+    try_boolean try_get try_integer try_items try_members try_number try_text try_value value";
 
 /// Keywords of Python.
 pub(super) const PYTHON: &str = "\
@@ -44,13 +41,13 @@ pub(super) const PYTHON_LISTS: &str = "property";
 
 /// What functions of a C client have behind its name.
 pub(super) const C_CLIENT: &str = "\
-    close exporter free from_environment list list_with new page page_with plan plan_with schema \
-    schema_with sync syncer";
+    call close export free from_environment list new page plan schema sync";
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\
-    client close exporter handle_ list log_ owned page plan raw schema self sync syncer taken \
-    try_exporter try_list try_make try_page try_plan try_schema try_sync try_syncer";
+    adopt call client close export_job get given_ handle_ list log_ page parameters plan release \
+    schema self sync_job taken try_call try_export_job try_list try_make try_page try_plan \
+    try_schema try_sync_job";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\
@@ -65,13 +62,12 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Basis Known Box Call Child Client Columns Completeness Config Dialect Err Errno Error \
-    ErrorKind ExportOptions Exporter Field FieldKind Format From JsonText ListShape Lists \
-    Location LogCallback LogLevel MayBeFreed MaybeUninit Method Mirror None Ok OnNew Open \
-    Operation Option OptionalBoolean OptionalInteger OptionalNumber Page Parameter Parameters \
-    Plan Reader Receipt Record ReleaseCallback RequestBody Resource Result Scan ScanOptions \
-    Secret Self SelfPipe Settings Sink Some Source Statement String Syncer Text TextArena TokenUse \
-    UnknownResource UserData Value ValueKind Values Vec";
+    Arrival Known Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
+    Format FormatNumber From Job ListShape Location LogCallback LogLevel LogLevelNumber MayBeFreed \
+    MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean OptionalInteger \
+    OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody Resource Result Scan \
+    Secret Self SelfPipe Sink Some Source String Text TextArena TokenUse Typed UnknownResource \
+    UserData ValueKind Vec Verify Work";
 
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
@@ -82,11 +78,11 @@ pub(super) const RUST_CLIENT: &str = "\
 
 /// Names in the C++ namespace, apart from the exceptions.
 pub(super) const CPP_NAMESPACE: &str = "\
-    client config config_setters data detail error error_of export_options exporter freed handle \
-    held json_text library_version list_of list_parameters log log_function merge_sql mirror \
-    number_text object_writer page parameter_set parameter_writer parameters_of plan raw_json \
-    receipt record record_view result scan scan_options sync_options syncer talentdata text \
-    try_merge_sql try_verify value verification verify wire write";
+    client config copied detail done error error_of export_options freed handle is_optional job \
+    library_version list_of log log_function mirror nothing number_text object_writer \
+    options_handle page parameters raw_json reader receipt record result scalar_reader scan \
+    scan_options sync_options talentdata text try_verify verify with_exceptions \
+    without_exceptions write";
 
 /// Attributes of a Python client.
 pub(super) const PYTHON_CLIENT: &str = "\

@@ -90,10 +90,10 @@ fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
     let api = interface(&document, &mut findings);
     if whole {
-        let numbers = Numbers::given(&crate::root()).unwrap();
+        let lists = c::lists(&crate::root()).unwrap();
         shape::check_needed(&api, &mut findings);
-        view(&api, &numbers).1.report(&mut findings);
-        note_gone(&api, &numbers, &mut findings);
+        view(&api).1.report(&mut findings);
+        note_gone(&api, lists, &mut findings);
     }
     let refusals = findings.refusals("SPEC").unwrap_or_default();
     let whole = format!("{:?}", api);
@@ -218,12 +218,8 @@ fn a_list_that_is_gone_is_reported_in_every_run() {
     let root = tempfile::tempdir().unwrap();
     let ledger = root.path().join("bindings/c/symbols.txt");
     std::fs::create_dir_all(ledger.parent().unwrap()).unwrap();
-    // As it stands when the numbers of the list have been retired by an earlier run.
-    std::fs::write(
-        &ledger,
-        "TALENTDATA_RESOURCE_CONTACTS = 1\nTALENTDATA_RESOURCE_JA_LEVELS = 2\n",
-    )
-    .unwrap();
+    // As it stands after an earlier run.
+    std::fs::write(&ledger, "contacts = list\nja_levels = list\n").unwrap();
     for _ in 0..2 {
         let spec = Spec::parse(root.path(), &ours().to_string(), "SPEC").unwrap();
         let wanted = "lists of earlier versions that are gone (1):\n    ja_levels: every language loses it\n";

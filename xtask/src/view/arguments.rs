@@ -52,7 +52,6 @@ impl View<'_> {
                 let scope = format!("{scope} in C");
                 let further = match one.kind.present() {
                     Type::Array(_) => Some(count(&name)),
-                    Type::Text | Type::Enum(_) => Some(length(&name)),
                     _ => None,
                 };
                 for name in further.into_iter().chain([name.clone()]) {
@@ -216,14 +215,33 @@ fn argument(api: &Api, operation: &Operation, told: &Told) -> Value {
         held_cpp => held.map(|held| cpp_scalar(held, "")),
         rust_member => match held { Some(_) => rust_kind, None => format!("::std::option::Option<{rust_kind}>") },
         borrowed => borrowed(kind), value => value(name),
-        cpp_argument, cpp_member, count => count(name), length => length(name),
+        added => added(kind), c_scalar => c_scalar(kind),
+        cpp_argument, cpp_member, count => count(name),
+    }
+}
+
+/// A number or a truth value of C; texts are none.
+fn c_scalar(kind: &Type) -> Option<&'static str> {
+    match kind {
+        Type::Integer => Some("int64_t"),
+        Type::Unsigned => Some("uint64_t"),
+        Type::Number => Some("double"),
+        Type::Boolean => Some("bool"),
+        _ => None,
+    }
+}
+
+/// What a parameter is added as in C.
+fn added(kind: &Type) -> &'static str {
+    match kind {
+        Type::Integer => "integer",
+        Type::Unsigned => "unsigned",
+        Type::Number => "number",
+        Type::Boolean => "boolean",
+        _ => "text",
     }
 }
 
 fn count(name: &str) -> String {
     format!("{name}_count")
-}
-
-fn length(name: &str) -> String {
-    format!("{}_length", name.trim_end_matches('_'))
 }

@@ -1,6 +1,5 @@
 //! What the parts of the view share: what they read, the registry that they fill, and the ways out of refusals.
 
-use crate::c::numbers::Numbers;
 use crate::languages::is_seen;
 use crate::names::registry::{Registry, Thing};
 use crate::shapes;
@@ -20,7 +19,6 @@ pub(super) const RENAME_OPERATION: &str = "change the operationId; it is never s
 pub(super) struct View<'a> {
     pub(super) api: &'a Api,
     pub(super) exposed: Vec<shapes::Model>,
-    pub(super) numbers: &'a Numbers,
     pub(super) names: Registry,
 }
 

@@ -21,7 +21,6 @@ impl View<'_> {
                 .fact(&own, surface, "model", name, &format!("{is_record}"), 0);
         }
         if is_record {
-            self.names.claim(&own, "in C++", &format!("{class}_view"));
             self.names
                 .fact(&own, Surface::CommandLine, "columns", "", "", 0);
         } else {
@@ -30,7 +29,7 @@ impl View<'_> {
                     .claim(&own, "in C", &format!("{prefix}_{suffix}"));
             }
         }
-        let (mut fields, mut values) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
         for field in &model.fields {
             let at = format!("{place}{}", pointer(&["properties", &field.wire]));
             let own = thing(
@@ -47,14 +46,14 @@ impl View<'_> {
                 let shape = format!("{:?} {sure}", field.shape);
                 self.names
                     .declare(&own, Surface::C, "in C", &function, &shape);
+                c.insert(*suffix, function);
+            }
+            for suffix in model.cpp_suffixes(field) {
                 let member = names::cpp_member(name, &field.wire, suffix);
-                if is_record {
-                    self.names.claim(&own, &in_class, &format!("try_{member}"));
-                }
+                self.names.claim(&own, &in_class, &format!("try_{member}"));
                 let shape = format!("{:?} {}", field.shape, field.required);
                 self.names
                     .declare(&own, Surface::Cpp, &in_class, &member, &shape);
-                c.insert(*suffix, function);
                 cpp.insert(*suffix, member);
             }
             if is_record {
@@ -63,147 +62,82 @@ impl View<'_> {
                 self.names
                     .fact(&own, Surface::CommandLine, "column", &field.wire, column, 0);
             }
-            let read = cpp_values(model, field, &c, &cpp);
-            values.extend(read.clone());
-            fields.push(exposed_field(model, field, c, cpp, read));
+            let values = cpp_values(model, field, &cpp);
+            fields.push(exposed_field(field, c, cpp, values));
         }
-        let lists: Vec<String> = model
-            .lists
-            .iter()
-            .map(|list| format!("Lists::{list}"))
-            .collect();
-        let handle = if is_record {
-            "record".to_owned()
-        } else {
-            names::parameter(name)
-        };
-        let owner = match (is_record, model.root) {
-            (true, _) => "record",
-            (false, true) => "handle",
-            (false, false) => "handle that holds it",
-        };
         context! {
-            name, prefix, is_record, fields, values, handle, owner,
+            name, prefix, is_record, fields,
+            handle => if is_record { "record".to_owned() } else { names::parameter(name) },
+            kind => if is_record { "talentdata_record".to_owned() } else { prefix.clone() },
             root => model.root, cpp => class, description => model.description,
-            rust_handle => if is_record { "Record" } else { name.as_str() },
             noun => if is_record { "record".to_owned() } else { names::snake(name).replace('_', " ") },
-            lists => format!("&[{}]", lists.join(", ")),
         }
     }
 }
 
 /// A field as C and C++ see it.
 fn exposed_field(
-    model: &shapes::Model,
     field: &shapes::Field,
     c: BTreeMap<&str, String>,
     cpp: BTreeMap<&str, String>,
     values: Vec<Value>,
 ) -> Value {
-    let is_record = model.is_record();
-    let (value, child) = (
-        names::rust_field(&field.wire),
-        names::rust_child(&field.wire),
-    );
     let held = field.shape.held().unwrap_or_default();
-    let (child_kind, child_made) = match &field.shape {
-        _ if is_record => (None, None),
-        Shape::Map(_) => (
-            Some(format!("Vec<(String, {held})>")),
-            Some(format!("named(&model.{value}, {held}::new)?")),
-        ),
-        Shape::Models(_) => (
-            Some(format!("Vec<{held}>")),
-            Some(format!(
-                "each(&model.{value}, |one| {held}::new(one.clone()))?"
-            )),
-        ),
-        Shape::Items => (
-            Some("Vec<String>".to_owned()),
-            Some(format!("each(&model.{value}, json)?")),
-        ),
-        Shape::Model(_) if field.required => (
-            Some(held.to_owned()),
-            Some(format!("{held}::new(model.{value}.clone())?")),
-        ),
-        Shape::Model(_) => (
-            Some(format!("Option<{held}>")),
-            Some(format!(
-                "model.{value}.clone().map({held}::new).transpose()?"
-            )),
-        ),
-        Shape::Json => (
-            Some("String".to_owned()),
-            Some(format!("json(&model.{value})?")),
-        ),
-        _ => (None, None),
-    };
-    let scalar = match (&field.shape, field.required) {
-        (Shape::Integer, true) => Some("i64"),
-        (Shape::Number, true) => Some("f64"),
-        (Shape::Boolean, true) => Some("bool"),
-        (Shape::Integer, false) => Some("OptionalInteger"),
-        (Shape::Number, false) => Some("OptionalNumber"),
-        (Shape::Boolean, false) => Some("OptionalBoolean"),
-        _ => None,
-    };
-    let means = match (&field.shape, field.required) {
-        (_, true) => "its value",
-        (Shape::Enum(_), _) => {
-            "its value; OTHER when the field is absent, in which case the text is absent as well"
-        }
-        (Shape::Model(_), _) if !is_record => "its value; NULL when the field is absent",
-        _ => "its value; absent when the service sends none",
-    };
-    let means = match &field.shape {
-        Shape::Model(_) if !field.required => "its value; NULL when the field is absent",
-        _ => means,
-    };
-    let item = match &field.shape {
-        _ if is_record => None,
-        Shape::Texts | Shape::Items => Some("std::string_view".to_owned()),
-        Shape::Models(held) | Shape::Map(held) => {
-            Some(format!("talentdata::{}", names::cpp_class(held)))
-        }
+    let scalar = match field.shape {
+        Shape::Integer => Some(("int64_t", "integer")),
+        Shape::Number => Some(("double", "number")),
+        Shape::Boolean => Some(("bool", "boolean")),
         _ => None,
     };
     context! {
-        wire => field.wire, description => field.description,
+        wire => field.wire, path => path(&field.wire), description => field.description,
         sentence => field.description.trim_end_matches('.'),
-        required => field.required, shape => field.shape.name(),
-        rust => value, child, child_kind, child_made, scalar, means, item, held, c, cpp, values,
+        required => field.required, shape => field.shape.name(), values, c, cpp,
+        c_scalar => scalar.map(|one| one.0), scalar => scalar.map(|one| one.1),
+        held_c => format!("talentdata_{}", names::snake(held)),
     }
 }
 
-/// The members of a class of C++ that read one value.
+/// A field as a path within its record.
+fn path(wire: &str) -> String {
+    match wire.is_empty() || wire.contains('/') {
+        true => format!("/{}", wire.replace('~', "~0").replace('/', "~1")),
+        false => wire.to_owned(),
+    }
+}
+
+/// The members of a class of C++ that read a field, with what each of them gives.
 fn cpp_values(
     model: &shapes::Model,
     field: &shapes::Field,
-    c: &BTreeMap<&str, String>,
     cpp: &BTreeMap<&str, String>,
 ) -> Vec<Value> {
     let class = |held: &str| format!("talentdata::{}", names::cpp_class(held));
-    let value = |kind: &str, suffix: &str, is_enum: bool| {
+    let value = |kind: &str, suffix: &str| {
         context! {
-            kind => if field.required || is_enum { kind.to_owned() } else { format!("std::optional<{kind}>") },
-            name => cpp.get(suffix), function => c.get(suffix), doc => field.description,
+            kind => if field.required { kind.to_owned() } else { format!("std::optional<{kind}>") },
+            name => cpp.get(suffix), is_json => suffix == "_json",
         }
     };
+    // An array or a map that is absent is empty.
+    let many = |kind: String| vec![context! { kind, name => cpp.get(""), is_json => false }];
     match &field.shape {
-        Shape::Text => vec![value("std::string_view", "", false)],
-        Shape::Integer => vec![value("std::int64_t", "", false)],
-        Shape::Number => vec![value("double", "", false)],
-        Shape::Boolean => vec![value("bool", "", false)],
-        // An absent value is one that the document does not show; the text tells the two apart.
+        Shape::Text => vec![value("std::string", "")],
+        Shape::Integer => vec![value("std::int64_t", "")],
+        Shape::Number => vec![value("double", "")],
+        Shape::Boolean => vec![value("bool", "")],
         Shape::Enum(name) => vec![
-            value(&format!("talentdata_{}", names::snake(name)), "", true),
-            value("std::string_view", "_text", false),
+            value(&format!("talentdata_{}", names::snake(name)), ""),
+            value("std::string", "_text"),
         ],
-        Shape::Model(name) if !model.is_record() => vec![value(&class(name), "", false)],
-        Shape::Texts | Shape::Items | Shape::Models(_) | Shape::Map(_) if !model.is_record() => {
-            Vec::new()
+        Shape::Model(name) if !model.is_record() => vec![value(&class(name), "")],
+        Shape::Texts if !model.is_record() => many("std::vector<std::string>".to_owned()),
+        Shape::Items if !model.is_record() => many("std::vector<talentdata::record>".to_owned()),
+        Shape::Models(name) if !model.is_record() => many(format!("std::vector<{}>", class(name))),
+        Shape::Map(name) if !model.is_record() => {
+            many(format!("std::map<std::string, {}>", class(name)))
         }
         // A value without a type of its own is JSON.
-        _ => vec![value("std::string_view", "_json", false)],
+        _ => vec![value("std::string", "_json")],
     }
 }

@@ -144,7 +144,7 @@ impl View<'_> {
         let own = thing(&key, name, &known.place, RENAME_SCHEMA);
         let subject = self.names.subject(&key);
         subject.prose.clone_from(&known.description);
-        // The order is that of comparisons in Rust; numbers in C stay.
+        // The order is that of comparisons in Rust; those in C come after it.
         subject.shown = known.values.join(", ");
         self.schema(&own, name);
         self.names.claim(&own, "in Rust", &known_name(known));
@@ -168,7 +168,7 @@ impl View<'_> {
             .iter()
             .map(|one| names::value_variant(one))
             .collect();
-        let numbers = self.numbers.of(name, &variants);
+        let numbers = 1_u32..;
         let values =
             known
                 .values
@@ -198,11 +198,15 @@ impl View<'_> {
                     for surface in &surfaces {
                         self.names.fact(&own, *surface, "value", variant, "", 0);
                     }
-                    context! { wire, variant, python, discriminant => number }
+                    context! {
+                        wire, variant, python, discriminant => number,
+                        constant => names::constant(variant),
+                    }
                 });
         let values: Vec<Value> = values.collect();
         context! {
-            name, in_c, values, known => known_name(known),
+            name, in_c, values, constant => names::constant(name),
+            c => format!("talentdata_{}", names::snake(name)), known => known_name(known),
             description => known.description, answered => known.answered,
         }
     }

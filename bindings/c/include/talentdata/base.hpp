@@ -11,13 +11,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 // Code compiled with -fno-exceptions differs from code compiled with exceptions. An inline namespace gives
 // the two different names, so that one program may contain both kinds of translation units. Objects cannot
-// be passed from one kind to the other; use the C handles for that.
+// be passed from one kind to the other; release and adopt the C handles for that.
 #if defined(__cpp_exceptions)
 #define TALENTDATA_EXCEPTIONS with_exceptions
 #else
@@ -26,24 +25,22 @@
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
-
 namespace detail {
 
-/// A text that may be absent.
-inline std::optional<std::string_view> text(talentdata_text text) noexcept {
+/// A text for the library. The data of an empty view may be null, which would be an absent text.
+inline talentdata_text text(std::string_view text) noexcept { return {text.data() ? text.data() : "", text.size()}; }
+
+/// A text of the library, copied; none where it is absent.
+inline std::optional<std::string> copied(talentdata_text text) {
   if (text.data == nullptr) return std::nullopt;
-  return std::string_view(text.data, text.length);
+  return std::string(text.data, text.length);
 }
 
-/// The data of an empty view may be null, which the library does not accept.
-inline const char *data(std::string_view text) noexcept { return text.data() ? text.data() : ""; }
-
+/// Owns a handle; moves, does not copy.
 template <class T, void (*Free)(T *)>
 struct freed {
   void operator()(T *handle) const noexcept { Free(handle); }
 };
-
-/// Owns a handle; moves, does not copy.
 template <class T, void (*Free)(T *)>
 using handle = std::unique_ptr<T, freed<T, Free>>;
 
@@ -56,7 +53,7 @@ class error : public std::exception {
   /// Takes ownership of the C error.
   explicit error(talentdata_error *raw)
       : raw_(raw, talentdata_error_free),
-        what_(std::make_shared<std::string>(detail::text(talentdata_error_message(raw)).value_or(""))) {}
+        what_(std::make_shared<std::string>(detail::copied(talentdata_error_message(raw)).value_or(""))) {}
 
   error(const error &) noexcept = default;
   error &operator=(const error &) noexcept = default;
@@ -64,15 +61,10 @@ class error : public std::exception {
 
   talentdata_error_kind code() const noexcept { return talentdata_error_code(raw_.get()); }
   /// The name of the kind, such as RateLimited; the same in every language.
-  std::string_view kind_name() const noexcept {
-    talentdata_text name{};
-    talentdata_error_free(talentdata_error_kind_name(code(), &name));
-    return detail::text(name).value_or("");
-  }
+  std::string kind_name() const { return detail::copied(talentdata_error_kind_name(code())).value_or(""); }
   /// One line for people, with everything known about the failure.
   const char *what() const noexcept override { return what_->c_str(); }
-  std::string_view message() const & noexcept { return *what_; }
-  std::string_view message() const && = delete;
+  std::string message() const { return *what_; }
   /// The HTTP status; none when there was no response.
   std::optional<int> status() const noexcept {
     const int status = talentdata_error_status(raw_.get());
@@ -91,20 +83,11 @@ class error : public std::exception {
     return offset < 0 ? std::nullopt : std::optional<std::int64_t>(offset);
   }
   /// The operation of the service that failed, such as listContacts.
-  std::optional<std::string_view> operation() const & noexcept {
-    return detail::text(talentdata_error_operation(raw_.get()));
-  }
-  std::optional<std::string_view> operation() const && = delete;
+  std::optional<std::string> operation() const { return detail::copied(talentdata_error_operation(raw_.get())); }
   /// The service's identifier of the request.
-  std::optional<std::string_view> request_id() const & noexcept {
-    return detail::text(talentdata_error_request_id(raw_.get()));
-  }
-  std::optional<std::string_view> request_id() const && = delete;
+  std::optional<std::string> request_id() const { return detail::copied(talentdata_error_request_id(raw_.get())); }
   /// The beginning of the response body with secrets redacted.
-  std::optional<std::string_view> body() const & noexcept {
-    return detail::text(talentdata_error_body(raw_.get()));
-  }
-  std::optional<std::string_view> body() const && = delete;
+  std::optional<std::string> body() const { return detail::copied(talentdata_error_body(raw_.get())); }
   /// Whether the same call may succeed later without a change.
   bool is_retryable() const noexcept { return talentdata_error_is_retryable(raw_.get()); }
 
@@ -130,9 +113,10 @@ namespace detail {
 #endif
 }  // namespace detail
 
+/// The value of a call that gives none.
+using nothing = std::monostate;
+
 /// A value, or the error in its place: what every try_ function returns. Works without exceptions.
-///
-/// Taking the value of a temporary moves it out, and a pointer into a temporary does not compile.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -140,37 +124,27 @@ class [[nodiscard]] result {
   result(const talentdata::error &cause) : state_(std::in_place_index<1>, cause) {}
 
   /// Whether there is a value.
-  explicit operator bool() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
   bool has_value() const noexcept { return state_.index() == 0; }
 
-  /// The value; the program ends when there is none.
-  T &operator*() & noexcept { return *held<0>(state_); }
-  const T &operator*() const & noexcept { return *held<0>(state_); }
-  T operator*() && { return std::move(*held<0>(state_)); }
-  T operator*() const && = delete;
-  T *operator->() & noexcept { return held<0>(state_); }
-  const T *operator->() const & noexcept { return held<0>(state_); }
-  T *operator->() && = delete;
-  const T *operator->() const && = delete;
-
   /// The value; throws the error when there is none, or ends the program without exceptions.
-  T &value() & { return check(), **this; }
-  const T &value() const & { return check(), **this; }
-  T value() && { return check(), *std::move(*this); }
-  T value() const && = delete;
+  T &value() & { return check(), *std::get_if<0>(&state_); }
+  const T &value() const & { return check(), *std::get_if<0>(&state_); }
+  T value() && { return check(), std::move(*std::get_if<0>(&state_)); }
+  T &operator*() & { return value(); }
+  const T &operator*() const & { return value(); }
+  T operator*() && { return std::move(*this).value(); }
+  T *operator->() { return &value(); }
+  const T *operator->() const { return &value(); }
 
   /// The error; the program ends when there is none.
-  const talentdata::error &error() const & noexcept { return *held<1>(state_); }
-  talentdata::error error() const && noexcept { return *held<1>(state_); }
-
- private:
-  template <std::size_t Index, class State>
-  static auto *held(State &state) noexcept {
-    auto *found = std::get_if<Index>(&state);
+  talentdata::error error() const noexcept {
+    const auto *found = std::get_if<1>(&state_);
     if (found == nullptr) std::abort();
-    return found;
+    return *found;
   }
 
+ private:
   void check() const {
     if (!has_value()) detail::raise(error());
   }
@@ -178,71 +152,24 @@ class [[nodiscard]] result {
   std::variant<T, talentdata::error> state_;
 };
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
-}  // namespace talentdata
-
-#include <talentdata/errors.hpp>
-
-namespace talentdata {
-inline namespace TALENTDATA_EXCEPTIONS {
 namespace detail {
 
-/// Maps a C++ type to the C type of the slot it is read from.
-template <class T, class = void>
-struct wire {
-  using type = T;
-  static T read(T value) { return value; }
-};
-template <>
-struct wire<std::string_view> {
-  using type = talentdata_text;
-  static std::string_view read(talentdata_text value) { return text(value).value_or(std::string_view()); }
-};
-template <>
-struct wire<std::optional<std::string_view>> {
-  using type = talentdata_text;
-  static std::optional<std::string_view> read(talentdata_text value) { return text(value); }
-};
-/// Views of models that belong to another handle.
-template <class T>
-struct wire<T, std::void_t<typename T::view_of>> {
-  using type = const typename T::view_of *;
-  static T read(type value) { return T(value); }
-};
-template <class T>
-struct wire<std::optional<T>, std::void_t<typename T::view_of>> {
-  using type = const typename T::view_of *;
-  static std::optional<T> read(type value) { return value ? std::optional<T>(T(value)) : std::nullopt; }
-};
-
-/// Calls a C function that writes one slot.
-template <class T, class Call>
-result<T> read(Call &&call) {
-  typename wire<T>::type out{};
-  if (talentdata_error *raw = call(&out)) return error(raw);
-  return wire<T>::read(out);
-}
-
-/// A failure that only a wrong index or an object that was moved from can cause.
-[[noreturn]] inline void misuse(talentdata_error *raw) { raise(error(raw)); }
-
-/// The same for a function that does not fail when it is used correctly.
-template <class T, class Call>
-T sure(Call &&call) {
-  typename wire<T>::type out{};
-  if (talentdata_error *raw = call(&out)) misuse(raw);
-  return wire<T>::read(out);
+/// The result of a C function that gives nothing.
+inline result<nothing> done(talentdata_error *cause) {
+  if (cause) return error(cause);
+  return nothing();
 }
 
 #if defined(__cpp_exceptions)
 /// The value, or an exception.
 template <class T>
 T take(result<T> from) {
-  if (!from) raise(from.error());
-  return *std::move(from);
+  return std::move(from).value();
 }
 #endif
 
 }  // namespace detail
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata
+
+#include <talentdata/errors.hpp>

@@ -1,4 +1,4 @@
-// Writes request bodies as JSON, and optional parameters as text. Included by talentdata.hpp.
+// Writes request bodies as JSON, and parameters and options as text. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/record.hpp>
@@ -20,28 +20,12 @@ struct raw_json {
   std::string text = "null";
 };
 
-/// A response as JSON, where it is no object.
-class json_text {
- public:
-  using handle_of = talentdata_json_text;
-  /// Takes ownership of the text.
-  explicit json_text(talentdata_json_text *owned) noexcept : handle_(owned) {}
-
-  /// The JSON, byte for byte as the service sent it.
-  std::string_view json() const & {
-    return detail::sure<std::string_view>([&](auto *out) { return talentdata_json_text_get(handle_.get(), out); });
-  }
-  std::string_view json() const && = delete;
-
- private:
-  detail::handle<talentdata_json_text, talentdata_json_text_free> handle_;
-};
-
 namespace detail {
 
-/// A number with all its digits, whatever the locale; null, which no number is, where JSON has no such number.
+/// A number with all its digits, whatever the locale. NaN and infinity are no JSON: the library refuses them.
 inline std::string number_text(double value) {
-  if (!std::isfinite(value)) return "null";
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   std::ostringstream out;
   out.imbue(std::locale::classic());
   out.precision(17);
@@ -151,94 +135,55 @@ std::string to_json(const T &value) {
   return out;
 }
 
-/// Adds values of parameters as text, by their names in the service document.
-template <class Self>
-class parameter_writer {
- public:
-  Self &add(std::string_view name, std::string_view value) {
-    static_cast<Self &>(*this).put(name, value);
-    return static_cast<Self &>(*this);
-  }
-  Self &add(std::string_view name, const char *value) { return add(name, std::string_view(value)); }
-  Self &add(std::string_view name, const std::string &value) { return add(name, std::string_view(value)); }
-  Self &add(std::string_view name, bool value) { return add(name, std::string_view(value ? "true" : "false")); }
-  Self &add(std::string_view name, std::int64_t value) { return add(name, std::to_string(value)); }
-  Self &add(std::string_view name, std::uint64_t value) { return add(name, std::to_string(value)); }
-  Self &add(std::string_view name, int value) { return add(name, std::to_string(value)); }
-  Self &add(std::string_view name, double value) { return add(name, number_text(value)); }
-  template <class T>
-  Self &add(std::string_view name, const std::optional<T> &value) {
-    return value ? add(name, *value) : static_cast<Self &>(*this);
-  }
-  template <class T>
-  Self &add(std::string_view name, const std::vector<T> &values) {
-    // A bit of a vector of bool is no bool.
-    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
-    return static_cast<Self &>(*this);
-  }
-};
-
-/// The parameters of a call, as the library takes them. The first error is kept until the call is made.
-class parameter_set : public parameter_writer<parameter_set> {
- public:
-  parameter_set() {
-    talentdata_parameters *raw = nullptr;
-    keep(talentdata_parameters_new(&raw));
-    handle_.reset(raw);
-  }
-
-  const std::optional<error> &failed() const noexcept { return error_; }
-  const talentdata_parameters *get() const noexcept { return handle_.get(); }
-
- private:
-  friend class parameter_writer<parameter_set>;
-  void put(std::string_view name, std::string_view value) {
-    keep(talentdata_parameters_add_n(handle_.get(), data(name), name.size(), data(value), value.size()));
-  }
-  void keep(talentdata_error *raw) {
-    if (raw == nullptr) return;
-    error cause(raw);
-    if (!error_) error_ = cause;
-  }
-
-  handle<talentdata_parameters, talentdata_parameters_free> handle_;
-  std::optional<error> error_;
-};
-
-/// Texts as C takes them; they point to the given ones.
-template <class T>
-std::vector<talentdata_text> texts(const std::vector<T> &from) {
-  std::vector<talentdata_text> out;
-  out.reserve(from.size());
-  for (const std::string_view text : from) out.push_back({data(text), text.size()});
-  return out;
-}
+using options_handle = handle<talentdata_options, talentdata_options_free>;
 
 }  // namespace detail
 
-/// Values of a list's parameters, such as filters, by their names in the service document. A list that has any has a
-/// struct of its own for them, which can be given instead: `list_contacts_options` for `/v1/contacts`.
-class list_parameters : public detail::parameter_writer<list_parameters> {
+/// Values of parameters of a list or of an operation, such as filters, by their names in the service document. Structs for
+/// those of the document, such as `list_contacts_options`, can be given instead.
+class parameters {
  public:
-  bool empty() const noexcept { return values_.empty(); }
-  const std::vector<std::pair<std::string, std::string>> &values() const noexcept { return values_; }
+  parameters &add(std::string_view name, std::string_view value) { return values_.emplace_back(name, value), *this; }
+  parameters &add(std::string_view name, const char *value) { return add(name, std::string_view(value)); }
+  parameters &add(std::string_view name, const std::string &value) { return add(name, std::string_view(value)); }
+  template <class T>
+  std::enable_if_t<std::is_arithmetic_v<T>, parameters &> add(std::string_view name, T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return add(name, value ? "true" : "false");
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return add(name, detail::number_text(value));
+    } else {
+      return add(name, std::to_string(value));
+    }
+  }
+  template <class T>
+  parameters &add(std::string_view name, const std::optional<T> &value) {
+    return value ? add(name, *value) : *this;
+  }
+  template <class T>
+  parameters &add(std::string_view name, const std::vector<T> &values) {
+    // A bit of a vector of bool is no bool.
+    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
+    return *this;
+  }
+
+  /// As C takes them, with other options by their names.
+  result<detail::options_handle> options(const parameters &named = {}) const {
+    detail::options_handle made(talentdata_options_new(nullptr));
+    talentdata_error *cause = nullptr;
+    for (const auto &[name, value] : named.values_) {
+      if (!cause) cause = talentdata_options_set(made.get(), detail::text(name), detail::text(value));
+    }
+    for (const auto &[name, value] : values_) {
+      if (!cause) cause = talentdata_options_add(made.get(), detail::text(name), detail::text(value));
+    }
+    if (cause) return error(cause);
+    return made;
+  }
 
  private:
-  friend class detail::parameter_writer<list_parameters>;
-  void put(std::string_view name, std::string_view value) { values_.emplace_back(name, value); }
-
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-namespace detail {
-
-/// The same, as the library takes them.
-inline parameter_set parameters_of(const list_parameters &list) {
-  parameter_set out;
-  for (const auto &[name, value] : list.values()) out.add(name, value);
-  return out;
-}
-
-}  // namespace detail
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -26,9 +26,9 @@ class log {
 
   /// Called by the library with a pointer to a `shared`. No exception may leave it, since it would cross
   /// Rust code.
-  static void call(std::uint32_t level, talentdata_text message, void *held) noexcept {
+  static void call(talentdata_log_level level, talentdata_text message, void *held) noexcept {
     (*static_cast<shared *>(held))
-        ->tell(static_cast<talentdata_log_level>(level), std::string_view(message.data, message.length));
+        ->tell(level, std::string_view(message.data, message.length));
   }
 
   /// Called by the library when it no longer needs the `shared`.
@@ -50,7 +50,7 @@ class log {
   template <class T>
   static T take(const shared &self, result<T> from) {
     rethrow(self);
-    return detail::take(std::move(from));
+    return std::move(from).value();
   }
 #endif
 

@@ -6,7 +6,7 @@
 /// command line are made from them. They never change; new kinds are added at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[repr(u32)]
+#[repr(C)]
 pub enum ErrorKind {
     /// A setting is missing or wrong; nothing was sent.
     Config = 1,

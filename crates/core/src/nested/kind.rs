@@ -2,7 +2,7 @@
 
 /// What a JSON value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(C)]
 pub enum ValueKind {
     /// `null`.
     Null = 1,

@@ -23,7 +23,7 @@ fn compile(library: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_when_the_clock_of_the_server_is_set() {
     act_as_member().await;
-    let _busy = BUSY.lock().await;
+    let _busy = BUSY.acquire().await;
     let test = "clock::members_go_on_when_the_clock_of_the_server_is_set";
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("clock.so");

@@ -68,12 +68,16 @@ async fn an_error_names_the_proxy_and_never_its_password() {
     let asked = asked.join().unwrap().to_lowercase();
     assert!(asked.starts_with("connect talent.example:443 "), "{asked}");
     assert!(asked.contains("proxy-authorization: basic "), "{asked}");
-    // Now nothing listens there.
-    let gone = client.version().await.unwrap_err();
-    let wanted = format!(
-        "cannot connect to https://talent.example through the proxy http://127.0.0.1:{port}: "
-    );
-    for error in [refused, gone] {
+    // Taken, and nothing listens there.
+    let silent = tokio::net::TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nowhere = silent.local_addr().unwrap().port();
+    settings.proxy(format!("http://user:CANARY-proxy@127.0.0.1:{nowhere}"));
+    let gone = settings.build().unwrap().version().await.unwrap_err();
+    for (error, port) in [(refused, port), (gone, nowhere)] {
+        let wanted = format!(
+            "cannot connect to https://talent.example through the proxy http://127.0.0.1:{port}: "
+        );
         assert_eq!(error.kind(), ErrorKind::Connect);
         assert!(error.message().starts_with(&wanted), "{error}");
         assert!(

@@ -120,7 +120,11 @@ impl Service {
         // The second is the name that programs look for when they start.
         for name in [
             "libtalentdata.so",
-            concat!("libtalentdata.so.0.", env!("CARGO_PKG_VERSION_MINOR")),
+            concat!(
+                "libtalentdata.so.",
+                include_str!("../../../../crates/ffi-c/abi")
+            )
+            .trim(),
         ] {
             std::fs::copy(built(copy, "libtalentdata_trial.so"), library.join(name)).unwrap();
         }

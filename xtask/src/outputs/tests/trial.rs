@@ -60,16 +60,14 @@ assert talentdata.PetOwner.tags and talentdata.ErrorModel.code and talentdata.Co
 const CPP: &str = "\
 #include <talentdata.hpp>
 template <class Wanted, class T>
-constexpr bool gives(talentdata::result<T> (talentdata::contact_view::*)() const) { return std::is_same_v<Wanted, T>; }
-static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact_view::try_age));
-static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact_view::try_null_age));
-static_assert(gives<std::optional<double>>(&talentdata::contact_view::try_score));
-static_assert(gives<std::optional<bool>>(&talentdata::contact_view::try_n2fa));
-static_assert(gives<std::string_view>(&talentdata::contact_view::try_type));
-static_assert(gives<talentdata_contact_state_value>(&talentdata::contact_view::try_state));
-talentdata_error *trial(talentdata_config *config) { return talentdata_config_set_trial_timeout_ms(config, 5); }
-talentdata::config trial() { return talentdata::config().trial_timeout(std::chrono::seconds(5)); }
-static_assert(talentdata::page_.number == TALENTDATA_RESOURCE_PAGE);
+constexpr bool gives(talentdata::result<T> (talentdata::contact::*)() const) { return std::is_same_v<Wanted, T>; }
+static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact::try_age));
+static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact::try_null_age));
+static_assert(gives<std::optional<double>>(&talentdata::contact::try_score));
+static_assert(gives<std::optional<bool>>(&talentdata::contact::try_n2fa));
+static_assert(gives<std::string>(&talentdata::contact::try_type));
+static_assert(gives<talentdata_contact_state_value>(&talentdata::contact::try_state));
+static_assert(std::string_view(talentdata::page_.name) == \"page\");
 ";
 
 /// Our own lints, too: what is generated has to pass them like the rest.

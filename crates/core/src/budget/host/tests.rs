@@ -4,15 +4,13 @@
 
 use super::file::StateFile;
 use super::image::{self, Image};
-use crate::gate::{
-    Endpoint, GateSettings, Pauses, PriorityClass, RateHeaders, Requester, SharedGate, Turn,
-};
+use super::*;
+use crate::gate::Turn;
 use crate::host::clock;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Barrier;
-use std::time::Duration;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
 /// A directory for a state, and the path in it.
@@ -454,6 +452,48 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
         now = again;
     }
     assert!(now <= probed + Duration::from_secs(8), "{:?}", now - probed);
+}
+
+/// While the file is waited for, which a stopped process has locked, a runtime of a single thread does other things.
+#[tokio::test]
+async fn the_file_holds_up_no_other_task() {
+    let (_directory, path) = place();
+    ask(&mut member(&path), 1);
+    let stopped = open(&path);
+    stopped.lock().unwrap();
+    let settings = GateSettings::default();
+    let (present, gone) = watch::channel(());
+    let budget = HostBudget {
+        shared: Arc::new(Shared {
+            id: 2,
+            who: Who::here(),
+            settings,
+            on_unreachable: OnUnreachable::Wait,
+            contact: Mutex::new(Contact::with("host")),
+            events: Mutex::default(),
+            state: Mutex::new(State {
+                file: Some(StateFile::new(path, settings)),
+                alone: None,
+                pauses: Pauses::default(),
+            }),
+        }),
+        present: Some(present),
+        gone,
+    };
+    let mut ticks = 0;
+    let mut taking = budget.take(Duration::ZERO, PriorityClass::Scan, Endpoint::Api);
+    let take = loop {
+        tokio::select! {
+            biased;
+            take = &mut taking => break take,
+            () = tokio::time::sleep(Duration::from_millis(1)) => ticks += 1,
+        }
+    };
+    assert!(matches!(take, Take::Now(_) | Take::Wait { .. }), "{take:?}");
+    // On the thread of the runtime there would be none at all.
+    assert!(ticks > 0);
+    let news = lock(&budget.shared.contact).take_news();
+    assert!(news.is_empty(), "what was found out is logged: {news:?}");
 }
 
 /// What is written under each name, in the order of the first appearance: of numbers, whether they are whole.

@@ -142,6 +142,7 @@ fn thousands_of_inserts_in_front_between_two_runs_repeat_nothing() {
 /// Sorted by time of change, the newest first: what is updated moves to the front.
 #[test]
 fn updates_between_two_runs_of_a_list_sorted_by_time_of_change_are_noticed() {
+    let mut losses = 0;
     for seed in 0..rounds(40) {
         let mut list = List::new(20_000, Change::None, seed);
         let outcome = read(&mut list, Some(85), seed, |list| {
@@ -152,9 +153,12 @@ fn updates_between_two_runs_of_a_list_sorted_by_time_of_change_are_noticed() {
             }
             (0..40).for_each(|_| list.insert(0));
         });
-        assert!(outcome.lost(list.stable()) > 0);
-        assert!(!outcome.is_proven(), "seed {seed}");
+        let lost = outcome.lost(list.stable());
+        assert!(lost == 0 || !outcome.is_proven(), "seed {seed}");
+        losses += u64::from(lost > 0);
     }
+    // Otherwise nothing was there to be noticed.
+    assert!(losses * 10 > 9 * rounds(40), "{losses}");
 }
 
 #[test]

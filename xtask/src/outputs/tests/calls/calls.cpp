@@ -24,9 +24,9 @@ int main() {
   search.place = talentdata::place{"Utrecht \"\\\n", {}};
   search.match = talentdata::raw_json{"7"};
   const auto found = client.search_contacts(search);
-  SURE(found.find("/contacts/0/id") && found.find("/pagination/total"));
+  SURE(found.value("/contacts/0/id") && found.value("/pagination/total"));
   client.delete_pool("one");
-  SURE(!client.try_delete_pool("two"));
+  SURE(client.try_delete_pool("two"));
   const auto refused = client.try_get_contact("");
   SURE(!refused && refused.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT);
   talentdata::list_projects_options filter;
@@ -38,21 +38,21 @@ int main() {
   all.parameters = filter;
   std::size_t count = 0;
   auto projects = client.list(talentdata::projects, all);
-  for (const auto &project : projects) count += project.find("/id") ? 1 : 0;
+  for (const auto &project : projects) count += project.value("id") ? 1 : 0;
   SURE(count == 600);
   SURE(client.page(talentdata::projects, 1, 0, filter).size() == 1);
-  SURE(client.plan(talentdata::projects, filter).records == 600);
-  SURE(client.schema(talentdata::projects, TALENTDATA_COLUMNS_TYPED, filter).find("projects") != std::string::npos);
-  const auto named = talentdata::list_parameters().add("region", "us").add("minSize", 3);
+  SURE(client.plan(talentdata::projects, filter).integer("records") == 600);
+  SURE(client.schema(talentdata::projects, "typed", filter).text("resource") == "projects");
+  const auto named = talentdata::parameters().add("region", "us").add("minSize", 3);
   SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
   talentdata::export_options filtered;
   filtered.scan = all;
-  SURE(client.try_exporter(talentdata::projects, "projects.jsonl", filtered));
-  SURE(!client.try_exporter(talentdata::projects, "projects.jsonl"));
+  SURE(client.try_export_job(talentdata::projects, "projects.jsonl", filtered));
+  SURE(!client.try_export_job(talentdata::projects, "projects.jsonl"));
   filtered.format = TALENTDATA_FORMAT_TRIAL;
   filtered.scan.page_size = 26;
   try {
-    client.exporter(talentdata::contacts, "trial", filtered);
+    (void)client.export_job(talentdata::contacts, "trial", filtered);
     SURE(false);
   } catch (const talentdata::trial_error &) {
   }

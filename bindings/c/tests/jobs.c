@@ -1,0 +1,257 @@
+/* Exports, syncs and mirrors: every format, cancelled and resumed, verified, refused. It defines names that the library
+   uses inside: they must not meet. */
+#define _XOPEN_SOURCE 700
+#include "fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+int sqlite3_open(const char *name, void **database);
+int sqlite3_open(const char *name, void **database) { return (void)name, (void)database, 77; }
+void blake3_hasher_init(void *hasher);
+void blake3_hasher_init(void *hasher) { (void)hasher; }
+void blake3_hash_many(void);
+void blake3_hash_many(void) { abort(); }
+
+static char directory[] = "jobs-XXXXXX";
+
+static const char *in_directory(const char *name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return path;
+}
+
+/* The content of a file, which the caller frees; NULL where there is none. */
+static char *content(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  char *bytes = malloc(*size + 1);
+  rewind(file);
+  *size = fread(bytes, 1, *size, file);
+  bytes[*size] = 0;
+  fclose(file);
+  return bytes;
+}
+
+static talentdata_job *export(talentdata_client *client, const char *path, talentdata_format format,
+                              const talentdata_options *options) {
+  talentdata_job *job;
+  OK(talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, T(path), format, options, &job));
+  return job;
+}
+
+/* Runs an export to its end, and frees it; how many records the receipt counts. */
+static int64_t run(talentdata_job *job) {
+  talentdata_record *receipt;
+  OK(talentdata_job_run(job, &receipt));
+  const int64_t records = integer_at(receipt, "records");
+  talentdata_record_free(receipt);
+  talentdata_job_free(job);
+  return records;
+}
+
+static void every_format(talentdata_client *client) {
+  static const struct {
+    talentdata_format format;
+    const char *name, *begin;
+  } formats[] = {
+      {TALENTDATA_FORMAT_OF_PATH, "contacts.jsonl", "{\"id\":"}, {TALENTDATA_FORMAT_OF_PATH, "contacts.CSV", "id,firstName"},
+      {TALENTDATA_FORMAT_OF_PATH, "contacts.parquet", "PAR1"},   {TALENTDATA_FORMAT_OF_PATH, "contacts.arrow", "ARROW1"},
+      {TALENTDATA_FORMAT_CSV, "csv.jsonl", "id,"},               {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":"},
+  };
+  talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    size_t size = 0;
+    CHECK(run(export(client, in_directory(formats[i].name), formats[i].format, options)) == 150);
+    char *bytes = content(in_directory(formats[i].name), &size);
+    CHECK(bytes && strncmp(bytes, formats[i].begin, strlen(formats[i].begin)) == 0);
+    free(bytes);
+  }
+  talentdata_options_free(options);
+  options = options_with("resume", "true", NULL);
+  fixture_poison();
+  fixture_fails(talentdata_client_export(client, T("pools"), T("a.arrow"), TALENTDATA_FORMAT_OF_PATH, options, fixture_slot(0)),
+                INVALID, "resume:", "an Arrow file that is to be resumed");
+  talentdata_options_free(options);
+}
+
+/* The file is what its receipt says, as text or in a file, until a byte of it changes. */
+static void verified(talentdata_client *client) {
+  char path[256], kept[256];
+  snprintf(path, sizeof path, "%s", in_directory("verified.jsonl"));
+  snprintf(kept, sizeof kept, "%s", in_directory("receipt.json"));
+  talentdata_job *job = export(client, path, TALENTDATA_FORMAT_OF_PATH, NULL);
+  talentdata_record *receipt, *report;
+  OK(talentdata_job_run(job, &receipt));
+  talentdata_job_free(job);
+  CHECK(integer_at(receipt, "records") == (int64_t)contacts() && text_at(receipt, "completeness", "proven"));
+  const talentdata_text json = talentdata_record_json(receipt);
+  FILE *file = fopen(kept, "wb");
+  CHECK(file && fwrite(json.data, 1, json.length, file) == json.length && fclose(file) == 0);
+  OK(talentdata_verify(T(path), T(kept), &report));
+  CHECK(says(report, "\"matches\":true"));
+  file = fopen(path, "r+b");
+  CHECK(file && fputc('x', file) == 'x' && fclose(file) == 0);
+  OK(talentdata_verify(T(path), json, &report));
+  CHECK(says(report, "\"matches\":false"));
+  fixture_poison();
+  fixture_fails(talentdata_verify(T(path), T("{\"a\":1}"), fixture_slot(0)), INVALID, "not a receipt", "no receipt");
+  fixture_fails(talentdata_verify(T(path), T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "nowhere", "no file");
+  talentdata_record_free(receipt);
+}
+
+static void in_the_way(talentdata_client *client) {
+  char part[256];
+  size_t size = 0;
+  snprintf(part, sizeof part, "%s", in_directory("taken.jsonl.part"));
+  FILE *file = fopen(part, "wb");
+  CHECK(file && fputs("mine", file) >= 0 && fclose(file) == 0);
+  talentdata_job *job = export(client, in_directory("taken.jsonl"), TALENTDATA_FORMAT_OF_PATH, NULL);
+  fixture_poison();
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "taken.jsonl.part", "a foreign file in the way");
+  char *bytes = content(part, &size);
+  CHECK(bytes && strcmp(bytes, "mine") == 0);
+  free(bytes);
+  /* Once it is out of the way, the same job runs. */
+  CHECK(remove(part) == 0 && run(job) == (int64_t)contacts());
+}
+
+/* Thirty contacts in pages of ten; all but the first page wait until the test goes on. */
+enum { total = 30, page_size = 10 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int open_pages;
+
+static const char *ten_at_a_time(unsigned long offset) {
+  static char page[4096];
+  if (offset > 0) {
+    pthread_mutex_lock(&lock);
+    while (!open_pages) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+  }
+  unsigned long end = offset + page_size < total ? offset + page_size : total;
+  size_t length = (size_t)snprintf(page, sizeof page, "{\"contacts\":[");
+  for (unsigned long i = offset; i < end; i++) {
+    length += (size_t)snprintf(page + length, sizeof page - length, "%s{\"id\":\"%lu\"}", i > offset ? "," : "", i);
+  }
+  snprintf(page + length, sizeof page - length,
+           "],\"pagination\":{\"total\":%d,\"limit\":%d,\"offset\":%lu,\"hasMore\":%s}}", total, page_size, offset,
+           end < total ? "true" : "false");
+  return page;
+}
+
+static void *run_until_cancelled(void *job) {
+  talentdata_record *receipt;
+  talentdata_error *error = talentdata_job_run(job, &receipt);
+  if (!error) talentdata_record_free(receipt);
+  return error;
+}
+
+static int64_t progress(const talentdata_job *job) {
+  talentdata_record *receipt = talentdata_job_progress(job);
+  const int64_t records = integer_at(receipt, "records");
+  CHECK(integer_at(receipt, "total_last") == (records ? total : 0));
+  talentdata_record_free(receipt);
+  return records;
+}
+
+static void cancelled_and_resumed(void) {
+  struct service *service = service_start(ten_at_a_time);
+  talentdata_client *client = client_with("base_url", service_url(service));
+  talentdata_options *options = options_with("resume", "true", "page_size", "10", NULL);
+  pthread_t thread;
+  void *error;
+  size_t size = 0;
+  talentdata_job *job = export(client, in_directory("slow.jsonl"), TALENTDATA_FORMAT_OF_PATH, options);
+  CHECK(progress(job) == 0);
+  pthread_create(&thread, NULL, run_until_cancelled, job);
+  while (progress(job) == 0) sched_yield();
+  fixture_poison();
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), INVALID, "another thread", "a job that runs");
+  /* The client does not end it. */
+  talentdata_client_close(client);
+  talentdata_job_cancel(job);
+  pthread_join(thread, &error);
+  fixture_fails(error, TALENTDATA_ERROR_KIND_CANCELLED, "10 records are kept", "a cancelled export");
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a job that was cancelled");
+  CHECK(content(in_directory("slow.jsonl"), &size) == NULL);
+  talentdata_job_free(job);
+  fixture_fails(talentdata_client_export(client, T("pools"), T("a.csv"), TALENTDATA_FORMAT_CSV, NULL, fixture_slot(0)),
+                TALENTDATA_ERROR_KIND_CLOSED, "closed", "a job of a closed client");
+  talentdata_client_free(client);
+  pthread_mutex_lock(&lock);
+  open_pages = 1;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  client = client_with("base_url", service_url(service));
+  job = export(client, in_directory("slow.jsonl"), TALENTDATA_FORMAT_OF_PATH, options);
+  /* It outlives the client. */
+  talentdata_client_free(client);
+  CHECK(run(job) == total);
+  talentdata_options_free(options);
+  service_stop(service);
+}
+
+static void mirrored(talentdata_client *client) {
+  const talentdata_text pools = TALENTDATA_LIST_POOLS, path = T("jobs.db");
+  talentdata_record *record;
+  talentdata_mirror *mirror;
+  talentdata_job *job;
+  struct ArrowArrayStream changes, current, earlier;
+  talentdata_options *options = options_with("confirm", "true", "max_deletes", "25%", "keep", "90d", NULL);
+  (void)remove("jobs.db");
+  OK(talentdata_client_sync(client, pools, path, options, &job));
+  talentdata_options_free(options);
+  for (int generation = 1; generation <= 2; generation++) {
+    OK(talentdata_job_run(job, &record));
+    CHECK(integer_at(record, "generation") == generation && text_at(record, "/scan/completeness", "proven"));
+    talentdata_record_free(record);
+  }
+  record = talentdata_job_progress(job);
+  CHECK(integer_at(record, "records") > 0);
+  talentdata_record_free(record);
+  talentdata_job_cancel(job);
+  fixture_poison();
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "the sync was stopped", "a cancelled sync");
+  talentdata_job_free(job);
+  OK(talentdata_mirror_open(path, &mirror));
+  OK(talentdata_mirror_syncs(mirror, pools, &record));
+  CHECK(integer_at(record, "/1/generation") == 2);
+  talentdata_record_free(record);
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, &changes));
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, &current));
+  OK(talentdata_mirror_records(mirror, pools, T("1"), &earlier));
+  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), fixture_slot(0)), INVALID,
+                "does not have contacts", "a list that was not synced");
+  fixture_fails(talentdata_mirror_records(mirror, pools, T("3"), fixture_slot(0)), INVALID, "as_of: 3", "a sync that is not there");
+  fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
+  fixture_fails(talentdata_mirror_changes(mirror, pools, T("noon"), fixture_slot(0)), INVALID, "neither the number", "no time");
+  OK(talentdata_mirror_verify(mirror, &record));
+  CHECK(says(record, "\"differences\":[]"));
+  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
+  OK(talentdata_mirror_forget(mirror, pools));
+  /* The streams outlive it. */
+  talentdata_mirror_free(mirror);
+  const int64_t count = rows(&current);
+  CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
+}
+
+int main(void) {
+  talentdata_client *client;
+  talentdata_record *plan;
+  CHECK(mkdtemp(directory) != NULL && sqlite3_open(NULL, NULL) == 77);
+  OK(talentdata_client_from_environment(&client));
+  OK(talentdata_client_plan(client, TALENTDATA_LIST_CONTACTS, NULL, &plan));
+  CHECK(integer_at(plan, "records") == (int64_t)contacts() && integer_at(plan, "pages") > 0);
+  talentdata_record_free(plan);
+  every_format(client);
+  verified(client);
+  in_the_way(client);
+  cancelled_and_resumed();
+  mirrored(client);
+  talentdata_client_free(client);
+  return fixture_verdict();
+}

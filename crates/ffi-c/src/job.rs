@@ -1,0 +1,224 @@
+//! Jobs: exports to files and syncs into mirrors. They show their progress, and are cancelled from any thread.
+//!
+//! Progress is polled: a callback would run on a thread of the library, and would need rules about what it may do and when
+//! what it points at is released.
+
+use crate::boundary::{MayBeFreed, get, guard_or, path, shared, text};
+use crate::client::{Client, resource};
+use crate::error::Error;
+use crate::options::{OF_EXPORTS, OF_SYNCS, Options};
+use crate::record::Record;
+use crate::text::Text;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use talentdata_columns::blocking;
+use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
+use talentdata_core::Stop;
+use talentdata_core::blocking::Job as CoreJob;
+use talentdata_core::scan::Receipt;
+use talentdata_mirror::{Sync as MirrorSync, SyncReceipt, blocking as mirror_blocking};
+
+/// A number that C passes for a format; the header says `talentdata_format`.
+pub type FormatNumber = u32;
+
+/// An export of a list to a file, or a sync of a list into a mirror. One thread at a time may run it; any thread may cancel
+/// it or read its progress meanwhile. Freed with talentdata_job_free.
+pub struct Job {
+    work: Arc<Work>,
+    stop: Stop,
+    _lent: MayBeFreed,
+}
+
+enum Work {
+    Export(CoreJob<Receipt>),
+    Sync(CoreJob<SyncReceipt>),
+}
+
+/// Creates an export of a list to a file. Nothing is sent or written yet.
+///
+/// The file appears under its name when it is complete, and then replaces what was there. Until then the
+/// records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
+/// stays as it is. An interrupted export can be resumed: JSON Lines behind the first page, CSV once its columns are
+/// decided, Parquet behind the first row group (8,192 records); an Arrow file begins again.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param path the file
+/// @param format the format, or TALENTDATA_FORMAT_OF_PATH for that of the extension: .jsonl, .csv, .parquet or .arrow
+/// @param options the options, or NULL for the defaults
+/// @param job_out the export
+/// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
+/// Threads: any; no other may change `options` meanwhile.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, a path with a NUL, or a
+/// resumed Arrow file; CLOSED.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_export(
+    client: Option<&Client>,
+    list: Text,
+    path: Text,
+    format: FormatNumber,
+    options: Option<&Options>,
+    job_out: Option<&mut MaybeUninit<Box<Job>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (job_out, "job_out"), |client| {
+        let options = Options::given(options, OF_EXPORTS, "an export")?;
+        let path = crate::boundary::path(&path, "path")?;
+        let export = Export {
+            resource: resource(&list)?,
+            format: match format {
+                0 => Format::of_path(path)?,
+                number => Format::of_number(number)?,
+            },
+            target: Target::File(path.to_owned()),
+            scan: options.scan,
+            table: options.table,
+            resume: options.resume,
+        };
+        let job = blocking::export(&client.inner.clone(), export)?;
+        Ok(Job::new(job.stop_handle(), Work::Export(job)))
+    })
+}
+
+/// Creates a sync of a list into a mirror, one SQLite file. It may be run again and again. Nothing is sent or written yet.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param path the file of the mirror; it is made where there is none
+/// @param options the options, or NULL for the defaults
+/// @param job_out the sync
+/// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
+/// Threads: any; no other may change `options` meanwhile.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, an option that syncs do not have, or a path with a NUL; CLOSED.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_sync(
+    client: Option<&Client>,
+    list: Text,
+    path: Text,
+    options: Option<&Options>,
+    job_out: Option<&mut MaybeUninit<Box<Job>>>,
+) -> Option<Box<Error>> {
+    get((client, "client"), (job_out, "job_out"), |client| {
+        let options = Options::given(options, OF_SYNCS, "a sync")?;
+        let file = crate::boundary::path(&path, "path")?;
+        let mut sync = MirrorSync::new(resource(&list)?, file);
+        sync.scan = options.scan;
+        sync.confirm = options.confirm;
+        sync.max_deletes = options.max_deletes;
+        sync.keep = options.keep;
+        let job = mirror_blocking::sync(&client.inner.clone(), sync)?;
+        Ok(Job::new(job.stop_handle(), Work::Sync(job)))
+    })
+}
+
+/// Runs a job, and waits until it is done. After an error it may be called again. Until a sync has committed, and after any
+/// error, its mirror is as it was; of an export, the message of the error says what is kept to be resumed.
+///
+/// @param job the job
+/// @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
+/// resumed, and `written`; of a sync `generation`, `changes` by operation, `missing`, `withheld`, `shortfall`, which says why
+/// the mirror may lack changes and is null where all is proven, and `scan`, the receipt of the scan
+/// Ownership: the caller frees `*receipt_out` with talentdata_record_free.
+/// Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
+/// Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is
+/// writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when
+/// what is to be resumed was begun with other options, for a mirror of another service or client, and while another thread
+/// runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_job_run(
+    job: Option<NonNull<Job>>,
+    receipt_out: Option<&mut MaybeUninit<Box<Record>>>,
+) -> Option<Box<Error>> {
+    get(
+        (shared(&job), "job"),
+        (receipt_out, "receipt_out"),
+        |job| match &*Arc::clone(&job.work) {
+            Work::Export(job) => Record::of(&job.run()?),
+            Work::Sync(job) => Record::of(&job.run()?),
+        },
+    )
+}
+
+/// How far a job is: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
+/// until the job is done. Never waits; NULL when `job` is NULL.
+///
+/// Ownership: the caller frees the result with talentdata_record_free.
+/// Threads: any, also while another thread runs it.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_job_progress(job: Option<&Job>) -> Option<Box<Record>> {
+    guard_or(None, || {
+        let receipt = match &*job?.work {
+            Work::Export(job) => job.progress(),
+            Work::Sync(job) => job.progress(),
+        };
+        Record::of(&receipt).ok()
+    })
+}
+
+/// Cancels a job: the call that runs it fails with CANCELLED, and so does every later one. An export keeps what can be
+/// resumed; a sync leaves the mirror as it was. NULL does nothing.
+///
+/// Ownership: the caller still owns `job` and has to free it.
+/// Threads: any, also while another thread runs it, and from a log callback; not from a signal handler.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_job_cancel(job: Option<NonNull<Job>>) {
+    guard_or((), || {
+        if let Some(job) = shared(&job) {
+            job.stop.stop();
+        }
+    });
+}
+
+/// Frees a job; does nothing when it is NULL.
+///
+/// Ownership: `job` must not be used any more.
+/// Threads: any, once every other call with this job has returned. If another thread may be running it,
+/// cancel it and join that thread first.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_job_free(job: Option<Box<Job>>) {
+    guard_or((), || drop(job));
+}
+
+/// Checks a file against its export receipt, byte for byte. A file that differs is not an error.
+///
+/// @param file the file
+/// @param receipt the JSON of the receipt, or the path of a file with it. Of an array of receipts, the one of a file of this
+/// name counts.
+/// @param report_out the report, a JSON object: `matches`, whether the file is what was written; `bytes` and `blake3` of the
+/// file; and `written`, what the receipt contains
+/// Ownership: the caller frees `*report_out` with talentdata_record_free.
+/// Threads: any; reads the whole file.
+/// Errors: INVALID_ARGUMENT for NULL, for what is no receipt, and for a receipt of a scan or of an export that is not
+/// complete; IO when a file cannot be read.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_verify(
+    file: Text,
+    receipt: Text,
+    report_out: Option<&mut MaybeUninit<Box<Record>>>,
+) -> Option<Box<Error>> {
+    get((Some(&()), "file"), (report_out, "report_out"), |()| {
+        let file = path(&file, "file")?;
+        let given = text(&receipt, "receipt")?;
+        let receipt = match given.trim_ascii_start().starts_with(['{', '[']) {
+            true => parse_receipt(given, file)?,
+            false => read_receipt(path(&receipt, "receipt")?, file)?,
+        };
+        Record::of(&verify(file, &receipt)?)
+    })
+}
+
+impl Job {
+    fn new(stop: Stop, work: Work) -> Box<Self> {
+        Box::new(Job {
+            work: Arc::new(work),
+            stop,
+            _lent: MayBeFreed::default(),
+        })
+    }
+}
