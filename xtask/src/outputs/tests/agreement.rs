@@ -87,7 +87,7 @@ fn what_breaks_in_c_is_what_does_not_compile() {
         "bindings/c",
         "bindings/python/talentdata",
         "spec",
-        "docs/settings.md",
+        "docs",
     ] {
         copied(&crate::root().join(name), &directory.path().join(name));
     }

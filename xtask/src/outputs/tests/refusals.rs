@@ -46,7 +46,7 @@ fn nothing_is_written_where_the_spec_is_refused() {
         "bindings/c",
         "bindings/python/talentdata",
         "spec",
-        "docs/settings.md",
+        "docs",
     ] {
         copied(&crate::root().join(name), &directory.path().join(name));
     }

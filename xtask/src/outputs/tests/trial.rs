@@ -12,7 +12,7 @@ use std::process::Command;
 const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
-    "docs/settings.md",
+    "docs",
     "clippy.toml",
     "crates",
     "xtask",
