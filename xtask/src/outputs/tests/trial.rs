@@ -66,7 +66,7 @@ static_assert(gives<std::optional<std::int64_t>>(&talentdata::contact::try_null_
 static_assert(gives<std::optional<double>>(&talentdata::contact::try_score));
 static_assert(gives<std::optional<bool>>(&talentdata::contact::try_n2fa));
 static_assert(gives<std::string>(&talentdata::contact::try_type));
-static_assert(gives<talentdata_contact_state_value>(&talentdata::contact::try_state));
+static_assert(gives<std::optional<talentdata_contact_state_value>>(&talentdata::contact::try_state));
 static_assert(std::string_view(talentdata::page_.name) == \"page\");
 ";
 
