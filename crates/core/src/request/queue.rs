@@ -84,10 +84,10 @@ impl AdmissionQueue {
         endpoint: Endpoint,
         endurance: &mut Endurance,
     ) -> Result<Permit> {
-        let came = clock::now();
-        let mut told = false;
+        let (mut came, mut told) = (None, false);
         loop {
             let now = clock::now();
+            let came = *came.get_or_insert(now);
             let until = match self.budget.take(now, self.class(class), endpoint).await {
                 Take::Now(ticket) => {
                     return Ok(Permit {

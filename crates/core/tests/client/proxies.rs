@@ -44,6 +44,8 @@ async fn the_proxy_is_named_whatever_happens_behind_it() {
         let (port, asked) = proxy_that_answers(CONNECTED, held);
         let mut settings = stub::settings("https://talent.example");
         settings
+            // What others meet at this address is theirs.
+            .budget("process")
             .proxy(format!("http://127.0.0.1:{port}"))
             .connect_timeout(Duration::from_millis(500))
             .max_attempts(1);
@@ -61,6 +63,7 @@ async fn an_error_names_the_proxy_and_never_its_password() {
     let (port, asked) = proxy_that_answers(REFUSED, held);
     let mut settings = stub::settings("https://talent.example");
     settings
+        .budget("process")
         .proxy(format!("http://user:CANARY-proxy@127.0.0.1:{port}"))
         .max_attempts(1);
     let client = settings.build().unwrap();
