@@ -19,8 +19,8 @@ const MAX_FINDINGS: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// Whether all that is kept is what the syncs have written.
-    pub holds: bool,
-    /// What is wrong, in words; nothing where it holds.
+    pub matches: bool,
+    /// What is wrong, in words; nothing where all matches.
     pub differences: Vec<String>,
     /// The syncs that are kept, by list.
     pub syncs: BTreeMap<String, u64>,
@@ -32,7 +32,7 @@ impl Verification {
     /// # Errors
     /// `Mismatch`, which names the file and what is wrong.
     pub fn to_result(&self, path: &Path) -> Result<()> {
-        if self.holds {
+        if self.matches {
             return Ok(());
         }
         let error = Fault::Damaged(self.differences.join("; ")).at(path);
@@ -53,7 +53,7 @@ impl Mirror {
             found.differences.push(message);
         }
         found.differences.truncate(MAX_FINDINGS);
-        found.holds = found.differences.is_empty();
+        found.matches = found.differences.is_empty();
         Ok(found)
     }
 }

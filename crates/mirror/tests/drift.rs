@@ -207,7 +207,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         .map(|record| record.unwrap().as_str().to_owned())
         .collect();
     assert_eq!(current, truth);
-    assert!(mirror.verify().unwrap().holds);
+    assert!(mirror.verify().unwrap().matches);
 }
 
 #[tokio::test]

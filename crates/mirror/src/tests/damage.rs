@@ -43,7 +43,7 @@ fn a_flipped_byte_is_found_or_changes_no_answer() {
     trial.sync(&second[..100], Proof::None);
     let intact = fs::read(&trial.path).unwrap();
     let expected = answers(&trial.mirror()).unwrap();
-    assert!(trial.mirror().verify().unwrap().holds);
+    assert!(trial.mirror().verify().unwrap().matches);
     let mut random = fastrand::Rng::with_seed(11);
     let (mut found, mut harmless) = (0, 0);
     for _ in 0..1_000 {
@@ -60,7 +60,7 @@ fn a_flipped_byte_is_found_or_changes_no_answer() {
             continue;
         };
         match read {
-            Ok(answers) if verified.holds => {
+            Ok(answers) if verified.matches => {
                 assert!(
                     answers == expected,
                     "byte {at} changes an answer and is not found"
@@ -76,7 +76,7 @@ fn a_flipped_byte_is_found_or_changes_no_answer() {
     );
     assert!(found > 200);
     fs::write(&trial.path, &intact).unwrap();
-    assert!(trial.mirror().verify().unwrap().holds);
+    assert!(trial.mirror().verify().unwrap().matches);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_sync_does_not_build_on_a_changed_record() {
             .sync_late(&[], &contacts(0..50), Proof::Counted)
             .unwrap_err();
         assert!(error.message().contains("damaged"), "{error}");
-        assert!(!trial.mirror().verify().unwrap().holds);
+        assert!(!trial.mirror().verify().unwrap().matches);
         fs::write(&trial.path, before).unwrap();
     }
 }

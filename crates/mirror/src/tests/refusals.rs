@@ -189,7 +189,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     assert!(message.contains("shared memory"), "{message}");
     fs::remove_dir(&shared).unwrap();
     assert_eq!(trial.current(), contacts(0..30));
-    assert!(trial.mirror().verify().unwrap().holds);
+    assert!(trial.mirror().verify().unwrap().matches);
 }
 
 /// As the child of a test: a sync whose files may not grow beyond what the parent has allowed.

@@ -63,7 +63,7 @@ fn a_list_in_another_order_reports_nothing_and_is_given_back_in_its_order() {
             _ => random.shuffle(&mut order),
         }
     }
-    assert!(trial.mirror().verify().unwrap().holds);
+    assert!(trial.mirror().verify().unwrap().matches);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     assert!(missing.message().contains("as of sync 8"), "{missing}");
     assert_eq!(trial.as_of(8)[4], contact(4, 7));
     assert_eq!(mirror.syncs(list).unwrap().len(), 4);
-    assert!(mirror.verify().unwrap().holds);
+    assert!(mirror.verify().unwrap().matches);
     let connection = rusqlite::Connection::open(&trial.path).unwrap();
     let rows: i64 = connection
         .query_row("SELECT count(*) FROM record", [], |row| row.get(0))

@@ -205,7 +205,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
     }
     let then = truth.random.u64(1..=syncs);
     assert!(!trial.as_of(then).is_empty() || then > 0);
-    assert!(trial.mirror().verify().unwrap().holds);
+    assert!(trial.mirror().verify().unwrap().matches);
     (reported, deletes)
 }
 
