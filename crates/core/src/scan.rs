@@ -195,12 +195,6 @@ impl Pages {
 }
 
 impl Scan {
-    /// Takes back records that were received and not yet given to the caller; they come next.
-    pub fn take_back(&mut self, mut records: VecDeque<RawRecord>) {
-        records.append(&mut self.pages.current);
-        self.pages.current = records;
-    }
-
     /// A scan that delivers just these pages, for tests.
     #[doc(hidden)]
     pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
