@@ -61,7 +61,7 @@ pub(crate) fn set(service: &Service, script: &[u8]) -> Result<(), String> {
     let script = script.map_err(|error| format!("the fault rules are wrong: {error}"))?;
     for (position, rule) in script.rules.iter().enumerate() {
         let path = rule.condition.path.as_deref();
-        if let Some(path) = path.filter(|path| service.find(path).is_empty()) {
+        if let Some(path) = path.filter(|path| service.spec.find(path).is_empty()) {
             return Err(format!(
                 "the fault rules are wrong: rules[{position}].match.path: the service has no path {path:?}; \
                  give one as it is requested, such as \"/v1/version\", without a query"

@@ -32,8 +32,6 @@ pub struct Options {
     pub window: Duration,
     /// Added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// Up to this much more, chosen anew for each round trip.
-    pub jitter: Duration,
     /// How long a token lives, and what `expires_in` says (section 2).
     pub token_lifetime: Duration,
     /// Which tokens are valid (the document does not show it).
@@ -76,7 +74,6 @@ impl Default for Options {
             limit,
             window,
             latency: Duration::ZERO,
-            jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
             tokens: Tokens::All,
             max_limit: None,

@@ -94,7 +94,7 @@ async fn respond(
     if let Some(answer) = administer(&service, &request) {
         return Ok(answer.response()?);
     }
-    let one_way = service.one_way();
+    let one_way = service.options.latency / 2;
     wait(one_way).await;
     let answer = service.answer(&request);
     let fault = service.fault(&request);

@@ -6,7 +6,6 @@ use crate::inspect;
 use crate::limit::Limiter;
 use crate::list::Held;
 use crate::options::Options;
-use crate::samples::Rng;
 use crate::spec::{Bearer, Found, Spec};
 use crate::token::{
     CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized, version_check,
@@ -36,7 +35,6 @@ struct State {
     limiter: Limiter,
     counter: Counter,
     tokens: Issued,
-    jitter: Rng,
 }
 
 impl Service {
@@ -48,7 +46,6 @@ impl Service {
             limit,
             window,
             rounding,
-            seed,
             tokens,
             ..
         } = options;
@@ -65,7 +62,6 @@ impl Service {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
                 tokens: Issued::new(tokens),
-                jitter: Rng::new(seed),
             }),
             options,
         };
@@ -109,34 +105,16 @@ impl Service {
         lock(&self.state).counter.stats.clone()
     }
 
-    /// Half of the time that a round trip takes: once for the way here and once for the way back.
-    pub(crate) fn one_way(&self) -> Duration {
-        let Options {
-            latency, jitter, ..
-        } = self.options;
-        let most = u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX);
-        let chosen = match most {
-            0 => 0,
-            most => lock(&self.state).jitter.below(most),
-        };
-        latency.saturating_add(Duration::from_nanos(chosen)) / 2
-    }
-
     /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
         let faults = self.faults.as_ref()?;
-        let secret = self.find(&request.path).iter().any(is_token);
+        let secret = self.spec.find(&request.path).iter().any(is_token);
         lock(faults).received(request, secret, self.clock.elapsed())
-    }
-
-    /// The operations at a path, the most literal template first.
-    pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
-        self.spec.routes.find(&self.spec.operations, path)
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
-        let at_path = self.find(&request.path);
+        let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
         let mut answer = match admitted {
             false => Answer::error(429, "rate_limited", "the rate limit is reached"),
@@ -434,7 +412,7 @@ mod tests {
         let service = Service::new(spec(300), Options::default()).unwrap();
         for number in 0..300 {
             let path = format!("/v1/group{number}/x/part");
-            let found = service.find(&path);
+            let found = service.spec.find(&path);
             assert_eq!(found.len(), 1, "{path}");
             assert!(
                 found[0]

@@ -53,10 +53,8 @@ fn every_request_counts_and_those_beyond_the_limit_get_429() {
 #[test]
 fn a_round_trip_takes_at_least_the_latency() {
     let latency = Duration::from_millis(60);
-    let jitter = Duration::from_millis(20);
     let sandbox = Sandbox::start(Options {
         latency,
-        jitter,
         ..Options::default()
     })
     .unwrap();
