@@ -5,10 +5,9 @@
 //! what was cut short never looks like an end.
 
 use crate::CHANGE_COLUMNS;
-use crate::canonical::Hash;
+use crate::digest::Hash;
 use crate::file::Fault;
-use crate::seal::{SyncRow, add};
-use crate::sync::SyncReceipt;
+use crate::receipt::{SyncReceipt, SyncRow};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -29,14 +28,14 @@ const PAGE: usize = 256;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The list of sync ?2, and the records that are missing where ?3 says so, behind the row (?4, ?5): where a row stands,
-/// its part of the digest, whether it is intact, its text and key. What the sync did not see is not in its digest.
-const RECORDS: &str = "SELECT position, id, iif(seen, seal(position, key, text), NULL), seen OR hash = canonical(text), text, key \
+/// its part of the digest, its text and key. What the sync did not see is not in its digest.
+const RECORDS: &str = "SELECT position, id, iif(seen, seal(position, key, text), NULL), text, key \
      FROM (SELECT *, first <= ?2 AND (last IS NULL OR last >= ?2) AS seen FROM record) \
      WHERE list = ?1 AND position >= ?4 AND (position, id) > (?4, ?5) AND (seen OR ?3 AND id IN \
      (SELECT record FROM missing WHERE list = ?1)) ORDER BY position, id LIMIT ?6";
 
 /// The changes of sync ?2, likewise.
-const CHANGES: &str = "SELECT seq, 0, seal(seq, op, change.key, last_seen, seen, record), hash = canonical(text), text, change.key, \
+const CHANGES: &str = "SELECT seq, 0, seal(seq, op, change.key, last_seen, seen, record, text), text, change.key, \
      op, last_seen, seen FROM change LEFT JOIN record ON record.id = change.record \
      WHERE change.list = ?1 AND sync = ?2 AND ?3 IS NOT NULL AND (seq, 0) > (?4, ?5) ORDER BY seq LIMIT ?6";
 
@@ -64,8 +63,8 @@ pub struct Change {
     pub record: RawRecord,
 }
 
-/// What is to be read of a sync: its number, how many rows if that is known, and their digest.
-type Expected = (i64, Option<i64>, Option<Hash>);
+/// What is to be read of a sync: its number, and the digest of the rows.
+type Expected = (i64, Option<Hash>);
 
 /// Rows that are read sync by sync, and within it in their order.
 struct Reader {
@@ -75,7 +74,6 @@ struct Reader {
     /// Those that are still to be read to their end.
     syncs: VecDeque<Expected>,
     behind: (i64, i64),
-    count: i64,
     sum: u128,
     page: VecDeque<Change>,
 }
@@ -93,7 +91,6 @@ impl Reader {
             with_missing,
             syncs: syncs.collect(),
             behind: (i64::MIN, 0),
-            count: 0,
             sum: 0,
             page: VecDeque::new(),
         }
@@ -112,7 +109,7 @@ impl Reader {
 
     /// Reads a page, or the end of a sync.
     fn fill(&mut self) -> std::result::Result<(), Fault> {
-        let Some((number, count, digest)) = self.syncs.front().copied() else {
+        let Some((number, digest)) = self.syncs.front().copied() else {
             return Ok(());
         };
         let list = self.snapshot.resource.name();
@@ -125,25 +122,18 @@ impl Reader {
             && let Some(row) = rows.next()?
         {
             self.behind = (row.get(0)?, row.get(1)?);
-            if let Some(seal) = row.get(2)? {
-                add(&mut self.sum, seal);
-                self.count += 1;
-            }
-            let key: String = row.get(5)?;
-            if row.get(3) != Ok(true) {
-                return Err(Fault::Damaged(format!("the record {key:?} was changed")));
-            }
-            let text: String = row.get(4)?;
+            let seal: Option<Hash> = row.get(2)?;
+            let seal = seal.map_or(0, u128::from_le_bytes);
+            self.sum = self.sum.wrapping_add(seal);
+            let text: String = row.get(3)?;
             bytes += text.len();
             texts.push(text);
-            let is_change = self.sql == CHANGES;
-            found.push(match is_change {
-                true => (key, row.get(6)?, row.get(7)?, row.get(8)?),
-                false => (key, String::new(), None, String::new()),
+            found.push(match self.sql == CHANGES {
+                true => (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?),
+                false => (row.get(4)?, String::new(), None, String::new()),
             });
         }
-        let records = RawRecord::parse_all(&texts)?;
-        let changes = records.into_iter().zip(found);
+        let changes = RawRecord::parse_all(&texts)?.into_iter().zip(found);
         self.page = changes
             .map(|(record, (key, op, last_seen, seen))| Change {
                 generation: number.unsigned_abs(),
@@ -155,13 +145,12 @@ impl Reader {
             })
             .collect();
         if self.page.is_empty() {
-            let is_whole = count.is_none_or(|count| count == self.count);
-            if !is_whole || digest != Some(self.sum.to_le_bytes()) {
+            if digest != Some(self.sum.to_le_bytes()) {
                 let what =
                     format!("the rows of {list} are not those that sync {number} has written");
                 return Err(Fault::Damaged(what));
             }
-            (self.behind, self.count, self.sum) = ((i64::MIN, 0), 0, 0);
+            (self.behind, self.sum) = ((i64::MIN, 0), 0);
             self.syncs.pop_front();
         }
         Ok(())
@@ -177,7 +166,7 @@ pub struct Records {
 
 impl Records {
     pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Self {
-        let expected = (sync.number(), Some(sync.records), Some(sync.digest));
+        let expected = (sync.number(), Some(sync.digest));
         Records {
             columns: Arc::new(sync.columns),
             receipt: sync.receipt,
