@@ -211,21 +211,22 @@ impl Staging {
     }
 
     fn counts(&self, number: i64) -> Result<ChangeCounts, Fault> {
-        let mut counts = ChangeCounts::default();
-        let sql = "SELECT op, count(*) FROM change WHERE list = ?1 AND sync = ?2 GROUP BY op";
-        let mut statement = self.connection.prepare(sql)?;
-        let mut rows = statement.query(params![self.list, number])?;
-        while let Some(row) = rows.next()? {
-            let count = match row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)? {
-                "insert" => &mut counts.insert,
-                "update" => &mut counts.update,
-                "delete" => &mut counts.delete,
-                "missing" => &mut counts.missing,
-                _ => &mut counts.reappeared,
-            };
-            *count = row.get::<_, i64>(1)?.unsigned_abs();
-        }
-        Ok(counts)
+        let ops = ["insert", "update", "delete", "missing", "reappeared"];
+        let counts = ops.map(|op| format!("count(*) FILTER (WHERE op = '{op}')"));
+        let counts = counts.join(", ");
+        let sql = format!("SELECT {counts} FROM change WHERE list = ?1 AND sync = ?2");
+        Ok(
+            (self.connection).query_row(&sql, params![self.list, number], |row| {
+                let count = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+                Ok(ChangeCounts {
+                    insert: count(0)?,
+                    update: count(1)?,
+                    delete: count(2)?,
+                    missing: count(3)?,
+                    reappeared: count(4)?,
+                })
+            })?,
+        )
     }
 }
 

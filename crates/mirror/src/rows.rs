@@ -9,8 +9,7 @@ use crate::digest::Hash;
 use crate::file::Fault;
 use crate::receipt::{SyncReceipt, SyncRow};
 use rusqlite::{Connection, params};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::json;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,17 +78,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(
-        snapshot: Snapshot,
-        sql: &'static str,
-        with_missing: bool,
-        syncs: impl Iterator<Item = Expected>,
-    ) -> Self {
+    fn new(snapshot: Snapshot, sql: &'static str, syncs: VecDeque<Expected>) -> Self {
         Reader {
             snapshot,
             sql,
-            with_missing,
-            syncs: syncs.collect(),
+            with_missing: false,
+            syncs,
             behind: (i64::MIN, 0),
             sum: 0,
             page: VecDeque::new(),
@@ -170,7 +164,10 @@ impl Records {
         Records {
             columns: Arc::new(sync.columns),
             receipt: sync.receipt,
-            reader: Reader::new(snapshot, RECORDS, with_missing, std::iter::once(expected)),
+            reader: Reader {
+                with_missing,
+                ..Reader::new(snapshot, RECORDS, [expected].into())
+            },
         }
     }
 
@@ -228,7 +225,7 @@ impl Changes {
         syncs: impl Iterator<Item = Expected>,
     ) -> Self {
         Changes {
-            reader: Reader::new(snapshot, CHANGES, false, syncs),
+            reader: Reader::new(snapshot, CHANGES, syncs.collect()),
             columns,
         }
     }
@@ -264,28 +261,20 @@ impl Changes {
             fraction: 6,
             offset: "Z".into(),
         });
-        let kinds = [
-            Kind::Integer,
-            Kind::Text,
-            Kind::Text,
-            instant.clone(),
-            instant,
-        ];
-        let own = CHANGE_COLUMNS
-            .into_iter()
-            .zip(kinds)
-            .map(|(name, kind)| Column {
-                name: name.to_owned(),
-                kind,
-                nullable: true,
-                empty: Empty::Absent,
-                source: Source::Given,
-            });
+        let text = || Kind::Text;
+        let kinds = [Kind::Integer, text(), text(), instant.clone(), instant];
+        let own = CHANGE_COLUMNS.into_iter().zip(kinds);
+        let own = own.map(|(name, kind)| Column {
+            name: name.to_owned(),
+            kind,
+            nullable: true,
+            empty: Empty::Absent,
+            source: Source::Given,
+        });
         let mut schema = self.columns.clone();
         // A field of the same name stays in the last column.
-        schema
-            .fields
-            .retain(|column| !CHANGE_COLUMNS.contains(&column.name.as_str()));
+        let is_own = |column: &Column| CHANGE_COLUMNS.contains(&column.name.as_str());
+        schema.fields.retain(|column| !is_own(column));
         schema.fields.splice(0..0, own);
         TableOptions {
             schema: Some(Arc::new(schema)),
@@ -302,53 +291,32 @@ impl Iterator for Changes {
     }
 }
 
-/// A change as a line of JSON, its record as it is.
-#[derive(Serialize)]
-struct Line<'a> {
-    generation: u64,
-    op: &'a str,
-    key: &'a str,
-    last_seen: Option<&'a str>,
-    seen: &'a str,
-    record: &'a RawValue,
-}
-
 impl Change {
+    /// The change as a line of JSON, its record as it is.
     fn line(&self) -> Result<RawRecord> {
-        let line = serde_json::from_str(self.record.as_str()).and_then(|record| {
-            serde_json::to_string(&Line {
-                generation: self.generation,
-                op: &self.op,
-                key: &self.key,
-                last_seen: self.last_seen.as_deref(),
-                seen: &self.seen,
-                record,
-            })
-        });
-        RawRecord::parse(&line.unwrap_or_default())
+        let own = self.own(CHANGE_COLUMNS.map(|name| &name[1..]));
+        RawRecord::parse(&format!("{{{own},\"record\":{}}}", self.record.as_str()))
     }
 
     /// The record with the fields of its change behind its own.
     fn row(&self) -> Result<RawRecord> {
         let text = self.record.as_str();
-        let mut row = text[..text.rfind('}').unwrap_or_default()].to_owned();
+        let fields = text[..text.rfind('}').unwrap_or_default()].trim_end();
+        let comma = if fields.ends_with('{') { "" } else { "," };
+        RawRecord::parse(&format!("{fields}{comma}{}}}", self.own(CHANGE_COLUMNS)))
+    }
+
+    /// What there is beside the record, as members of an object.
+    fn own(&self, names: [&str; 5]) -> String {
         let values = [
-            Some(self.generation.into()),
-            Some(self.op.as_str().into()),
-            Some(self.key.as_str().into()),
-            self.last_seen.as_deref().map(serde_json::Value::from),
-            Some(self.seen.as_str().into()),
+            json!(self.generation),
+            json!(self.op),
+            json!(self.key),
+            json!(self.last_seen),
+            json!(self.seen),
         ];
-        for (name, value) in CHANGE_COLUMNS.iter().zip(values) {
-            let comma = if row.trim_end().ends_with('{') {
-                ""
-            } else {
-                ","
-            };
-            if let Some(value) = value {
-                row += &format!("{comma}\"{name}\":{value}");
-            }
-        }
-        RawRecord::parse(&(row + "}"))
+        let members = names.iter().zip(values);
+        let members = members.map(|(name, value)| format!("\"{name}\":{value}"));
+        members.collect::<Vec<_>>().join(",")
     }
 }
