@@ -26,7 +26,7 @@ use tokio::sync::{oneshot, watch};
 /// While the file cannot be used, it is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-4-";
+const PREFIX: &str = "budget-5-";
 
 /// The budget of one client.
 pub(crate) struct HostBudget {

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use super::ledger::Ledger;
-use super::model::{Count, Plan};
-use super::others::{NOTICED, Others};
+use super::model::{Count, NOTICED, Plan};
 use super::slots::LEFT_ALONE;
 
 /// Two counts further apart than this, in windows, may have more than one edge between them.
@@ -46,12 +45,11 @@ impl Edge {
     }
 }
 
-/// The newest count, the newest edge, and what the edges so far have in common.
+/// The newest edge, and what the edges so far have in common.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
-    newest: Option<(Time, u32)>,
     /// Between which counts the remaining ones rose last: with fixed windows, an edge.
-    last: Option<Edge>,
+    pub(super) last: Option<Edge>,
     common: Option<Edge>,
     agreeing: u32,
 }
@@ -68,27 +66,21 @@ pub(super) enum Sign {
 }
 
 impl Windows {
-    /// When the window of a request that was sent at `sent` began, where that was seen; for fixed windows.
-    pub(super) fn begun(&self, sent: Time, window: Duration) -> Option<Edge> {
-        self.last.filter(|edge| sent < edge.latest + window)
-    }
-
-    /// Compares a count with the one before; `floor` is the least round trip.
-    pub(super) fn seen(&mut self, count: &Count, plan: Plan, floor: Duration) -> Sign {
-        let newest = self.newest;
-        if newest.is_some_and(|(sent, _)| count.sent <= sent) {
-            return Sign::None; // overtaken by a later request
-        }
-        self.newest = Some((count.sent, count.remaining));
-        let Some((before, remaining)) = newest else {
-            return Sign::None;
-        };
+    /// Compares a count with the newest before it; `floor` is the least round trip.
+    pub(super) fn seen(
+        &mut self,
+        count: &Count,
+        newest: &Count,
+        plan: Plan,
+        floor: Duration,
+    ) -> Sign {
+        let before = newest.sent;
         let edge = Edge {
             earliest: before,
             latest: count.received.saturating_sub(floor).max(before),
         };
         let (limit, now_left) = (f64::from(plan.limit), f64::from(count.remaining));
-        let rise = now_left - f64::from(remaining);
+        let rise = now_left - f64::from(newest.remaining);
         if rise >= BEYOND * limit {
             self.last = Some(edge);
         }
@@ -132,7 +124,7 @@ const FIRST: u32 = 4;
 const WEIGHT: f64 = 0.25;
 /// What others take while it is not seen, for sure: their mean, and a fifth for its variation; but no more than this.
 const FOR_SURE: f64 = 1.2;
-const MOST_UNSEEN: f64 = 8.0;
+const MAX_UNSEEN: f64 = 8.0;
 /// Part of a step, at that pace, for which the end of a window is kept free.
 const SPARE: f64 = 0.6;
 
@@ -253,7 +245,7 @@ impl Alignment {
         let harmless = alone && self.is_exact && self.is_punctual;
         let spared = if harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));
-        let unseen = (FOR_SURE * Others::unseen(others, ledger, plan)).min(MOST_UNSEEN);
+        let unseen = (FOR_SURE * plan.unseen(others, ledger)).min(MAX_UNSEEN);
         let in_flight = ledger.in_flight().count() as f64;
         let left = f64::from(self.least) - in_flight - reserve - unseen;
         let sent = f64::from(self.sent(ledger, Time::MAX));
@@ -262,7 +254,7 @@ impl Alignment {
             return next_window;
         }
         let middle = earliest + latest.saturating_sub(earliest) / 2;
-        let late = ledger.mean().saturating_sub(ledger.floor()).mul_f64(LATE);
+        let late = ledger.mean.saturating_sub(ledger.floor()).mul_f64(LATE);
         let end = (middle + plan.window).saturating_sub(late);
         let even = end.saturating_sub(last).div_f64(ours + SPARE);
         let closest = plan.window.mul_f64(CLOSEST / f64::from(plan.limit));

@@ -139,7 +139,7 @@ fn goals_beside_a_neighbour() {
         let runs = runs(&scenario);
         let asked = total(&runs, |run| run.others_asked);
         let served = total(&runs, |run| run.others_served) / asked;
-        let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.stats.sends);
+        let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.sends);
         let left = 1.0 - asked / (60 * SEEDS) as f64 / f64::from(LIMIT);
         let row = format!("of what is left, {policy}, others {others:?}");
         let rest = format!(
@@ -178,7 +178,7 @@ fn goals_with_gateways_of_their_own_mind() {
         scenario.processing = processing;
         scenario.until = Duration::from_secs(40);
         let runs = runs(&scenario);
-        let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.stats.sends);
+        let refused = total(&runs, |run| run.refused) / total(&runs, |run| run.sends);
         let row = format!("{policy}, {quirk:?}, processing {processing:?}");
         let rest = format!("{:.2} % refused", 100.0 * refused);
         reach(&row, mean(&runs, Outcome::share), goal, &rest);
@@ -195,7 +195,7 @@ fn goals_where_no_counts_are_shown() {
         scenario.until = Duration::from_secs(60);
         scenario.others = Others::Steady(10.0);
         let beside = runs(&scenario);
-        let refused = total(&beside, |run| run.refused) / total(&beside, |run| run.stats.sends);
+        let refused = total(&beside, |run| run.refused) / total(&beside, |run| run.sends);
         let share = mean(&beside, |run| run.share_between(20, 60)) / 0.75;
         let rest = format!("{:.2} % refused", 100.0 * refused);
         reach(&format!("of what is left, {quirk:?}"), share, 0.85, &rest);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talentdata_core::gate::GateStats;
+use talentdata_core::gate::Mode;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use crate::server::{Quirk, WINDOW};
@@ -100,7 +100,9 @@ impl Scenario {
             refused: findings.refused,
             others_asked: findings.others_asked,
             others_served: findings.others_served,
-            stats: findings.stats,
+            sends: findings.sends,
+            lost: findings.lost,
+            mode: findings.mode,
         }
     }
 }
@@ -114,7 +116,9 @@ pub(crate) struct Outcome {
     pub(crate) refused: u64,
     pub(crate) others_asked: u64,
     pub(crate) others_served: u64,
-    pub(crate) stats: GateStats,
+    pub(crate) sends: u64,
+    pub(crate) lost: u64,
+    pub(crate) mode: Mode,
 }
 
 impl Outcome {

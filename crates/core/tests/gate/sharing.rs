@@ -149,7 +149,7 @@ fn goals_beside_those_who_do_not_share() {
         let served = mean(&runs, |run| {
             run.others_served as f64 / run.others_asked as f64
         });
-        let refused = mean(&runs, |run| run.refused as f64 / run.stats.sends as f64);
+        let refused = mean(&runs, |run| run.refused as f64 / run.sends as f64);
         let row = format!("of what is left, {policy}, others {others:?}");
         let rest = format!(
             "{:.2} % refused, others keep {:.1} %",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use talentdata_core::gate::{GateStats, PriorityClass};
+use talentdata_core::gate::{Mode, PriorityClass};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use super::world::World;
@@ -109,7 +109,9 @@ pub(crate) struct Findings {
     pub(crate) others_served: u64,
     /// Bytes of the state, at most.
     pub(crate) bytes: usize,
-    pub(crate) stats: GateStats,
+    pub(crate) sends: u64,
+    pub(crate) lost: u64,
+    pub(crate) mode: Mode,
 }
 
 impl Findings {
@@ -135,7 +137,7 @@ impl Findings {
     }
 
     pub(crate) fn asks_per_send(&self) -> f64 {
-        self.asks as f64 / self.stats.sends as f64
+        self.asks as f64 / self.sends as f64
     }
 }
 

@@ -29,8 +29,8 @@ impl World {
 
     pub(super) fn send(&mut self, member: usize, ticket: Ticket) {
         self.referee.sends(self.told);
-        self.findings.stats.sends += 1;
-        let sends = self.findings.stats.sends;
+        self.findings.sends += 1;
+        let sends = self.findings.sends;
         let waiting = &mut self.members[member];
         let overtaken = sends - 1 - waiting.sends_before;
         waiting.sends_before = sends;
@@ -104,6 +104,7 @@ impl World {
         let Request { member, ticket, .. } = self.requests[index];
         let now = self.clock(member);
         self.settle(index);
+        self.findings.lost += 1;
         self.gate.lost(now, id(member), ticket);
         self.pump(member);
     }
