@@ -26,14 +26,14 @@ mod slots;
 mod turns;
 mod windows;
 
-use std::fmt;
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use headers::RateHeaders;
-use ledger::{Entry, Ledger, Outcome};
+use ledger::{Entry, Ledger, State};
 pub(crate) use long_window::{LongWindow, Part};
 use model::{Count, Model};
 pub use outage::Failures;
@@ -101,27 +101,6 @@ impl Default for GateSettings {
     }
 }
 
-/// How the gate currently finds the time of the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Even pacing, so that no window of any kind can overflow; right under every policy.
-    Universal,
-    /// The budget refills faster than it is spent, as a bucket does: the whole limit is used.
-    Refill,
-    /// The server counts in fixed windows and their edges are known.
-    Locked,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Universal => "universal",
-            Self::Refill => "refill",
-            Self::Locked => "locked",
-        })
-    }
-}
-
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,6 +119,22 @@ impl Ticket {
     pub(crate) fn age(&self, now: Time) -> Duration {
         now.saturating_sub(self.sent)
     }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was not sent after all.
+    Unsent,
+    /// The caller waits for no response any more, though the server may have counted it.
+    Lost,
+    /// It failed, with no response or with one that broke off.
+    Failed {
+        /// Whether the server may have counted it; where no connection was made, its turn is given back.
+        sent: bool,
+    },
+    /// A response has arrived, with this status.
+    Answered(u16, RateHeaders),
 }
 
 /// What a request is for. Limits are learned by endpoint class.
@@ -333,7 +328,7 @@ impl SharedGate {
         let long = self
             .long_window
             .as_ref()
-            .zip(self.turns.member(requester.id));
+            .zip(self.turns.0.get(&requester.id));
         let long = long.map(|(long, member)| member.part.allows(long.limit, requester.share));
         even.max(rolling).max(long.unwrap_or_default())
     }
@@ -352,23 +347,34 @@ impl SharedGate {
         ticket
     }
 
-    /// The request was not sent after all.
-    pub fn unsend(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        self.complete(now, member);
-        self.outage.unsent(ticket);
-        self.ledger.unsend(ticket);
+    /// A request of a member is not in flight any more.
+    pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
+        let now = self.advance(now);
+        self.turns.saw(now, member);
+        self.lose_silent(now);
+        match outcome {
+            Outcome::Unsent => {
+                self.outage.unsent(ticket);
+                self.ledger.unsend(ticket);
+            }
+            Outcome::Lost => self.give_up(now, ticket),
+            Outcome::Failed { sent } => {
+                self.last_outcome = now;
+                self.outage.failed(now, ticket);
+                match sent {
+                    true => self.give_up(now, ticket),
+                    false => self.ledger.unsend(ticket),
+                }
+            }
+            Outcome::Answered(status, headers) => {
+                self.answered(now, member, ticket, *status, headers);
+            }
+        }
     }
 
-    /// The request failed, with no response or with one that broke off. `sent` is whether the server may have counted it;
-    /// where no connection was made, its turn is given back.
-    pub fn failed(&mut self, now: Duration, member: u64, ticket: Ticket, sent: bool) {
-        let now = self.complete(now, member);
-        self.last_outcome = now;
-        self.outage.failed(now, ticket);
-        match sent {
-            true => self.give_up(now, ticket),
-            false => self.ledger.unsend(ticket),
-        }
+    fn give_up(&mut self, now: Time, ticket: Ticket) {
+        self.outage.lost(now, ticket);
+        self.ledger.settle(ticket, State::Lost);
     }
 
     /// The failures since the last success of any member, where there are any.
@@ -377,28 +383,15 @@ impl SharedGate {
         self.outage.failures()
     }
 
-    /// The caller waits for no response any more, though the server may have counted the request.
-    pub fn lost(&mut self, now: Duration, member: u64, ticket: Ticket) {
-        let now = self.complete(now, member);
-        self.give_up(now, ticket);
-    }
-
-    fn give_up(&mut self, now: Time, ticket: Ticket) {
-        self.outage.lost(now, ticket);
-        self.ledger.settle(ticket, Outcome::Lost);
-    }
-
-    /// A response has arrived.
-    pub fn response(
+    fn answered(
         &mut self,
-        now: Duration,
+        now: Time,
         member: u64,
         ticket: Ticket,
         status: u16,
         headers: &RateHeaders,
     ) {
-        let now = self.complete(now, member);
-        let settled = self.ledger.settle(ticket, Outcome::Answered(now));
+        let settled = self.ledger.settle(ticket, State::Answered(now));
         self.last_outcome = now;
         match is_failure(status, headers) {
             true => self.outage.failed(now, ticket),
@@ -419,7 +412,7 @@ impl SharedGate {
             if let Some(remaining) = headers.remaining {
                 long_window.seen(sent, remaining);
             }
-            if let Some(member) = self.turns.saw(now, member) {
+            if let Some(member) = self.turns.0.get_mut(&member) {
                 member.part.seen(now, headers);
             }
             match must_wait {
@@ -439,8 +432,7 @@ impl SharedGate {
                 sent,
                 remaining: remaining.min(limit.into()) as u32,
                 own,
-                rest: headers.reset.filter(|_| !headers.reset_is_integer),
-                refused: status == TOO_MANY_REQUESTS,
+                is_exact: headers.reset.is_some() && !headers.reset_is_integer,
             };
             self.model.seen(&count, &self.ledger);
         } else if !must_wait {
@@ -479,7 +471,7 @@ impl SharedGate {
     /// A member has ended, and what it has sent is lost.
     pub fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
-        self.turns.left(member);
+        self.turns.0.remove(&member);
         self.lose_silent(now);
     }
 
@@ -487,14 +479,6 @@ impl SharedGate {
     fn advance(&mut self, now: Time) -> Time {
         self.used = self.used.max(now);
         self.used
-    }
-
-    /// A request of a member is not in flight any more.
-    fn complete(&mut self, now: Time, member: u64) -> Time {
-        let now = self.advance(now);
-        self.turns.saw(now, member);
-        self.lose_silent(now);
-        now
     }
 
     /// Members that are silent, or have left, have lost what they sent.
@@ -538,7 +522,9 @@ impl SharedGate {
         let window = self.settings.window;
         let believed = pauses.believed.max(now.saturating_add(window));
         self.rules.correct(pauses.until, believed);
-        self.turns.correct(believed);
+        for member in self.turns.0.values_mut() {
+            member.part.until = member.part.until.min(believed);
+        }
     }
 
     /// When it was used last.
@@ -550,18 +536,23 @@ impl SharedGate {
     /// How many members take part.
     #[must_use]
     pub fn present(&self, now: Duration) -> usize {
-        self.turns.present(now)
+        self.turns.present(now).count()
     }
 
     /// The members that take part, those that sent most first.
     #[must_use]
     pub fn members(&self, now: Duration) -> Vec<MemberStats> {
-        self.turns.stats(now)
+        let stats = self.turns.present(now).map(|member| member.stats(now));
+        let mut stats: Vec<_> = stats.collect();
+        stats.sort_by_key(|member| Reverse(member.sent_last_minute));
+        stats
     }
 
-    /// The current mode.
+    /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
+    /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
+    /// spent, as a bucket does; `locked` is for fixed windows whose edges are known.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> &'static str {
         self.model.mode()
     }
 

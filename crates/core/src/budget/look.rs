@@ -78,7 +78,7 @@ fn state(home: &BudgetHome, seen: Option<(Box<SharedGate>, Duration)>) -> Budget
         home,
         members: gate.members(now),
         requests_per_second: Some(gate.rate()),
-        mode: Some(gate.mode().to_string()),
+        mode: Some(gate.mode().to_owned()),
         seconds_paused: gate.paused_until().saturating_sub(now).as_secs_f64(),
     }
 }

@@ -20,7 +20,7 @@ const MEAN_OVER: u32 = 32;
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum State {
     InFlight,
     Answered(Time),
     /// No response will come; the server may have counted it all the same.
@@ -31,7 +31,7 @@ pub(super) enum Outcome {
 pub(super) struct Entry {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    pub(super) outcome: Outcome,
+    pub(super) state: State,
 }
 
 /// Requests in the order they were sent, and the round trips of those that were responded to.
@@ -50,31 +50,31 @@ impl Ledger {
     pub(super) fn send(&mut self, ticket: Ticket, member: u64, window: Duration) {
         let keep = window.saturating_mul(WINDOWS_KEPT);
         self.entries.retain(|entry| {
-            entry.outcome == Outcome::InFlight || entry.ticket.sent + keep >= ticket.sent
+            entry.state == State::InFlight || entry.ticket.sent + keep >= ticket.sent
         });
-        let outcome = Outcome::InFlight;
+        let state = State::InFlight;
         self.entries.push_back(Entry {
             ticket,
             member,
-            outcome,
+            state,
         });
     }
 
     /// Forgets a request that was never sent after all.
     pub(super) fn unsend(&mut self, ticket: Ticket) {
-        let unsent = |entry: &Entry| entry.ticket == ticket && entry.outcome == Outcome::InFlight;
+        let unsent = |entry: &Entry| entry.ticket == ticket && entry.state == State::InFlight;
         self.entries.retain(|entry| !unsent(entry));
     }
 
     /// Settles a request that is in flight; false where it is not.
-    pub(super) fn settle(&mut self, ticket: Ticket, outcome: Outcome) -> bool {
+    pub(super) fn settle(&mut self, ticket: Ticket, state: State) -> bool {
         // A ticket of another ledger may have the same number.
-        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.outcome == Outcome::InFlight;
+        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.state == State::InFlight;
         let Some(entry) = self.entries.iter_mut().find(own) else {
             return false;
         };
-        entry.outcome = outcome;
-        if let Outcome::Answered(now) = outcome {
+        entry.state = state;
+        if let State::Answered(now) = state {
             self.sample(now, now.saturating_sub(ticket.sent));
         }
         true
@@ -107,7 +107,7 @@ impl Ledger {
     }
 
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Entry> {
-        let in_flight = |entry: &&Entry| entry.outcome == Outcome::InFlight;
+        let in_flight = |entry: &&Entry| entry.state == State::InFlight;
         self.entries.iter().filter(in_flight)
     }
 

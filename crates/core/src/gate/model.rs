@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Time;
 use super::ledger::Ledger;
 use super::slots::{LEFT_ALONE, Slots};
-use super::windows::{Alignment, Edge, Sign, Windows};
-use super::{Mode, Time};
+use super::windows::{Alignment, Edge, Windows};
 
 /// An alignment that was wrong is not tried again for this long.
 const BARRED: Duration = Duration::from_secs(15);
@@ -58,9 +58,8 @@ pub(super) struct Count {
     pub(super) remaining: u32,
     /// Our own requests within the window that ended with this one, by send time.
     pub(super) own: u32,
-    /// How long the server's window still lasts, where it tells parts of a second.
-    pub(super) rest: Option<Duration>,
-    pub(super) refused: bool,
+    /// The server told to a part of a second when its window ends.
+    pub(super) is_exact: bool,
 }
 
 /// Beliefs about one server with one limit.
@@ -109,11 +108,11 @@ impl Model {
             && self.plan.limit >= 1
     }
 
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> &'static str {
         match self.alignment {
-            _ if self.refill.1 => Mode::Refill,
-            Some(_) => Mode::Locked,
-            None => Mode::Universal,
+            _ if self.refill.1 => "refill",
+            Some(_) => "locked",
+            None => "universal",
         }
     }
 
@@ -168,7 +167,7 @@ impl Model {
         self.seek_refill(count);
         if let Some(alignment) = &mut self.alignment {
             alignment.roll(now, plan);
-            let right = alignment.seen(count, ledger, plan);
+            let right = alignment.seen(count, ledger);
             if !right {
                 self.barred_until = now + BARRED;
             }
@@ -176,27 +175,22 @@ impl Model {
                 self.give_up_alignment();
             }
         }
-        let newest = self.newest.replace(*count);
-        let sign = match newest {
-            Some(newest) if count.sent <= newest.sent => {
-                self.newest = Some(newest); // overtaken by a later request
-                Sign::None
-            }
-            Some(newest) if self.alignment.is_none() => {
-                self.windows.seen(count, &newest, plan, floor)
-            }
-            _ => Sign::None,
-        };
+        // One that was overtaken by a later request says nothing about an edge.
+        let before = self.newest.filter(|newest| count.sent > newest.sent);
+        if self.newest.is_none() || before.is_some() {
+            self.newest = Some(*count);
+        }
+        let before = before.filter(|_| self.alignment.is_none());
+        let has_jumped = before.is_some_and(|it| self.windows.seen(count, &it, plan, floor));
         self.estimate_others(count, ledger);
         self.slots.seen(count, plan);
-        if !matches!(sign, Sign::None) && !self.fixed {
+        if has_jumped && !self.fixed {
             self.fixed = true;
             self.slots.take_all(plan);
         }
-        if let Sign::Clock(edge) = sign
-            && now >= self.barred_until
-        {
-            self.alignment = Some(Alignment::new(count, edge, plan.window, floor));
+        if has_jumped && now >= self.barred_until {
+            let edge = self.windows.clock();
+            self.alignment = edge.map(|edge| Alignment::new(count, edge, plan.window, floor));
         }
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use super::ledger::{Entry, Ledger, Outcome};
+use super::ledger::{Entry, Ledger, State};
 use super::model::{Count, Plan};
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
@@ -26,16 +26,14 @@ const MIN: f64 = 2.0;
 const MARGIN: f64 = 0.07;
 /// The pace is this much denser than the slots allow, so that a late request does not cost its place.
 const CATCH_UP: f64 = 0.97;
-/// Counts for less than this part of the slots say nothing about the rest.
-const TELLING: f64 = 0.1;
 /// Windows that must agree before slots grow.
 const AGREEING: usize = 3;
 /// The part of the room seen that is taken at a time, and the least and the most of it.
 const GROWTH: f64 = 0.4;
 const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
-/// Where no counts are shown: slots that come back each window without a refusal, or the part of those that the last refusal
-/// cost, if that is more; by how many they stay below those that were too much, and for how long, doubled each time.
-const UNSHOWN_GROWTH: (f64, f64) = (0.5, 0.15);
+/// Where no counts are shown: slots that come back each window without a refusal; by how many they stay below those that
+/// were too much, and for how long, doubled each time.
+const UNSHOWN_GROWTH: f64 = 1.0;
 const UNSHOWN_MARGIN: f64 = 2.0;
 const UNSHOWN_HOLD: Duration = Duration::from_secs(8);
 const MAX_DOUBLINGS: u32 = 3;
@@ -96,9 +94,9 @@ impl Slots {
         let (margin, floor) = (plan.window.mul_f64(MARGIN), ledger.floor());
         let counted_by = |entry: &Entry| {
             let latest = entry.ticket.sent + margin;
-            match entry.outcome {
-                Outcome::Answered(at) => at.saturating_sub(floor).min(latest),
-                Outcome::InFlight | Outcome::Lost => latest,
+            match entry.state {
+                State::Answered(at) => at.saturating_sub(floor).min(latest),
+                State::InFlight | State::Lost => latest,
             }
         };
         let mut counted_by: Vec<Time> = ledger.entries.iter().map(counted_by).collect();
@@ -139,7 +137,7 @@ impl Slots {
     pub(super) fn seen(&mut self, count: &Count, plan: Plan) {
         let (begun, counts, least) = self.span;
         if count.received >= begun + plan.window {
-            if f64::from(counts) >= TELLING * self.slots {
+            if counts > 0 {
                 self.least.rotate_right(1);
                 self.least[0] = least;
                 self.grow(count.received, plan);
@@ -180,9 +178,7 @@ impl Slots {
         if now < self.tried_again_at() {
             most = most.min(self.before - UNSHOWN_MARGIN);
         }
-        let (least, part) = UNSHOWN_GROWTH;
-        let growth = least.max(part * (self.before - self.slots));
-        self.slots = (self.slots + growth).min(most).max(self.slots);
+        self.slots = (self.slots + UNSHOWN_GROWTH).min(most).max(self.slots);
         self.keep_in_bounds(plan);
     }
 

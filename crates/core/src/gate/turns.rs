@@ -3,8 +3,7 @@
 //! A member that has to wait is notified when to ask again, and is expected then. Nobody waits for a member that is expected
 //! later, or that has let its moment pass: it may have been stopped, or killed.
 
-use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -63,9 +62,8 @@ pub struct Requester<'a> {
 }
 
 /// A member as it is remembered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Member {
-    id: u64,
     process: u32,
     name: String,
     /// When it was last seen.
@@ -107,51 +105,43 @@ pub struct MemberStats {
     pub seconds_since_seen: f64,
 }
 
-/// The members, and their turns.
+/// The members by their ids, and their turns.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Turns(Vec<Member>);
+pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
-        self.0.retain(|member| member.seen + REMEMBERED >= now);
+        self.0.retain(|_, member| member.seen + REMEMBERED >= now);
         if self.0.len() > MAX_MEMBERS {
-            self.0.sort_by_key(|member| Reverse(member.seen));
-            self.0.truncate(MAX_MEMBERS);
+            let first = self.0.iter().min_by_key(|(_, member)| member.seen);
+            let first = first.map(|(id, _)| *id);
+            self.0.retain(|id, _| Some(*id) != first);
         }
-        let waits = |since| {
-            Some(Wait {
-                class,
-                since,
-                allowed: now,
-                expected: now,
-            })
-        };
-        if let Some(member) = self.saw(now, requester.id) {
-            member.waits = waits(member.waits.map_or(now, |wait| wait.since));
-            return;
-        }
-        self.0.push(Member {
-            id: requester.id,
+        let member = self.0.entry(requester.id).or_insert_with(|| Member {
             process: requester.process,
             name: requester.name.to_owned(),
-            seen: now,
-            waits: waits(now),
-            last_sent: Time::ZERO,
-            part: Part::default(),
-            last_minute: LastMinute::default(),
+            ..Member::default()
+        });
+        member.seen = now;
+        member.waits = Some(Wait {
+            class,
+            since: member.waits.map_or(now, |wait| wait.since),
+            allowed: now,
+            expected: now,
         });
     }
 
     /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
     /// are expected, and rank first. And whether one of them is expected at once.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
-        let place = self.member(id).and_then(|member| member.place(now));
+        let place = |id, member: &Member| Some((member.waits?.rank(now), member.last_sent, id));
+        let own = self.0.get(&id).and_then(|member| place(id, member));
         let (mut ahead, mut at_once) = (0, false);
-        for member in self.0.iter().filter(|member| member.id != id) {
+        for (other, member) in &self.0 {
             if let Some(wait) = member.waits
                 && (wait.expected + GRACE >= now && wait.allowed <= at + SOON)
-                && member.place(now) < place
+                && place(*other, member) < own
             {
                 ahead += 1;
                 at_once |= wait.expected <= now + SOON;
@@ -162,14 +152,14 @@ impl Turns {
 
     /// A member is notified to ask again at this time, and may not send before it is allowed to.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
-        if let Some(wait) = self.member_mut(id).and_then(|member| member.waits.as_mut()) {
+        if let Some(wait) = self.0.get_mut(&id).and_then(|member| member.waits.as_mut()) {
             (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 
     /// It is a member's turn; `window` is the longest that the service counts over.
     pub(super) fn served(&mut self, now: Time, id: u64, window: Duration) {
-        if let Some(member) = self.member_mut(id) {
+        if let Some(member) = self.0.get_mut(&id) {
             member.waits = None;
             member.last_sent = now;
             member.last_minute.send(now);
@@ -177,69 +167,45 @@ impl Turns {
         }
     }
 
-    /// No longer window lasts beyond this time.
-    pub(super) fn correct(&mut self, latest: Time) {
-        for member in &mut self.0 {
-            member.part.until = member.part.until.min(latest);
-        }
-    }
-
     /// A member has done something.
-    pub(super) fn saw(&mut self, now: Time, id: u64) -> Option<&mut Member> {
-        let member = self.member_mut(id)?;
-        member.seen = now;
-        Some(member)
-    }
-
-    /// A member has ended.
-    pub(super) fn left(&mut self, id: u64) {
-        self.0.retain(|member| member.id != id);
+    pub(super) fn saw(&mut self, now: Time, id: u64) {
+        if let Some(member) = self.0.get_mut(&id) {
+            member.seen = now;
+        }
     }
 
     /// Whether a member was last seen before this time.
     pub(super) fn is_silent(&self, id: u64, since: Time) -> bool {
-        self.member(id).is_none_or(|member| member.seen < since)
+        self.0.get(&id).is_none_or(|member| member.seen < since)
     }
 
-    /// How many members take part.
-    pub(super) fn present(&self, now: Time) -> usize {
-        self.0.iter().filter(|it| it.seen + PRESENT >= now).count()
-    }
-
-    /// The members that take part, those that sent most first.
-    pub(super) fn stats(&self, now: Time) -> Vec<MemberStats> {
-        let present = self.0.iter().filter(|it| it.seen + PRESENT >= now);
-        let stats = present.map(|member| MemberStats {
-            process: member.process,
-            name: member.name.clone(),
-            host: None,
-            sent_last_minute: member.last_minute.sent(now),
-            waiting: member.waits.map(|wait| wait.class.name()),
-            seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
-        });
-        let mut stats: Vec<_> = stats.collect();
-        stats.sort_by_key(|member| Reverse(member.sent_last_minute));
-        stats
-    }
-
-    pub(super) fn member(&self, id: u64) -> Option<&Member> {
-        self.0.iter().find(|member| member.id == id)
-    }
-
-    fn member_mut(&mut self, id: u64) -> Option<&mut Member> {
-        self.0.iter_mut().find(|member| member.id == id)
+    /// The members that take part.
+    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = &Member> {
+        let is_present = move |member: &&Member| member.seen + PRESENT >= now;
+        self.0.values().filter(is_present)
     }
 }
 
 impl Member {
-    /// How it ranks among those who wait: the least goes first.
-    fn place(&self, now: Time) -> Option<(PriorityClass, Time, u64)> {
-        let wait = self.waits?;
-        let class = match wait.since + PATIENCE <= now {
+    pub(super) fn stats(&self, now: Time) -> MemberStats {
+        MemberStats {
+            process: self.process,
+            name: self.name.clone(),
+            host: None,
+            sent_last_minute: self.last_minute.sent(now),
+            waiting: self.waits.map(|wait| wait.class.name()),
+            seconds_since_seen: now.saturating_sub(self.seen).as_secs_f64(),
+        }
+    }
+}
+
+impl Wait {
+    /// The class that it waits in by now.
+    fn rank(&self, now: Time) -> PriorityClass {
+        match self.since + PATIENCE <= now {
             true => PriorityClass::Single,
-            false => wait.class,
-        };
-        Some((class, self.last_sent, self.id))
+            false => self.class,
+        }
     }
 }
 

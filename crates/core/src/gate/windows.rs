@@ -54,26 +54,16 @@ pub(super) struct Windows {
     agreeing: u32,
 }
 
-/// What the newest count says about windows.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Sign {
-    /// Nothing.
-    None,
-    /// The server counts in fixed windows.
-    Fixed,
-    /// And they follow a clock, with this edge.
-    Clock(Edge),
-}
-
 impl Windows {
-    /// Compares a count with the newest before it; `floor` is the least round trip.
+    /// Compares a count with the newest before it; `floor` is the least round trip. Whether the counts have jumped as only
+    /// those of fixed windows do.
     pub(super) fn seen(
         &mut self,
         count: &Count,
         newest: &Count,
         plan: Plan,
         floor: Duration,
-    ) -> Sign {
+    ) -> bool {
         let before = newest.sent;
         let edge = Edge {
             earliest: before,
@@ -87,18 +77,18 @@ impl Windows {
         let jumped = count.sent <= before + plan.window.mul_f64(NEAR)
             && rise >= JUMP * limit
             && now_left >= limit - f64::from(count.own) + BEYOND * limit;
-        if !jumped {
-            return Sign::None;
+        if jumped {
+            let older = self.common;
+            let agreed = older.and_then(|older| edge.agreeing_with(older, plan.window));
+            self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
+            self.common = agreed.or(Some(edge));
         }
-        let older = self.common;
-        let agreed = older.and_then(|older| edge.agreeing_with(older, plan.window));
-        self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
-        let common = agreed.unwrap_or(edge);
-        self.common = Some(common);
-        match self.agreeing >= AGREEING {
-            true => Sign::Clock(common),
-            false => Sign::Fixed,
-        }
+        jumped
+    }
+
+    /// The newest edge, where they follow a clock.
+    pub(super) fn clock(&self) -> Option<Edge> {
+        self.common.filter(|_| self.agreeing >= AGREEING)
     }
 }
 
@@ -144,8 +134,6 @@ pub(super) struct Alignment {
     pub(super) others: f64,
     /// The server told the last time, to a part of a second, when the window ends.
     is_exact: bool,
-    /// No window has ended later than it should, as far as the server has told, and it has refused nothing.
-    is_punctual: bool,
 }
 
 impl Alignment {
@@ -164,7 +152,6 @@ impl Alignment {
             least: count.remaining,
             others: 0.0,
             is_exact: false,
-            is_punctual: true,
         }
     }
 
@@ -212,19 +199,11 @@ impl Alignment {
     }
 
     /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
-    pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, plan: Plan) -> bool {
+    pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger) -> bool {
         if count.sent < self.edge.latest {
             return true;
         }
-        self.is_exact = count.rest.is_some();
-        self.is_punctual &= !count.refused
-            && count.rest.is_none_or(|rest| {
-                // Seen from a request, a window ends the sooner the longer the request was on its way. One that opened
-                // with our first request, which goes at the latest edge, ends a window later than that.
-                let end = count.sent.saturating_add(rest);
-                let latest = self.edge.latest + self.sooner(self.trial) + plan.window - DRIFT / 2;
-                end <= latest || end > latest + plan.window / 2 // that of the next window
-            });
+        self.is_exact = count.is_exact;
         self.members = self.members.saturating_add(1);
         self.least = self.least.min(count.remaining);
         count.remaining > LOW || self.sent(ledger, count.sent) > FIRST
@@ -242,7 +221,7 @@ impl Alignment {
         let alone = self.others < NOTICED;
         let others = if alone { 0.0 } else { self.others };
         // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
-        let harmless = alone && self.is_exact && self.is_punctual;
+        let harmless = alone && self.is_exact;
         let spared = if harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));
         let unseen = (FOR_SURE * plan.unseen(others, ledger)).min(MAX_UNSEEN);

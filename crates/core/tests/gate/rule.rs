@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use talentdata_core::gate::{
-    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket, Turn,
+    Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Turn,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -87,7 +88,12 @@ fn call(
     let Turn::Now(ticket) = turn else {
         panic!("{turn:?} at {now:?}");
     };
-    gate.response(now + 20 * MS, ID, ticket, status, headers);
+    gate.complete(
+        now + 20 * MS,
+        ID,
+        ticket,
+        &Outcome::Answered(status, headers.clone()),
+    );
 }
 
 /// How long the next request to this endpoint then has to wait.
@@ -195,7 +201,12 @@ fn refusals_of_requests_sent_together_count_once() {
     let (mut gate, mut now) = (gate(), SECOND);
     let together: Vec<_> = (0..4).map(|_| send(&mut gate, &mut now)).collect();
     for ticket in together {
-        gate.response(1200 * MS, ID, ticket, 429, &RateHeaders::default());
+        gate.complete(
+            1200 * MS,
+            ID,
+            ticket,
+            &Outcome::Answered(429, RateHeaders::default()),
+        );
     }
     let wait = wait_for(&mut gate, 1200 * MS, Endpoint::Api);
     assert!((500 * MS..=SECOND).contains(&wait), "{wait:?}");
@@ -206,7 +217,7 @@ fn four_requests_probe_and_a_loss_makes_room() {
     let (mut gate, mut now) = (gate(), Duration::ZERO);
     let tickets = send_all(&mut gate, &mut now);
     assert_eq!(tickets.len(), 4);
-    gate.lost(now, ID, tickets[0]);
+    gate.complete(now, ID, tickets[0], &Outcome::Lost);
     assert!(matches!(take(&mut gate, now), Turn::Now(_)));
 }
 
@@ -218,7 +229,7 @@ fn an_unsent_request_never_happened() {
         panic!("the pace allows it");
     };
     assert_ne!(wait_for(&mut gate, 100 * MS, Endpoint::Api), Duration::ZERO);
-    gate.unsend(100 * MS, ID, unused);
+    gate.complete(100 * MS, ID, unused, &Outcome::Unsent);
     assert!(matches!(take(&mut gate, 100 * MS), Turn::Now(_)));
 }
 
@@ -233,7 +244,12 @@ fn without_pacing_only_the_rule_is_kept() {
     let tickets: Vec<_> = (0..1000).map(|_| send(&mut gate, &mut now)).collect();
     assert_eq!(now, SECOND);
     for ticket in tickets {
-        gate.response(1020 * MS, ID, ticket, 200, &headers(0, Some(3 * SECOND)));
+        gate.complete(
+            1020 * MS,
+            ID,
+            ticket,
+            &Outcome::Answered(200, headers(0, Some(3 * SECOND))),
+        );
     }
     assert_eq!(wait_for(&mut gate, 1020 * MS, Endpoint::Api), 3 * SECOND);
     assert!(matches!(take(&mut gate, 4020 * MS), Turn::Now(_)));
@@ -291,11 +307,21 @@ fn requests_under_way_are_counted_against_a_long_window() {
 fn a_member_that_asks_after_a_silence_has_lost_nothing() {
     let (mut gate, mut now) = (gate(), SECOND);
     let ticket = send(&mut gate, &mut now);
-    gate.response(now, ID, ticket, 200, &shown(40, SECOND, 20));
+    gate.complete(
+        now,
+        ID,
+        ticket,
+        &Outcome::Answered(200, shown(40, SECOND, 20)),
+    );
     now += SECOND;
     let ticket = send(&mut gate, &mut now);
     let _ = take(&mut gate, now + 3 * SECOND);
-    gate.response(now + 4 * SECOND, ID, ticket, 200, &shown(10, SECOND, 9));
+    gate.complete(
+        now + 4 * SECOND,
+        ID,
+        ticket,
+        &Outcome::Answered(200, shown(10, SECOND, 9)),
+    );
     assert_eq!(gate.rate(), 8.0, "its response counts");
 }
 
@@ -310,7 +336,12 @@ fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
     while now < 60 * SECOND {
         let ticket = send(&mut gate, &mut now);
         now += 20 * MS;
-        gate.response(now, ID, ticket, 200, &RateHeaders::default());
+        gate.complete(
+            now,
+            ID,
+            ticket,
+            &Outcome::Answered(200, RateHeaders::default()),
+        );
         let rate = gate.rate();
         assert!(rate <= 2.0, "{rate} a second after {now:?}");
     }
@@ -345,17 +376,17 @@ proptest! {
                 2 if !open.is_empty() => {
                     let ticket = open.remove(open.len() / 2);
                     let headers = headers(remaining, Some(reset * MS));
-                    gate.response(now, ID, ticket, 200, &headers);
+                    gate.complete(now, ID, ticket, &Outcome::Answered(200, headers));
                 }
                 3 if !open.is_empty() => {
-                    gate.response(now, ID, open.remove(0), 429, &RateHeaders::default());
+                    gate.complete(now, ID, open.remove(0), &Outcome::Answered(429, RateHeaders::default()));
                 }
-                _ if !open.is_empty() => gate.lost(now, ID, open.remove(0)),
+                _ if !open.is_empty() => gate.complete(now, ID, open.remove(0), &Outcome::Lost),
                 _ => {}
             }
         }
         for ticket in open {
-            gate.lost(now, ID, ticket);
+            gate.complete(now, ID, ticket, &Outcome::Lost);
         }
         let end = now + 30 * SECOND;
         while let Turn::Wait { again, .. } = take_with(&mut gate, now, Endpoint::Api, share) {

@@ -5,7 +5,7 @@ mod world;
 
 use std::time::Duration;
 
-use talentdata_core::gate::{Mode, PriorityClass};
+use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 pub(crate) use network::Quirk;
@@ -167,7 +167,7 @@ pub(crate) struct Findings {
     pub(crate) others_served: u64,
     /// Bytes of the state, at most.
     pub(crate) bytes: usize,
-    pub(crate) mode: Option<Mode>,
+    pub(crate) mode: &'static str,
 }
 
 impl Findings {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Endpoint, GateSettings, RateHeaders, Requester, SharedGate};
+use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Requester, SharedGate};
 use talentdata_core::gate::{Ticket, Turn};
 
 use super::network::{Network, Verdict};
@@ -106,7 +106,7 @@ impl World {
                 others_asked: 0,
                 others_served: 0,
                 bytes: 0,
-                mode: None,
+                mode: "",
             },
             gate: SharedGate::new(settings, Duration::ZERO),
             members: Vec::new(),
@@ -144,7 +144,7 @@ impl World {
                 None => self.handle(event),
             }
         }
-        self.findings.mode = Some(self.gate.mode());
+        self.findings.mode = self.gate.mode();
         self.findings
     }
 
@@ -326,7 +326,8 @@ impl World {
                     self.happened();
                     if self.network.rng.f64() < self.scenario.unused {
                         let now = self.clock(member);
-                        self.gate.unsend(now, id(member), ticket);
+                        self.gate
+                            .complete(now, id(member), ticket, &Outcome::Unsent);
                         self.happened();
                     } else {
                         self.send(member, ticket);
@@ -440,7 +441,7 @@ impl World {
             self.findings.parts[member].served.push(self.now);
         }
         self.gate
-            .response(now, id(member), ticket, status, &headers);
+            .complete(now, id(member), ticket, &Outcome::Answered(status, headers));
         self.happened();
         self.pump(member);
     }
@@ -451,7 +452,7 @@ impl World {
         };
         let Request { member, ticket, .. } = self.requests[index];
         self.findings.lost += 1;
-        self.gate.lost(now, id(member), ticket);
+        self.gate.complete(now, id(member), ticket, &Outcome::Lost);
         self.happened();
         self.pump(member);
     }
