@@ -191,7 +191,7 @@ impl Response {
 mod tests {
     use super::*;
     use crate::budget::{Budget, BudgetStats, Take, Taking};
-    use crate::gate::{Endpoint, Gate, GateSettings, PriorityClass, Ticket};
+    use crate::gate::{Endpoint, PriorityClass, Ticket};
     use crate::request::queue::{AdmissionQueue, Priority};
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
@@ -211,7 +211,7 @@ mod tests {
 
     impl Budget for Recorder {
         fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
-            let ticket = Gate::new(GateSettings::default()).send(now);
+            let ticket = Ticket::new(1, now, Endpoint::Api);
             Box::pin(std::future::ready(Take::Now(ticket)))
         }
 
