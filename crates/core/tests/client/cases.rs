@@ -118,7 +118,10 @@ fn compare(case: &Case, found: &Yield) {
         assert_eq!(found.records.len(), count, "records");
     }
     if let Some(ids) = &case.expect.ids {
-        let text = |record: &RawRecord| record.text_field("id").unwrap().unwrap().into_owned();
+        let text = |record: &RawRecord| {
+            let id = record.value().at("id").unwrap().unwrap();
+            id.text().unwrap().into_owned()
+        };
         let found: Vec<String> = found.records.iter().map(text).collect();
         assert_eq!(&found, ids);
     }
