@@ -39,21 +39,16 @@ impl Failures {
 /// How the service fails, and when it is probed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outage {
-    row: Row,
+    failures: Failures,
+    /// How often the back-off has doubled.
+    steps: u32,
     last_success: Time,
     /// What the latest success has ended. It goes on if the body of that response breaks off.
-    ended: Option<(Ticket, Row)>,
+    ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
     probe_at: Time,
     /// Of the part of the back-off that is drawn next.
     seed: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Row {
-    failures: Failures,
-    /// How often the back-off has doubled.
-    steps: u32,
 }
 
 /// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
@@ -75,18 +70,18 @@ impl Outage {
 
     /// The failures so far, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        (self.row.failures.count > 0).then_some(self.row.failures)
+        (self.failures.count > 0).then_some(self.failures)
     }
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
         let lasts = |probe: Ticket| probe.age(now).as_secs_f64() < LONGEST;
-        self.row.failures.is_outage() && self.probe.is_some_and(lasts)
+        self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
     /// Before this, no probe is sent.
     pub(crate) fn probe_at(&self) -> Time {
-        match self.row.failures.is_outage() {
+        match self.failures.is_outage() {
             true => self.probe_at,
             false => Time::ZERO,
         }
@@ -94,7 +89,7 @@ impl Outage {
 
     /// A request is sent; during an outage it is the probe.
     pub(crate) fn sent(&mut self, ticket: Ticket) {
-        if self.row.failures.is_outage() {
+        if self.failures.is_outage() {
             self.probe = Some(ticket);
         }
     }
@@ -113,7 +108,8 @@ impl Outage {
 
     /// The service has responded, and is not down.
     pub(crate) fn succeeded(&mut self, now: Time, ticket: Ticket) {
-        self.ended = Some((ticket, std::mem::take(&mut self.row)));
+        self.ended = Some((ticket, self.failures, self.steps));
+        (self.failures, self.steps) = Default::default();
         self.last_success = now;
         self.probe = None;
     }
@@ -121,25 +117,26 @@ impl Outage {
     /// A request has failed, or the body of a response broke off that had seemed a success.
     pub(crate) fn failed(&mut self, now: Time, ticket: Ticket) {
         let mut probed = self.probe.take_if(|probe| *probe == ticket).is_some();
-        if let Some((_, row)) = self.ended.take_if(|(ended, _)| *ended == ticket)
-            && row.failures.count > self.row.failures.count
+        if let Some((_, failures, steps)) = self.ended.take_if(|(ended, ..)| *ended == ticket)
+            && failures.count > self.failures.count
         {
-            (self.row, probed) = (row, row.failures.is_outage());
+            (self.failures, self.steps) = (failures, steps);
+            probed = failures.is_outage();
         }
-        let failures = &mut self.row.failures;
+        let failures = &mut self.failures;
         if failures.count == 0 {
             failures.since = ticket.sent.max(self.last_success).min(now);
         }
         failures.count = failures.count.saturating_add(1);
         // Those that were under way when the outage began say nothing new.
-        if failures.is_outage() && (probed || self.row.steps == 0) {
+        if failures.is_outage() && (probed || self.steps == 0) {
             self.back_off(now);
         }
     }
 
     fn back_off(&mut self, now: Time) {
-        let steps = self.row.steps.min(MOST_STEPS);
-        self.row.steps = steps + 1;
+        let steps = self.steps.min(MOST_STEPS);
+        self.steps = steps + 1;
         let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
         let mut rng = Rng::with_seed(self.seed);
         let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
@@ -151,7 +148,7 @@ impl Outage {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Endpoint, Gate, GateSettings, PriorityClass, Ready, Requester, SharedGate, Turn,
+        Endpoint, GateSettings, Outcome, PriorityClass, Requester, SharedGate, Turn,
     };
     use super::*;
 
@@ -162,6 +159,15 @@ mod tests {
             id,
             sent,
             endpoint: Endpoint::Api,
+        }
+    }
+
+    fn requester(id: u64) -> Requester<'static> {
+        Requester {
+            id,
+            process: 1,
+            name: "test",
+            share: 1.0,
         }
     }
 
@@ -271,15 +277,9 @@ mod tests {
                     break;
                 }
                 if let Some(ticket) = failed {
-                    gate.failed(now, id, ticket, true);
+                    gate.complete(now, id, ticket, &Outcome::Failed { sent: true });
                 }
-                let requester = Requester {
-                    id,
-                    process: 1,
-                    name: "test",
-                    share: 1.0,
-                };
-                let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+                let turn = gate.take(now, &requester(id), PriorityClass::Scan, Endpoint::Api);
                 next[0] = match turn {
                     Turn::Now(ticket) => {
                         sent += 1;
@@ -294,14 +294,16 @@ mod tests {
 
     #[test]
     fn a_request_without_a_connection_gives_its_turn_back() {
-        let mut gate = Gate::new(GateSettings::default());
+        let mut gate = SharedGate::new(GateSettings::default(), Time::ZERO);
         for second in 1..100 {
             let now = second * 10 * 1000 * MS;
-            assert_eq!(gate.ready(now), Ready::Now);
-            let ticket = gate.send(now);
-            gate.failed(now, ticket, false);
+            let turn = gate.take(now, &requester(1), PriorityClass::Scan, Endpoint::Api);
+            let Turn::Now(ticket) = turn else {
+                panic!("{turn:?}");
+            };
+            gate.complete(now, 1, ticket, &Outcome::Failed { sent: false });
+            assert!(gate.ledger.entries.is_empty());
         }
-        assert_eq!((gate.stats().sends, gate.stats().lost), (0, 0));
         assert_eq!(gate.failures().unwrap().count, 99);
     }
 

@@ -115,7 +115,7 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Changes) {
 }
 
 fn id_of(text: &str) -> String {
-    crate::canonical::key(&RawRecord::parse(text).unwrap()).0
+    crate::digest::key(&RawRecord::parse(text).unwrap()).0
 }
 
 /// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
