@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use talentdata_sandbox::{Change, Drift, Ids, Logged, Options, Order, Replicas, Total};
 
 /// With so many contacts, and no pools.
-fn with(contacts: u64, options: Options) -> Service {
+fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
     let sizes = [("contacts", contacts), ("pools", 0)];
-    start(Options {
-        faults: true,
-        max_limit: Some(10_000),
-        records: sizes.map(|(list, size)| (list.to_owned(), size)).into(),
-        ..options
+    start(|options| {
+        options.faults = true;
+        options.max_limit = Some(10_000);
+        options.records = sizes.map(|(list, size)| (list.to_owned(), size)).into();
+        set(options);
     })
 }
 
@@ -25,13 +25,7 @@ fn drifting(every_requests: u32) -> Service {
         seed: 3,
         ..Drift::default()
     };
-    with(
-        1000,
-        Options {
-            drift: Some(drift),
-            ..Options::default()
-        },
-    )
+    with(1000, |options| options.drift = Some(drift))
 }
 
 fn page(service: &Service, limit: usize, offset: usize) -> Value {
@@ -98,13 +92,7 @@ fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
 #[test]
 fn a_still_list_can_be_changed_at_once() {
     let order = Order::Updated;
-    let service = with(
-        30,
-        Options {
-            order,
-            ..Options::default()
-        },
-    );
+    let service = with(30, |options| options.order = order);
     let before = ids(&page(&service, 100, 0));
     let change = |change: &str| service.ask("POST /__drift?list=contacts", change).status;
     assert_eq!(change(r#"{"delete_first": 3}"#), 200);
@@ -166,14 +154,10 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
             ..Drift::default()
         };
         let drift = Some(drift);
-        let service = with(
-            300,
-            Options {
-                order,
-                drift,
-                ..Options::default()
-            },
-        );
+        let service = with(300, |options| {
+            options.order = order;
+            options.drift = drift;
+        });
         let before = page(&service, 10_000, 0);
         for offset in 0..50 {
             page(&service, 10, offset);
@@ -205,13 +189,7 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
 #[test]
 fn only_ties_and_no_order_at_all_change_a_list_that_rests() {
     for order in Order::ALL {
-        let service = with(
-            300,
-            Options {
-                order,
-                ..Options::default()
-            },
-        );
+        let service = with(300, |options| options.order = order);
         let pages: Vec<_> = (0..4).map(|_| ids(&page(&service, 100, 100))).collect();
         let distinct: BTreeSet<&Vec<String>> = pages.iter().collect();
         let all: BTreeSet<&String> = pages.iter().flatten().collect();
@@ -236,14 +214,10 @@ fn replicas_disagree_in_turn_or_at_random() {
             random,
             ..Replicas::default()
         });
-        let service = with(
-            300,
-            Options {
-                replicas,
-                seed,
-                ..Options::default()
-            },
-        );
+        let service = with(300, |options| {
+            options.replicas = replicas;
+            options.seed = seed;
+        });
         (0..20).map(|_| page(&service, 100, 200)).collect()
     };
     let pages = turns(false, 0);
@@ -271,37 +245,19 @@ fn pagination_can_tell_nothing_or_lie() {
         (Total::Unknown, 100, pagination(0, 100, 100, true)),
         (Total::Unknown, 900, pagination(0, 0, 900, true)),
     ] {
-        let service = with(
-            300,
-            Options {
-                total,
-                ..Options::default()
-            },
-        );
+        let service = with(300, |options| options.total = total);
         assert_eq!(
             page(&service, 100, offset)["pagination"],
             expected,
             "{total} {offset}"
         );
     }
-    let service = with(
-        300,
-        Options {
-            ignore_offset: true,
-            ..Options::default()
-        },
-    );
+    let service = with(300, |options| options.ignore_offset = true);
     let other = page(&service, 100, 200);
     assert_eq!(other["pagination"], pagination(300, 100, 200, false));
     assert_eq!(ids(&other), ids(&page(&service, 100, 0)));
 
-    let service = with(
-        300,
-        Options {
-            warnings: true,
-            ..Options::default()
-        },
-    );
+    let service = with(300, |options| options.warnings = true);
     let arrays = |path: &str| -> BTreeMap<String, usize> {
         let page = service.get(path);
         let members = page.as_object().unwrap().clone().into_iter();
@@ -317,13 +273,7 @@ fn pagination_can_tell_nothing_or_lie() {
 #[test]
 fn records_may_lack_an_id_or_share_it() {
     for ids in Ids::ALL {
-        let service = with(
-            300,
-            Options {
-                ids,
-                ..Options::default()
-            },
-        );
+        let service = with(300, |options| options.ids = ids);
         let [first, again] = [0, 0].map(|_| page(&service, 300, 0)["contacts"].clone());
         let all = first.as_array().unwrap();
         let with_id = all

@@ -4,7 +4,6 @@ use crate::{Heard, Reply, faulty, hear, limited, request};
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Read as _};
 use std::time::{Duration, Instant};
-use talentdata_sandbox::Options;
 
 #[test]
 fn a_script_that_is_not_understood_is_refused_with_the_reason() {
@@ -33,7 +32,7 @@ fn a_script_that_is_not_understood_is_refused_with_the_reason() {
         assert_eq!(message, error.to_string());
     }
     assert_eq!(service.version().status, 200, "no rule is in force");
-    let without = limited(Options::default());
+    let without = limited(|_| ());
     let error = without.set_faults(r#"{"rules": []}"#).unwrap_err();
     assert!(error.to_string().contains("started with faults"), "{error}");
 }

@@ -4,7 +4,6 @@ use crate::{Reply, Service, faulty, hear, limited, request};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::time::Duration;
-use talentdata_sandbox::Options;
 
 fn requests(service: &Service) -> Vec<Value> {
     let body = service.get("/__requests");
@@ -74,11 +73,10 @@ fn no_secret_is_logged_wherever_it_stands() {
 
 #[test]
 fn the_endpoints_of_a_test_are_outside_of_limit_and_counts() {
-    let service = limited(Options {
-        faults: true,
-        limit: 1,
-        window: Duration::from_secs(u64::MAX),
-        ..Options::default()
+    let service = limited(|options| {
+        options.faults = true;
+        options.limit = 1;
+        options.window = Duration::from_secs(u64::MAX);
     });
     for _ in 0..3 {
         service.set_rules(&json!([]));

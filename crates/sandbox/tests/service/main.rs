@@ -29,27 +29,30 @@ impl Deref for Service {
 }
 
 /// Starts a sandbox without a rate limit, for which a token was issued.
-fn start(options: Options) -> Service {
-    let policy = Policy::Unlimited;
-    let mut service = limited(Options { policy, ..options });
+fn start(set: impl FnOnce(&mut Options)) -> Service {
+    let mut service = limited(|options| {
+        options.policy = Policy::Unlimited;
+        set(options);
+    });
     service.token = service.new_token();
     service
 }
 
-/// Starts a sandbox as these options have it, without a token.
-fn limited(options: Options) -> Service {
+/// Starts a sandbox with these options, without a token.
+fn limited(set: impl FnOnce(&mut Options)) -> Service {
+    let mut options = Options::default();
+    set(&mut options);
     Service {
         sandbox: Sandbox::start(options).unwrap(),
         token: String::new(),
     }
 }
 
-/// A sandbox with the fault endpoints and these rules.
+/// A sandbox with the fault endpoints and these rules, which no request meets but those of the test.
 fn faulty(rules: &Value) -> Service {
-    let service = limited(Options {
-        policy: Policy::Unlimited,
-        faults: true,
-        ..Options::default()
+    let service = limited(|options| {
+        options.policy = Policy::Unlimited;
+        options.faults = true;
     });
     service.set_rules(rules);
     service
