@@ -176,33 +176,3 @@ pub(crate) fn version_check(body: &Value) -> Value {
         "endpointCompatibility": entries,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_equal_texts_are_the_same() {
-        let ours = Credentials {
-            client_id: "id".into(),
-            client_secret: "secret".into(),
-        };
-        assert!(ours.are("id", "secret"));
-        for (id, secret) in [
-            ("id", "secreT"),
-            ("ID", "secret"),
-            ("id", "secre"),
-            ("id", "secrets"),
-            ("", ""),
-        ] {
-            assert!(!ours.are(id, secret), "{id} {secret}");
-        }
-    }
-
-    #[test]
-    fn random_texts_differ() {
-        let one = random_hex::<16>().unwrap();
-        assert_eq!(one.len(), 32);
-        assert_ne!(one, random_hex::<16>().unwrap());
-    }
-}
