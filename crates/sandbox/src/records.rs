@@ -56,18 +56,8 @@ pub(crate) struct Records {
     pub(crate) has_id: bool,
     /// The schema of a record; anything where the document does not show its fields.
     record: Value,
-    source: Source,
-}
-
-/// Where records come from.
-#[derive(Debug, PartialEq, Eq)]
-enum Source {
-    /// The sample records as they are.
-    Samples,
-    /// Sample records made to fit the document; these documented members they never have.
-    Fitted(Vec<String>),
-    /// The document.
-    Made,
+    /// Whether records are the sample records as they are.
+    sampled: bool,
 }
 
 impl Records {
@@ -109,30 +99,23 @@ impl Records {
             id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),
             // An `id` that a closed schema does not document is left out.
             has_id: is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile),
-            source: Source::Samples,
+            sampled: false,
             record: record.clone(),
         };
-        if shape.has_properties() {
-            new.source = match are_there(&list.name) {
-                true => new.compared(),
-                false => Source::Made,
-            };
-        }
+        let comparable = are_there(&list.name) && new.samples_fit();
+        new.sampled = comparable || !shape.has_properties();
         new
     }
 
-    /// Whether the sample records are as documented.
-    fn compared(&self) -> Source {
+    /// Whether the sample records are as documented, and lack no documented member.
+    fn samples_fit(&self) -> bool {
         let schemas = &self.spec.schemas;
+        let names = schemas.shape(&self.record).names();
+        let mut absent = names.into_iter().filter(|name| *name != "id");
         let late = self.list.default_size().saturating_sub(COMPARED);
         let mut compared = (0..COMPARED).chain(late..late + COMPARED);
         let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
-        let mut absent = schemas.shape(&self.record).names();
-        absent.retain(|name| *name != "id" && !has_member(&self.list.name, name));
-        match absent.is_empty() && compared.all(fits) {
-            true => Source::Samples,
-            false => Source::Fitted(absent.into_iter().map(str::to_owned).collect()),
-        }
+        absent.all(|name| has_member(&self.list.name, name)) && compared.all(fits)
     }
 
     /// Record `number` as the samples have it, with its `id`.
@@ -140,12 +123,12 @@ impl Records {
         let mut out = Vec::new();
         let mut object = Object::new(&mut out);
         object.member("id", |out| self.id.write(self.key(), number, out));
-        self.sampled(number, version).write_members(&mut object);
+        self.sample_of(number, version).write_members(&mut object);
         object.end();
         serde_json::from_slice(&out).unwrap_or_default()
     }
 
-    fn sampled(&self, number: u64, version: u32) -> Sample<'_> {
+    fn sample_of(&self, number: u64, version: u32) -> Sample<'_> {
         Sample::new(&self.list.name, &self.list.noun, self.seed, number, version)
     }
 
@@ -153,27 +136,32 @@ impl Records {
         key(&self.list.name, self.seed)
     }
 
-    /// The members of record `number` after `version` updates, without its `id`, made or fitted by its schema.
-    fn made(&self, absent: Option<&Vec<String>>, number: u64, version: u32) -> Map<String, Value> {
+    /// The members of record `number` after `version` updates, without its `id`: made by its schema, with what the
+    /// sample record has in their place, changed as far as the schema asks for it.
+    fn made(&self, number: u64, version: u32) -> Map<String, Value> {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
         let mut maker = Maker::new(schemas, seed).varied();
-        let mut value = match absent {
-            None => maker.make(schema),
-            Some(_) => maker.fit(schema, self.sample(number, version)),
-        };
-        let shape = schemas.shape(schema);
-        for name in absent.into_iter().flatten() {
-            let made = maker.make(&shape.property(name).unwrap_or_default());
-            if value.get(name).is_none() && !number.is_multiple_of(4) {
-                maker.put(schema, &mut value, name, made);
+        let mut value = maker.make(schema);
+        if let (true, Some(members)) = (are_there(&self.list.name), value.as_object_mut()) {
+            let shape = schemas.shape(schema);
+            let sample = self.sample(number, version);
+            for (name, member) in sample.as_object().into_iter().flatten() {
+                let member = match shape.property(name) {
+                    Some(schema) => maker.fit(&schema, member.clone()),
+                    None => member.clone(),
+                };
+                members.insert(name.clone(), member);
             }
+            value = maker.fit(schema, value);
         }
-        let Value::Object(mut members) = value else {
-            return Map::new();
-        };
-        members.shift_remove("id");
-        members
+        match value {
+            Value::Object(mut members) => {
+                members.shift_remove("id");
+                members
+            }
+            _ => Map::new(),
+        }
     }
 
     /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
@@ -234,12 +222,10 @@ impl Records {
 
     fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
-        let absent = match &self.source {
-            Source::Samples => return self.sampled(number, version).write_members(object),
-            Source::Fitted(absent) => Some(absent),
-            Source::Made => None,
-        };
-        let members = self.made(absent, number, version);
+        if self.sampled {
+            return self.sample_of(number, version).write_members(object);
+        }
+        let members = self.made(number, version);
         for (name, value) in &members {
             object.json(name, value);
         }
@@ -432,6 +418,38 @@ mod tests {
                 }
             }
             assert_eq!(records.find("nobody"), None);
+        }
+    }
+
+    #[test]
+    fn sample_records_change_only_where_the_document_asks_for_it() {
+        let text = json!({"type": "string"});
+        let location = json!({"type": "object", "required": ["city", "region"],
+            "properties": {"city": text, "region": {"const": "north"}}});
+        let contact = json!({"type": "object", "required": ["id", "firstName", "location", "kind"],
+            "properties": {"id": text, "firstName": text, "location": location,
+                "kind": {"enum": ["person"]}, "phone": {"type": "integer"}}});
+        let page = json!({"properties": {"contacts": {"type": "array", "items": contact},
+            "pagination": {"required": PAGINATION}}});
+        let integer = json!({"type": "integer"});
+        let parameters =
+            ["limit", "offset"].map(|name| json!({"name": name, "in": "query", "schema": integer}));
+        let responses = json!({"200": {"content": {"application/json": {"schema": page}}}});
+        let operation = json!({"parameters": parameters, "responses": responses});
+        let document = json!({"paths": {"/v1/contacts": {"get": operation}}});
+        let spec: &Spec = Box::leak(Box::new(Spec::read(document)));
+        let records = Records::new(spec, &spec.lists[0], &Options::default());
+        for number in 0..100 {
+            let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
+            assert!(
+                spec.schemas.accepts(&contact, &value, Way::Response),
+                "{value}"
+            );
+            for name in ["id", "firstName", "email", "tags"] {
+                assert_eq!(value[name], sample[name], "{value}");
+            }
+            assert_eq!(value["location"]["city"], sample["location"]["city"]);
+            assert_eq!(value["location"]["region"], "north");
         }
     }
 

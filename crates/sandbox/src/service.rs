@@ -6,15 +6,13 @@ use crate::inspect;
 use crate::limit::Limiter;
 use crate::list::Held;
 use crate::options::Options;
+use crate::samples::samples;
 use crate::spec::{Bearer, Found, Spec};
-use crate::token::{
-    CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized, version_check,
-    version_report,
-};
+use crate::token::{CREATE_TOKEN, Credentials, issue, remember, unauthorized, version_check};
 use ::http::Method;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -34,7 +32,8 @@ pub(crate) struct Service {
 struct State {
     limiter: Limiter,
     counter: Counter,
-    tokens: Issued,
+    /// The tokens that are valid, and when they expire.
+    tokens: HashMap<String, Instant>,
 }
 
 impl Service {
@@ -46,7 +45,6 @@ impl Service {
             limit,
             window,
             rounding,
-            tokens,
             ..
         } = options;
         let lists = spec.lists.iter();
@@ -61,7 +59,7 @@ impl Service {
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
-                tokens: Issued::new(tokens),
+                tokens: HashMap::new(),
             }),
             options,
         };
@@ -188,13 +186,12 @@ impl Service {
                 let lifetime = self.options.token_lifetime;
                 let body = body.unwrap_or(&Value::Null);
                 let (token, answer) = issue(body, &self.credentials, lifetime)?;
-                lock(&self.state)
-                    .tokens
-                    .add(token, Instant::now(), lifetime);
+                let known = &mut lock(&self.state).tokens;
+                remember(known, token, self.options.tokens, lifetime);
                 answer
             }
-            "getTokenPermissions" => permissions(),
-            "getVersion" => version_report(),
+            "getTokenPermissions" => samples()["permissions"].clone(),
+            "getVersion" => samples()["version"].clone(),
             "checkVersion" => version_check(body.unwrap_or(&Value::Null)),
             _ => return self.follow_document(found, request, body),
         };
@@ -243,10 +240,9 @@ impl Service {
             (Bearer::Always, None) => return Err(unauthorized("a token is required")),
             (_, Some(token)) => token,
         };
-        if lock(&self.state).tokens.valid(token, Instant::now()) {
-            Ok(())
-        } else {
-            Err(unauthorized("the token is invalid or has expired"))
+        match lock(&self.state).tokens.get(token) {
+            Some(expiry) if *expiry > Instant::now() => Ok(()),
+            _ => Err(unauthorized("the token is invalid or has expired")),
         }
     }
 }
