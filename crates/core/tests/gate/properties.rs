@@ -15,7 +15,7 @@ const PASSED_BY_EACH: u64 = 3;
 /// Where those before it vanish it does not know at once: it asks again within 250 ms.
 const PASSED_UNSEEN: u64 = 10;
 
-const QUIRKS: [Quirk; 11] = [
+const QUIRKS: [Quirk; 12] = [
     Quirk::None,
     Quirk::ReadsLate,
     Quirk::CountsLate,
@@ -25,6 +25,7 @@ const QUIRKS: [Quirk; 11] = [
     Quirk::OnlyRetryAfter,
     Quirk::Silent,
     Quirk::Unavailable,
+    Quirk::Down,
     Quirk::Lies,
     Quirk::Garbage,
 ];
@@ -153,6 +154,19 @@ fn the_state_of_ten_members_is_small() {
     let bytes = scenario.run().bytes;
     println!("{bytes} bytes");
     assert!((1..8 << 10).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
+fn however_many_members_there_are_few_requests_go_into_an_outage() {
+    for members in [1, 10, 50] {
+        for seed in 0..10 {
+            let mut scenario = Scenario::new(Policy::ClockWindow, 20, members);
+            (scenario.quirk, scenario.until) = (Quirk::Down, secs(20));
+            scenario.seed = seed;
+            let sends = scenario.run().sends;
+            assert!((5..=12).contains(&sends), "{members}: {sends}");
+        }
+    }
 }
 
 #[test]

@@ -427,7 +427,7 @@ impl World {
         };
         let request = &self.requests[index];
         let verdict = request.verdict.expect("decided on before");
-        let admitted = verdict.decision.admitted;
+        let admitted = verdict.admitted;
         let status = self.network.status(verdict);
         let headers = RateHeaders::read(&request.headers, self.network.wall(self.now));
         let (member, ticket) = (request.member, request.ticket);
@@ -437,7 +437,7 @@ impl World {
             self.paused_until = self.paused_until.max(self.latest + wait);
         }
         self.findings.refused += u64::from(!admitted);
-        if admitted {
+        if status == 200 {
             self.findings.parts[member].served.push(self.now);
         }
         self.gate
