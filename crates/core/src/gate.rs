@@ -418,7 +418,7 @@ impl SharedGate {
             match must_wait {
                 true if headers.remaining == Some(0) => {}
                 true => self.model.overshoot(now, sent, own),
-                false => self.model.served(now),
+                false => self.model.slots.served(now, self.model.plan),
             }
             return;
         }
@@ -436,7 +436,7 @@ impl SharedGate {
             };
             self.model.seen(&count, &self.ledger);
         } else if !must_wait {
-            self.model.served(now);
+            self.model.slots.served(now, self.model.plan);
         }
     }
 
@@ -511,8 +511,8 @@ impl SharedGate {
         let latest = self.used.as_secs().saturating_add(FURTHEST);
         let plan = self.model.plan;
         self.settings == wanted
-            && self.model.is_valid()
-            && (plan.limit <= wanted.limit.max(1) && plan.window == wanted.window)
+            && (1..=wanted.limit.max(1)).contains(&plan.limit)
+            && plan.window == wanted.window
             && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
     }
 
@@ -569,7 +569,7 @@ impl SharedGate {
     }
 }
 
-/// Whether no time in a state is too far away, and no count so high that it may overflow.
+/// Whether no time in a state is too far away, and no number so high that it may overflow.
 fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
@@ -581,9 +581,10 @@ fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
             (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
             (Some(seconds), "secs") => seconds <= latest,
             (Some(count), _) => count <= MAX_COUNT,
-            // Fractions are checked where they are used.
-            (None, _) => true,
+            (None, _) => number.as_f64().is_some_and(|it| (0.0..=1e9).contains(&it)),
         },
+        // No number at all, which JSON writes as null.
+        Value::Null => !["slots", "before", "others"].contains(&name),
         _ => true,
     }
 }

@@ -66,7 +66,7 @@ pub(super) struct Count {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Model {
     pub(super) plan: Plan,
-    slots: Slots,
+    pub(super) slots: Slots,
     /// The count of the request that was sent last of those that were responded to.
     newest: Option<Count>,
     /// What others take, in requests a window.
@@ -96,16 +96,6 @@ impl Model {
             alignment: None,
             barred_until: Time::ZERO,
         }
-    }
-
-    /// Numbers that were read may be anything.
-    pub(super) fn is_valid(&self) -> bool {
-        let aligned = self.alignment.as_ref().map_or(0.0, |found| found.others);
-        let Slots { slots, before, .. } = self.slots;
-        let numbers = [slots, before, self.others, aligned];
-        numbers.iter().all(|number| (0.0..=1e9).contains(number))
-            && slots >= 1.0
-            && self.plan.limit >= 1
     }
 
     pub(super) fn mode(&self) -> &'static str {
@@ -154,11 +144,6 @@ impl Model {
         if self.alignment.is_none() {
             self.slots.overshoot(now, sent, own, self.plan);
         }
-    }
-
-    /// A request was served, and nothing said about what is left.
-    pub(super) fn served(&mut self, now: Time) {
-        self.slots.served(now, self.plan);
     }
 
     /// A response shows a count.

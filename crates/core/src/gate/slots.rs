@@ -49,7 +49,7 @@ pub(super) struct Slots {
     pub(super) slots: f64,
     last_overshoot: Time,
     /// The slots there were at the last overshoot.
-    pub(super) before: f64,
+    before: f64,
     /// A number of slots that was too many for ourselves alone, and until when it is not tried again.
     failed: (u32, Time),
     /// The current stretch of one window's length: when it began, how many counts it has shown, and the least.

@@ -127,11 +127,11 @@ pub(super) struct Alignment {
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: Duration,
     /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
-    pub(super) edge: Edge,
+    edge: Edge,
     members: u32,
     least: u32,
     /// What others take in a window.
-    pub(super) others: f64,
+    others: f64,
     /// The server told the last time, to a part of a second, when the window ends.
     is_exact: bool,
 }
