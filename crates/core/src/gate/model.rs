@@ -27,7 +27,7 @@ const CATCH_UP: f64 = 0.92;
 const WEIGHT: f64 = 0.06;
 /// A count says something about the pace of others when this part of its window is over.
 const TELLING: f64 = 0.3;
-/// Fewer requests a window than this cannot be told from jitter.
+/// Fewer requests a window than this cannot be distinguished from jitter.
 pub(super) const NOTICED: f64 = 1.5;
 /// This many times the variance of what others take is left to them, under the root: two and a half deviations.
 const DEVIATIONS: f64 = 6.0;
@@ -58,7 +58,7 @@ pub(super) struct Count {
     pub(super) remaining: u32,
     /// Our own requests within the window that ended with this one, by send time.
     pub(super) own: u32,
-    /// The server told to a part of a second when its window ends.
+    /// The server has said to a part of a second when its window ends.
     pub(super) is_exact: bool,
 }
 
@@ -179,7 +179,7 @@ impl Model {
         }
     }
 
-    /// Tells a budget that refills all the time, such as a token bucket, from one that is counted in windows.
+    /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
     fn seek_refill(&mut self, count: &Count) {
         let limit = f64::from(self.plan.limit);
         if f64::from(count.remaining) < DRY * limit {

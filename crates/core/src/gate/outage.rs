@@ -17,7 +17,7 @@ const FIRST: f64 = 0.5;
 /// No probe is further away, in seconds.
 const LONGEST: f64 = 8.0;
 /// Doublings after which the back-off has reached its longest anyway.
-const MOST_STEPS: u32 = 8;
+const MAX_STEPS: u32 = 8;
 
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,6 @@ pub struct Failures {
 
 impl Failures {
     /// Whether they are an outage.
-    #[must_use]
     pub fn is_outage(&self) -> bool {
         self.count >= OUTAGE
     }
@@ -135,7 +134,7 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time) {
-        let steps = self.steps.min(MOST_STEPS);
+        let steps = self.steps.min(MAX_STEPS);
         self.steps = steps + 1;
         let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
         let mut rng = Rng::with_seed(self.seed);

@@ -84,7 +84,7 @@ impl Slots {
         (last + even).max(self.slot_free(plan, ledger))
     }
 
-    /// When the oldest of as many requests as there are slots gives up its own. A response tells that its request was
+    /// When the oldest of as many requests as there are slots gives up its own. A response shows that its request was
     /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the margin.
     fn slot_free(&self, plan: Plan, ledger: &Ledger) -> Time {
         let (margin, floor) = (plan.window.mul_f64(MARGIN), ledger.floor());

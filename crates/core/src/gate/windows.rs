@@ -132,7 +132,7 @@ pub(super) struct Alignment {
     least: u32,
     /// What others take in a window.
     others: f64,
-    /// The server told the last time, to a part of a second, when the window ends.
+    /// The server said the last time, to a part of a second, when the window ends.
     is_exact: bool,
 }
 

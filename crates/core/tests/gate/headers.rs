@@ -141,17 +141,17 @@ fn a_moment_is_measured_by_the_clock_of_the_server() {
 
 #[test]
 fn a_whole_reset_is_told_from_a_fractional_one_and_the_longest_counts() {
-    let cases: [(&[&[u8]], Option<f64>, bool); 7] = [
-        (&[b"1"], Some(1.0), true),
-        (&[b"0"], Some(0.0), true),
-        (&[b"0.000"], Some(0.0), false),
-        (&[b"0.5, 1"], Some(1.0), true),
-        (&[b"1, 1.5"], Some(1.5), false),
-        (&[b"1", b"2.5"], Some(2.5), false),
-        (&[b"x"], None, false),
-    ];
-    for (lines, seconds, is_integer) in cases {
-        let read = read(&headers("x-ratelimit-reset", lines));
+    for (lines, seconds, is_integer) in [
+        (&["1"][..], Some(1.0), true),
+        (&["0"], Some(0.0), true),
+        (&["0.000"], Some(0.0), false),
+        (&["0.5, 1"], Some(1.0), true),
+        (&["1, 1.5"], Some(1.5), false),
+        (&["1", "2.5"], Some(2.5), false),
+        (&["x"], None, false),
+    ] {
+        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+        let read = read(&headers("x-ratelimit-reset", &lines));
         let wait = seconds.map(Duration::from_secs_f64);
         assert_eq!(
             (read.reset, read.reset_is_integer),

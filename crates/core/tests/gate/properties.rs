@@ -255,12 +255,3 @@ fn lost_requests_cost_their_place_and_no_more() {
         assert!(mean > 0.85, "{policy}: {mean}");
     }
 }
-
-#[test]
-fn permits_that_are_not_used_cost_nothing() {
-    let mut scenario = Scenario::new(Policy::SlidingLog, 20, 1);
-    let plain = scenario.run().share_between(0, 40);
-    scenario.unused = 0.5;
-    let wasteful = scenario.run().share_between(0, 40);
-    assert!(wasteful > plain - 0.01, "{wasteful} instead of {plain}");
-}
