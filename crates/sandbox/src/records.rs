@@ -395,8 +395,10 @@ mod tests {
             let distinct: HashSet<&Vec<u8>> = texts[0].iter().collect();
             let count = if kind == Ids::Equal { 1 } else { 400 };
             assert_eq!(distinct.len(), count, "{kind} {}", list.name);
+            let mut ids = HashSet::new();
             for (number, text) in (0..).zip(&texts[0]) {
                 let record: Value = serde_json::from_slice(text).unwrap();
+                ids.insert(record["id"].to_string());
                 let without = matches!(kind, Ids::None | Ids::Equal | Ids::Volatile);
                 assert_eq!(record.get("id").is_none(), without, "{kind} {}", list.name);
                 if ![0, 100, 300, 399].contains(&number) {
@@ -417,6 +419,12 @@ mod tests {
                     assert_eq!(plain(&id), (number + 1).to_string());
                 }
             }
+            let count = match kind {
+                Ids::Unique | Ids::Numeric | Ids::Colliding => 400,
+                Ids::Repeated => 399,
+                Ids::None | Ids::Equal | Ids::Volatile => 1,
+            };
+            assert_eq!(ids.len(), count, "{kind} {}", list.name);
             assert_eq!(records.find("nobody"), None);
         }
     }
