@@ -97,17 +97,7 @@ impl World {
         };
         Self {
             network: Network::new(scenario.clone()),
-            findings: Findings {
-                parts: Vec::new(),
-                asks: 0,
-                sends: 0,
-                refused: 0,
-                lost: 0,
-                others_asked: 0,
-                others_served: 0,
-                bytes: 0,
-                mode: "",
-            },
+            findings: Findings::default(),
             gate: SharedGate::new(settings, Duration::ZERO),
             members: Vec::new(),
             rewriting: Rng::with_seed(scenario.seed),
