@@ -326,8 +326,8 @@ impl World {
                 Turn::Wait {
                     earliest, again, ..
                 } => {
-                    // Where a response is waited for, no time is named.
-                    let is_named = earliest > self.latest;
+                    // Where a response is waited for, no time is named but that of the share.
+                    let is_named = earliest > self.latest && plan.share >= 1.0;
                     let holds = !is_named || earliest >= named;
                     self.insist(holds, "a time named is not taken back");
                     self.members[member].named = named.max(earliest);
