@@ -153,8 +153,7 @@ pub enum Turn {
     Now(Ticket),
     /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
     Wait {
-        /// Before this, the member may not send. Asked again, with nothing having happened in between, the gate never
-        /// names an earlier time.
+        /// Before this, the member may not send, unless something happens in between.
         earliest: Duration,
         /// When to ask again.
         again: Duration,
