@@ -288,7 +288,7 @@ mod tests {
             seconds_since_seen: 0.25,
         };
         budget_text(&BudgetState {
-            home: "redis://cache.example:6379".to_owned(),
+            store: "redis://cache.example:6379".to_owned(),
             members: vec![member],
             requests_per_second: Some(38.5),
             mode: Some("slots".to_owned()),

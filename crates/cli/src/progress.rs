@@ -40,7 +40,7 @@ impl Counts {
             members: receipt
                 .budget
                 .as_ref()
-                .map_or(1, |budget| budget.most_members),
+                .map_or(1, |budget| budget.max_members),
         }
     }
 

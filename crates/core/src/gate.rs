@@ -99,7 +99,7 @@ impl fmt::Display for Mode {
         f.pad(match self {
             Self::Universal => "universal",
             Self::Refill => "refill",
-            Self::Locked => "locked",
+            Self::Locked => "aligned",
         })
     }
 }

@@ -14,7 +14,7 @@ mod value;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use budget::BudgetHome;
+pub(crate) use budget::BudgetStore;
 pub use builder::Builder;
 pub use choices::{OnUnreachable, Priority, TokenCache};
 pub(crate) use found::{Found, not_set};

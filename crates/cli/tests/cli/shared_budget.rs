@@ -123,9 +123,9 @@ fn four_exports_share_the_budget_fairly() {
     for (list, child) in children {
         let receipt = company.receipt(list, child);
         assert_eq!(receipt["rate_limited"], 0, "{receipt}");
-        assert_eq!(receipt["budget"]["home"], "host");
-        assert_eq!(receipt["budget"]["most_members"], 4, "{receipt}");
-        assert_eq!(receipt["budget"]["seconds_lost"], 0.0, "{receipt}");
+        assert_eq!(receipt["budget"]["store"], "host");
+        assert_eq!(receipt["budget"]["max_members"], 4, "{receipt}");
+        assert_eq!(receipt["budget"]["seconds_unreachable"], 0.0, "{receipt}");
     }
     // Fair while all four were at it: from the first page of the last to the last page of the first.
     let asked = company.asked();
@@ -176,7 +176,7 @@ fn a_killed_process_costs_the_others_nothing_but_its_place() {
     end(victims);
     let receipt = company.receipt(list, survivor);
     assert_eq!(receipt["rate_limited"], 0, "{receipt}");
-    assert_eq!(receipt["budget"]["most_members"], 3, "{receipt}");
+    assert_eq!(receipt["budget"]["max_members"], 3, "{receipt}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     let scan = company.export("contacts");
     company.wait_for("/v1/contacts", 5);
     let state = company.state();
-    assert_eq!(state["home"], "host");
+    assert_eq!(state["store"], "host");
     let [member] = state["members"].as_array().unwrap().as_slice() else {
         panic!("{state}");
     };
@@ -260,6 +260,6 @@ fn a_budget_that_nobody_shares_is_not_shown() {
     let ended = run(&mut against(&alone, &verb));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let receipt: Value = serde_json::from_slice(&std::fs::read(&receipt).unwrap()).unwrap();
-    assert_eq!(receipt["budget"]["home"], "process");
-    assert_eq!(receipt["budget"]["most_members"], 1);
+    assert_eq!(receipt["budget"]["store"], "process");
+    assert_eq!(receipt["budget"]["max_members"], 1);
 }

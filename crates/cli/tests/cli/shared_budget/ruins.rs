@@ -47,7 +47,7 @@ fn what_is_not_its_file_is_replaced() {
         let file = company.file();
         ruin(&file);
         let budget = company.budget_used_now();
-        assert_eq!(budget["lost"], Value::Null, "{what}: {budget}");
+        assert_eq!(budget["unreachable_reason"], Value::Null, "{what}: {budget}");
         assert!(fs::symlink_metadata(&file).unwrap().is_file(), "{what}");
     }
 }
@@ -58,9 +58,9 @@ fn where_no_file_can_be_a_client_goes_on_alone_and_says_so() {
         let company = company();
         ruin(&company.file());
         let budget = company.budget_used_now();
-        assert!(budget["lost"].is_string(), "{what}: {budget}");
-        assert!(budget["seconds_lost"].as_f64().unwrap() > 0.0, "{what}");
-        assert_eq!(budget["most_members"], 1, "{what}");
+        assert!(budget["unreachable_reason"].is_string(), "{what}: {budget}");
+        assert!(budget["seconds_unreachable"].as_f64().unwrap() > 0.0, "{what}");
+        assert_eq!(budget["max_members"], 1, "{what}");
     }
 }
 
@@ -72,9 +72,9 @@ fn who_is_stopped_with_the_lock_holds_up_nobody() {
     let held = File::options().read(true).write(true).open(&path).unwrap();
     held.lock().unwrap();
     let budget = company.budget_used_now();
-    assert_eq!(budget["lost"], Value::Null, "{budget}");
+    assert_eq!(budget["unreachable_reason"], Value::Null, "{budget}");
     drop(held);
-    assert_eq!(company.budget_used_now()["lost"], Value::Null);
+    assert_eq!(company.budget_used_now()["unreachable_reason"], Value::Null);
 }
 
 #[test]
