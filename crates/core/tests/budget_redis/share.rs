@@ -17,7 +17,7 @@ const ALMOST_ALL: f64 = 36.0;
 /// Scans that share the budget.
 const SCANS: usize = 10;
 /// When counting begins and ends, in milliseconds after the processes were started.
-const COUNTED: (u64, u64) = (4000, 11_000);
+const COUNTED: (u64, u64) = (3000, 9000);
 
 /// Ten scans and single calls beside them, of a server that is so far away.
 async fn share(test: &str, one_way: Duration) {
@@ -57,12 +57,6 @@ async fn share(test: &str, one_way: Duration) {
         );
     }
     assert!(!calls.is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_processes_share_a_near_server() {
-    let test = "share::ten_processes_share_a_near_server";
-    share(test, Duration::ZERO).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
