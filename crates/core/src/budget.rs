@@ -12,8 +12,7 @@ mod redis;
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{
-    Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
-    Turn,
+    Endpoint, Failures, GateSettings, Outcome, PriorityClass, Requester, SharedGate, Ticket, Turn,
 };
 use crate::settings::{BudgetStore, Config};
 pub use contact::{BudgetState, BudgetStats};
@@ -44,33 +43,6 @@ pub(crate) type Taking<'a> = Pin<Box<dyn Future<Output = Take> + Send + 'a>>;
 
 /// Waits until a client has left its budget.
 pub(crate) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// What became of a request.
-#[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    /// It was not sent after all.
-    Unsent,
-    /// It failed, with no response or with one that broke off; `sent` is whether the service may have counted it. Where no
-    /// connection was made, its turn is given back.
-    Failed { sent: bool },
-    /// The caller waits for no response any more, though the service may have counted it.
-    Lost,
-    /// A response has arrived.
-    Answered(u16, RateHeaders),
-}
-
-impl Outcome {
-    fn report(&self, gate: &mut SharedGate, now: Time, member: u64, ticket: Ticket) {
-        match self {
-            Outcome::Unsent => gate.unsend(now, member, ticket),
-            Outcome::Lost => gate.lost(now, member, ticket),
-            Outcome::Failed { sent } => gate.failed(now, member, ticket, *sent),
-            Outcome::Answered(status, headers) => {
-                gate.response(now, member, ticket, *status, headers);
-            }
-        }
-    }
-}
 
 /// Whether the request may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,7 +176,7 @@ impl Budget for ProcessBudget {
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
-        outcome.report(&mut lock(&self.gate), now, ID, ticket);
+        lock(&self.gate).complete(now, ID, ticket, &outcome);
     }
 
     fn stats(&self) -> BudgetStats {

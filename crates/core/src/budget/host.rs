@@ -9,9 +9,11 @@ mod tests;
 
 use super::contact::{BudgetState, Contact, News};
 use super::identity::{self, Identity};
-use super::{Budget, BudgetStats, Left, Outcome, Take, Taking, lock};
+use super::{Budget, BudgetStats, Left, Take, Taking, lock};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, Pauses, PriorityClass, Requester, SharedGate, Ticket};
+use crate::gate::{
+    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, Requester, SharedGate, Ticket,
+};
 use crate::host::{clock as host_clock, directory};
 use crate::settings::{Config, OnUnreachable};
 use file::StateFile;
@@ -24,7 +26,7 @@ use tokio::sync::{oneshot, watch};
 /// While the file cannot be used, it is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-4-";
+const PREFIX: &str = "budget-5-";
 
 /// The budget of one client.
 pub(super) struct HostBudget {
@@ -216,7 +218,7 @@ impl Shared {
             let now = host_clock::now();
             let alone = state.alone(self, now);
             for (ticket, outcome) in std::mem::take(&mut *lock(&self.outcomes)) {
-                outcome.report(&mut alone.gate, now, self.identity.id, ticket);
+                alone.gate.complete(now, self.identity.id, ticket, &outcome);
             }
         }
     }
@@ -244,7 +246,7 @@ impl State {
             let mut pauses = self.pauses;
             gate.correct(now, &pauses);
             for (ticket, outcome) in &outcomes {
-                outcome.report(gate, now, shared.identity.id, *ticket);
+                gate.complete(now, shared.identity.id, *ticket, outcome);
                 if let Outcome::Answered(status, headers) = outcome {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
@@ -289,17 +291,14 @@ pub(super) fn look(config: &Config) -> std::io::Result<BudgetState> {
     let file = StateFile::new(path(config)?, GateSettings::default());
     let now = host_clock::now();
     let gate = file.look()?.filter(|gate| !gate.is_over(now));
-    let stats = gate.as_ref().map(|gate| gate.stats());
-    let paused_until = gate.as_ref().map(|gate| gate.paused_until());
+    let gate = gate.as_ref();
+    let paused_until = gate.map_or(now, |gate| gate.paused_until());
     Ok(BudgetState {
         store: config.budget.to_string(),
         members: gate.map_or_else(Vec::new, |gate| gate.members(now)),
-        requests_per_second: stats.map(|stats| stats.target_rate),
-        mode: stats.map(|stats| stats.mode.to_string()),
-        seconds_paused: paused_until
-            .unwrap_or_default()
-            .saturating_sub(now)
-            .as_secs_f64(),
+        requests_per_second: gate.map(|gate| gate.rate()),
+        mode: gate.map(|gate| gate.mode().to_owned()),
+        seconds_paused: paused_until.saturating_sub(now).as_secs_f64(),
     })
 }
 

@@ -15,9 +15,9 @@ mod test_server;
 
 use super::contact::{BudgetState, Contact, News};
 use super::identity::Identity;
-use super::{Budget, BudgetStats, Left, Outcome, Take, Taking, lock};
+use super::{Budget, BudgetStats, Left, Take, Taking, lock};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, PriorityClass, Ticket};
+use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
 use crate::settings::{Config, OnUnreachable};
 use connection::{Connection, Place};
 use member::Member;

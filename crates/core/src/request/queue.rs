@@ -1,10 +1,12 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats, Left, Outcome, Take};
+use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Endpoint, Failures, Outage, PriorityClass, RateHeaders, Ticket, is_failure};
+use crate::gate::{
+    Endpoint, Failures, Outage, Outcome, PriorityClass, RateHeaders, Ticket, is_failure,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
@@ -82,7 +84,7 @@ impl AdmissionQueue {
         self: &Arc<Self>,
         class: PriorityClass,
         endpoint: Endpoint,
-        endurance: &mut Endurance,
+        endurance: &mut Endurance<'_>,
     ) -> Result<Permit> {
         let (mut came, mut told) = (None, false);
         loop {

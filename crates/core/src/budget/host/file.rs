@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const AHEAD: Duration = Duration::from_secs(1);
 
 /// What such a file begins with; another state has another mark, and another name of the file.
-pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg4";
+pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg5";
 /// Where the copies begin, and how much room each has.
 const FIRST: u64 = 4096;
 const ROOM: usize = 256 * 1024;

@@ -2,11 +2,11 @@
 //! goes on while the server cannot be reached.
 
 use super::script::{Ask, Description, MAX_MOMENTS, Reply, Report};
-use crate::budget::{Outcome, Take};
+use crate::budget::Take;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Part, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, is_failure,
+    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Outcome, Part, Pauses,
+    PriorityClass, RateHeaders, Rules, Ticket, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

@@ -6,8 +6,8 @@
 use super::member::Member;
 use super::script::{Description, Reply, SOURCE};
 use super::test_server::Server;
-use crate::budget::{Outcome, Take};
-use crate::gate::{Endpoint, GateSettings, PriorityClass, RateHeaders, Ticket};
+use crate::budget::Take;
+use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Ticket};
 use fastrand::Rng;
 use redis::aio::MultiplexedConnection;
 use serde_json::Value;
