@@ -56,15 +56,6 @@ def test_services_that_sort_badly_lag_or_lie():
         assert [*first] == [*second]
 
 
-def test_wrong_options_are_named():
-    with pytest.raises(talentdata.InvalidArgumentError, match="no list `people`"):
-        talentdata.Sandbox(records={"people": 1})
-    with pytest.raises(talentdata.InvalidArgumentError, match="policy"):
-        talentdata.Sandbox(policy="none")
-    with pytest.raises(talentdata.InvalidArgumentError, match="latency"):
-        talentdata.Sandbox(latency=-1)
-
-
 def test_a_closed_sandbox_is_gone():
     sandbox = talentdata.Sandbox()
     client = sandbox.client(max_attempts=1)
@@ -76,13 +67,6 @@ def test_a_closed_sandbox_is_gone():
         sandbox.stats()
     with pytest.raises(TypeError):
         pickle.dumps(sandbox)
-
-
-def test_the_rate_is_kept_without_a_refusal():
-    with talentdata.Sandbox(records={"contacts": 6000}) as sandbox, sandbox.client() as client:
-        scan = client.contacts.list()
-        assert scan.to_arrow().num_rows == 6000
-        assert sandbox.stats()["limited"] == 0 == scan.receipt.rate_limited
 
 
 def test_the_log_of_truth_leads_to_the_list():
