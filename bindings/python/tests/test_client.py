@@ -1,14 +1,16 @@
 """The verbs of the client, its settings and its life."""
 
+import asyncio
 import gc
 import json
 import logging
 import pickle
 import traceback
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import python, seen
+from support import held, python, seen
 
 import talentdata
 
@@ -69,15 +71,39 @@ def test_with_options_changes_only_what_is_named(client, sandbox, faults):
     assert caught.value.attempts == 2
 
 
-def test_use_after_close_is_a_clear_error(sandbox):
-    with sandbox.client() as client:
-        scan = client.contacts.list()
-        next(iter(scan))
-    assert client.closed and "closed" in repr(client)
-    for use in (client.version, client.contacts.list, lambda: client.contacts.page(), lambda: [*scan, *scan], client.with_options):
+def test_close_ends_calls_and_lets_scans_go_on():
+    with held() as service, ThreadPoolExecutor() as threads:
+        client = talentdata.Client(base_url=service.base_url)
+        call = threads.submit(client.version)
+        assert service.asked.wait(60)
+        client.close()
         with pytest.raises(talentdata.ClosedError, match="closed"):
-            use()
-    client.close()
+            call.result(60)
+
+    with talentdata.Sandbox(records={"contacts": 450}, policy="unlimited") as sandbox:
+        with sandbox.client() as client:
+            scan, fresh = client.contacts.list(page_size=20), client.contacts.list()
+            records = iter(scan)
+            next(records)
+        assert client.closed and "closed" in repr(client)
+        for use in (client.version, client.contacts.list, lambda: client.contacts.page(), client.with_options):
+            with pytest.raises(talentdata.ClosedError, match="closed"):
+                use()
+        client.close()
+        assert len(list(records)) == 449 and scan.receipt.completeness == "proven"
+        assert fresh.to_arrow().num_rows == 450
+
+
+def test_close_ends_the_calls_of_other_tasks():
+    async def main(service):
+        async with talentdata.AsyncClient(base_url=service.base_url) as client:
+            call = asyncio.create_task(client.version())
+            await asyncio.to_thread(service.asked.wait, 60)
+        with pytest.raises(talentdata.ClosedError, match="closed"):
+            await call
+
+    with held() as service:
+        asyncio.run(main(service))
 
 
 def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client):

@@ -2,7 +2,7 @@
 
 import pytest
 from support import python, until
-from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck
+from test_interrupt import CHILD, INSIST, SLOW, USABLE, interrupt, stuck
 
 import talentdata
 
@@ -76,7 +76,8 @@ print(heard)
 
 
 def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb():
-    code = CHILD.format(before="import duckdb; native = True", wait="duckdb.sql('from scan').fetchall()", after=USABLE)
+    wait = INSIST.format(use="duckdb.sql('from scan').fetchall()").replace("1000", "1")
+    code = CHILD.format(before="import duckdb; native = True", wait=wait, after=USABLE)
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
         said, out, err = interrupt(
@@ -123,6 +124,21 @@ def test_a_stream_that_has_failed_stays_failed(client, faults):
         reader.read_all()
     for _ in range(3):
         with pytest.raises(Exception, match="may not do this"):
+            reader.read_next_batch()
+
+
+def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "mirror.db"
+    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
+        client.sync(["contacts"], path)
+    reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
+    assert reader.read_next_batch().num_rows > 0
+    with open(path, "r+b") as file:
+        # All but the first page of the database is gone.
+        file.truncate(4096)
+    for _ in range(3):
+        with pytest.raises(Exception, match="mirror.db"):
             reader.read_next_batch()
 
 

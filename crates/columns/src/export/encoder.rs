@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::Arc;
 use talentdata_core::scan::{Batch, SchemaDifferences};
-use talentdata_core::{Error, ErrorKind, RawRecord, Result};
+use talentdata_core::{Error, RawRecord, Result};
 
 /// Records of a scan, or some that are at hand.
 pub(super) enum Part {
@@ -151,6 +151,5 @@ impl Encoder {
 }
 
 pub(super) fn lost() -> Error {
-    let message = "internal error; please report it (an export has lost its output)";
-    Error::new(ErrorKind::Internal, message)
+    Error::defect("an export has lost its output")
 }
