@@ -239,6 +239,29 @@ static void mirrored(talentdata_client *client) {
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
 }
 
+/* A stream of a mirror whose file is lost while it is read fails, and stays failed. */
+static void lost(talentdata_client *client) {
+  talentdata_record *record;
+  talentdata_mirror *mirror;
+  talentdata_job *job;
+  struct ArrowArrayStream stream;
+  struct ArrowArray batch;
+  (void)remove("lost.db");
+  OK(talentdata_client_sync(client, TALENTDATA_LIST_CONTACTS, T("lost.db"), NULL, &job));
+  OK(talentdata_job_run(job, &record));
+  talentdata_record_free(record);
+  talentdata_job_free(job);
+  OK(talentdata_mirror_open(T("lost.db"), &mirror));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, &stream));
+  CHECK(truncate("lost.db", 4096) == 0);
+  for (int i = 0; i < 3; i++) {
+    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "lost.db"));
+  }
+  stream.release(&stream);
+  talentdata_mirror_free(mirror);
+  CHECK(remove("lost.db") == 0);
+}
+
 int main(void) {
   talentdata_client *client;
   talentdata_record *plan;
@@ -252,6 +275,7 @@ int main(void) {
   in_the_way(client);
   cancelled_and_resumed();
   mirrored(client);
+  lost(client);
   talentdata_client_free(client);
   return fixture_verdict();
 }

@@ -74,7 +74,6 @@ def test_a_cancelled_scan_loses_nothing(sandbox, faults):
     assert cancelled > 0 and len(ids) == len(set(ids)) == 450
 
 
-
 def test_a_frame_after_a_timeout_has_all_rows():
     options = {"records": {"contacts": 9000}, "policy": "unlimited", "faults": True}
     with talentdata.Sandbox(**options) as sandbox:
@@ -96,43 +95,6 @@ def test_a_frame_after_a_timeout_has_all_rows():
 
         rows, receipt = run(sandbox, work)
     assert (rows, receipt.records, receipt.completeness) == (9000, 9000, "proven")
-
-
-def test_closing_a_scan_wakes_the_task_that_waits_for_it(sandbox, faults):
-    faults({"match": {"path": "/v1/contacts"}, "reply": {"delay_ms": 600_000}})
-
-    async def work(client):
-        scan = client.contacts.list()
-        task = asyncio.create_task(scan.to_arrow())
-        while sandbox.stats()["requests_by_path"].get("/v1/contacts", 0) == 0:
-            await asyncio.sleep(0.005)
-        await scan.close()
-        with pytest.raises(talentdata.CancelledError, match="was closed"):
-            await task
-        return (await client.version()).version
-
-    assert run(sandbox, work) == "1.8.2"
-
-
-def test_a_loop_runs_on_while_a_call_is_awaited():
-    async def main():
-        answered = asyncio.Event()
-
-        async def answer(reader, writer):
-            await reader.readuntil(b"\r\n\r\n")
-            answered.set()
-            body = b'{"version": "1.8.2", "apiStatus": "operational", "endpoints": {}}'
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
-            await writer.drain()
-            writer.close()
-
-        # The service is a task of the very loop that awaits it.
-        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            async with talentdata.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-                return (await client.version()).version, answered.is_set()
-
-    assert asyncio.run(main()) == ("1.8.2", True)
 
 
 def test_the_verbs_of_a_client(sandbox, faults, tmp_path):

@@ -56,20 +56,21 @@ PLACES = {
 }
 
 
-def interrupt(code, *arguments, when, before_usable):
-    """Runs the child, interrupts it where it waits and `when` has returned; what it says then and at its end."""
+def interrupt(code, sandbox, *more, when=lambda: True):
+    """Runs the child, interrupts it where it waits for a fault and `when` holds; what it says then and at its end."""
     pipe = subprocess.PIPE
+    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret, *more)
     child = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     try:
         assert child.stdout.readline() == "waiting\n", child.stderr.read()
-        when()
+        until(lambda: stuck(sandbox) and when())
         child.send_signal(signal.SIGINT)
         watchdog = signal.signal(signal.SIGALRM, lambda *_: child.kill())
         signal.alarm(PATIENCE)
         said = child.stdout.readline()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, watchdog)
-        before_usable()
+        sandbox.set_faults()
         out, err = child.communicate("\n", timeout=30)
         return said, out, err
     finally:
@@ -91,13 +92,7 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
     after = USABLE if place != "budget" else "client = talentdata.Client(base_url=url); " + USABLE
     code = CHILD.format(before=before or "pass", wait=wait, after=after)
-    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret)
-    said, out, err = interrupt(
-        code,
-        *arguments,
-        when=lambda: until(lambda: stuck(sandbox)),
-        before_usable=sandbox.set_faults,
-    )
+    said, out, err = interrupt(code, sandbox)
     assert said == "interrupted\n", err
     assert out == "1.8.2\n", err
 
@@ -118,12 +113,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
     with talentdata.Sandbox(**options) as sandbox:
         # Behind the first row group of 8,192 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
-            when=lambda: until(lambda: has_kept(path) and stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox, str(path), when=lambda: has_kept(path))
         assert said == "interrupted\n", err
         kept, version = out.splitlines()
         assert kept.startswith("CancelledError") and "8192 records" in kept, out
@@ -173,11 +163,6 @@ def test_what_was_interrupted_is_never_shorter_than_its_receipt(use):
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         # Behind the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
-            when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox)
     assert said == "interrupted\n", err
     assert out == AGAIN[use] + "\n", err

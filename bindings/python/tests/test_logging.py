@@ -162,15 +162,3 @@ def test_the_interpreter_ends_while_threads_log():
     for _ in range(5):
         result = python(BUSY + "client.version()\n")
         assert result.returncode == 0, result.stderr
-
-
-def test_nothing_is_printed_unless_it_is_wanted(sandbox):
-    settings = (sandbox.base_url, sandbox.client_id, sandbox.client_secret)
-    code = """
-import sys, talentdata
-client = talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3])
-client.version()
-"""
-    sandbox.set_faults({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
-    result = python(code, *settings)
-    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)

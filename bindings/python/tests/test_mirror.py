@@ -10,7 +10,7 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck, until
+from test_interrupt import CHILD, SLOW, USABLE, interrupt
 
 import talentdata
 
@@ -109,25 +109,28 @@ def test_a_sync_has_its_options_and_a_mirror_its_refusals(service, tmp_path):
     assert mirror.resources == []
 
 
-def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path):
+@pytest.mark.parametrize("first", [True, False])
+def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path, first):
     file = {"before": "pass", "wait": "client.with_options(paced=False).sync(['contacts'], sys.argv[4])"}
-    code = CHILD.format(**file, after=USABLE)
+    code, path = CHILD.format(**file, after=USABLE), tmp_path / "mirror.db"
     with talentdata.Sandbox(records={"contacts": 5_000}, policy="unlimited", faults=True) as sandbox:
         with sandbox.client(paced=False) as client:
-            client.sync(["contacts"], tmp_path / "mirror.db")
+            if not first:
+                client.sync(["contacts"], path)
         sandbox.change("contacts", delete=100)
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(tmp_path / "mirror.db")),
-            when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
-        assert said == "interrupted\n", err
-        assert [sync.generation for sync in talentdata.Mirror(tmp_path / "mirror.db").syncs] == [1]
+        said, out, err = interrupt(code, sandbox, str(path))
+        assert (said, out) == ("interrupted\n", "1.8.2\n"), err
+        if first:
+            # There is no mirror that knows no lists.
+            assert not path.exists()
+            with pytest.raises(talentdata.IoError, match="is not a mirror"):
+                talentdata.Mirror(path)
+        else:
+            assert [sync.generation for sync in talentdata.Mirror(path).syncs] == [1]
         with sandbox.client(paced=False) as client:
-            [receipt] = client.sync(["contacts"], tmp_path / "mirror.db")
-    assert (receipt.generation, receipt.changes["delete"]) == (2, 100)
+            [receipt] = client.sync(["contacts"], path)
+    assert (receipt.generation, receipt.changes["delete"]) == ((1, 0) if first else (2, 100))
 
 
 def test_the_difference_of_plain_exports_deletes_what_is_there(tmp_path, record_property):

@@ -1,8 +1,8 @@
 """Handlers that use the client while a call waits, threads that log, and streams that are interrupted or broken."""
 
 import pytest
-from support import python, until
-from test_interrupt import CHILD, INSIST, SLOW, USABLE, interrupt, stuck
+from support import python
+from test_interrupt import CHILD, INSIST, SLOW, USABLE, interrupt
 
 import talentdata
 
@@ -80,12 +80,7 @@ def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb():
     code = CHILD.format(before="import duckdb; native = True", wait=wait, after=USABLE)
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
-            when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox)
     assert (said, out) == ("interrupted\n", "1.8.2\n"), err
 
 
@@ -97,7 +92,6 @@ def fork():
     child = os.fork()
     if child:
         return
-    sandbox_url, secret = client.base_url, sys.argv
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
