@@ -29,41 +29,6 @@ def test_options_of_a_client(client_class, name, value, says):
     assert str(caught.value).startswith(f"{name} {says}") and "CANARY" not in str(caught.value)
 
 
-def refused(**settings):
-    """What is said of these settings."""
-    with pytest.raises(talentdata.ConfigError) as caught:
-        talentdata.Client(**settings)
-    return str(caught.value)
-
-
-PARAMETERS = inspect.signature(talentdata.Client).parameters.values()
-#: The settings and their types.
-TYPES = {one.name: one.annotation for one in PARAMETERS if not one.name.startswith("_")}
-NAMES = list(TYPES)
-
-
-# No boolean is wrong.
-@pytest.mark.parametrize("name", [name for name in NAMES if "bool" not in TYPES[name]])
-def test_a_wrong_setting_is_told_in_the_same_words_from_everywhere(name, tmp_path, monkeypatch):
-    wrong = " CANARY-1" if "str" in TYPES[name] or "Literal" in TYPES[name] else -1
-    monkeypatch.setenv("TALENTDATA_BASE_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    told = refused(**{name: wrong})
-    assert told.startswith(f"{name} must ") and "CANARY" not in told
-    with monkeypatch.context() as patch:
-        patch.setenv(f"TALENTDATA_{name.upper()}", str(wrong))
-        assert refused() == told
-    if name == "profile":
-        return
-    if name == "base_url":
-        monkeypatch.delenv("TALENTDATA_BASE_URL")
-    profiles = tmp_path / "talentdata" / "profiles.toml"
-    profiles.parent.mkdir()
-    profiles.write_text(f"[default]\n{name} = {wrong!r}\n")
-    profiles.chmod(0o600)
-    assert refused() == told
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [

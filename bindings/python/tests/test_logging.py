@@ -31,10 +31,8 @@ def test_a_retry_a_pause_and_a_token(client, sandbox, caplog):
         client.pools.page()
         client.version()
     said = messages(caplog)
-    assert any(line.startswith("retrying operation=getVersion reason=Server status=503 wait_s=") for line in said), said
-    assert any(line.startswith("received an access token valid_s=") for line in said), said
-    assert any(line.startswith("pausing for the rate limit wait_s=") for line in said), said
-    assert sum(line.startswith("received a response operation=getVersion status=200 bytes=") for line in said) == 2, said
+    for words in ("retrying operation=getVersion reason=Server status=503", "received an access token", "pausing for the rate limit"):
+        assert any(line.startswith(words) for line in said), said
     (first, *_) = caplog.records
     assert (first.levelno, first.levelname) == (logging.DEBUG, "DEBUG") and before <= first.created <= time.time()
     assert sandbox.client_secret not in caplog.text and "Bearer" not in caplog.text
