@@ -103,22 +103,6 @@ static void verified(talentdata_client *client) {
   talentdata_record_free(receipt);
 }
 
-static void in_the_way(talentdata_client *client) {
-  char part[256];
-  size_t size = 0;
-  snprintf(part, sizeof part, "%s", in_directory("taken.jsonl.part"));
-  FILE *file = fopen(part, "wb");
-  CHECK(file && fputs("mine", file) >= 0 && fclose(file) == 0);
-  talentdata_job *job = export(client, in_directory("taken.jsonl"), TALENTDATA_FORMAT_OF_PATH, NULL);
-  fixture_poison();
-  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "taken.jsonl.part", "a foreign file in the way");
-  char *bytes = content(part, &size);
-  CHECK(bytes && strcmp(bytes, "mine") == 0);
-  free(bytes);
-  /* Once it is out of the way, the same job runs. */
-  CHECK(remove(part) == 0 && run(job) == (int64_t)contacts());
-}
-
 /* Thirty contacts in pages of ten; all but the first page wait until the test goes on. */
 enum { total = 30, page_size = 10 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -272,7 +256,6 @@ int main(void) {
   talentdata_record_free(plan);
   every_format(client);
   verified(client);
-  in_the_way(client);
   cancelled_and_resumed();
   mirrored(client);
   lost(client);

@@ -15,32 +15,6 @@ from support import held, python, seen
 import talentdata
 
 
-def test_version_check_has_an_entry_per_category(client):
-    check = client.check_version("1.8.2", ["taxonomy", "corecrm"])
-    assert check.compatible and check.supported
-    assert set(check.endpoint_compatibility) == {"taxonomy", "corecrm"}
-    assert check.endpoint_compatibility["taxonomy"].compatible
-    for version, categories, message in [
-        ("1.8.2", "taxonomy", "body: endpoints: found string, expected a sequence"),
-        (18, ["taxonomy"], "body: clientVersion: found integer, expected a string"),
-    ]:
-        with pytest.raises(talentdata.InvalidArgumentError, match=message):
-            client.check_version(version, categories)
-    with pytest.raises(talentdata.InvalidArgumentError, match="client_version"):
-        client.check_version(" ", [])
-    with pytest.raises(TypeError, match="a set cannot be sent as JSON"):
-        client.check_version("1.8.2", {"taxonomy"})
-
-
-def test_all_lists_are_there(client, sandbox):
-    names = ["contacts", "vacancies", "pools", "ja_skills", "ja_roles", "ja_tasks", "ja_departments", "taxonomy_skills", "taxonomy_roles"]
-    for name in names:
-        page = getattr(client, name).page(limit=1)
-        assert len(page) == 1 and page[0].to_dict(), name
-    paths = {request["path"] for request in seen(sandbox)}
-    assert {"/v1/ja/departments", "/v1/taxonomy/roles"} <= paths
-
-
 def test_settings_come_from_the_environment_and_from_a_profile(sandbox, tmp_path, monkeypatch):
     monkeypatch.setenv("TALENTDATA_BASE_URL", sandbox.base_url)
     monkeypatch.setenv("TALENTDATA_CLIENT_ID", sandbox.client_id)
@@ -149,3 +123,23 @@ def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, faul
     for use in (json.dumps, vars):
         with pytest.raises(TypeError):
             use(client)
+
+
+def test_wrong_bodies_are_named(client, sandbox):
+    for version, categories, message in [
+        ("1.8.2", "taxonomy", "body: endpoints: found string, expected a sequence"),
+        (18, ["taxonomy"], "body: clientVersion: found integer, expected a string"),
+        (" ", [], "client_version"),
+    ]:
+        with pytest.raises(talentdata.InvalidArgumentError, match=message):
+            client.check_version(version, categories)
+    with pytest.raises(TypeError, match="a set cannot be sent as JSON"):
+        client.check_version("1.8.2", {"taxonomy"})
+    assert sandbox.stats()["requests"] == 0
+
+
+def test_every_list_is_there(client, sandbox):
+    for name in talentdata._lists.NAMES:
+        assert getattr(client, name).page(limit=1)[0].to_dict(), name
+    paths = [request["path"] for request in seen(sandbox) if request["method"] == "GET"]
+    assert {"/v1/ja/departments", "/v1/taxonomy/roles"} < set(paths) and len(paths) == len(set(paths)) == 9

@@ -161,16 +161,6 @@ def documented():
         yield f"| {case} | " + " | ".join(cells) + " |"
 
 
-def test_json_text_is_a_plain_string(pools):
-    resource, _ = pools(['{"a":1}', '"b"'])
-    frame = resource.list().to_polars()
-    assert frame.schema["x"] == polars.String == frame.schema["_extra"]
-    assert frame["x"].str.json_path_match("$.a").to_list() == ["1", None]
-    assert "x" in frame.write_csv()
-    rows = resource.list().to_arrow()  # noqa: F841
-    assert duckdb.sql("select x->>'a' from rows").fetchall() == [("1",), (None,)]
-
-
 def test_a_schema_of_pyarrow_is_pinned(client):
     few = pyarrow.schema([("id", pyarrow.string()), ("createdAt", pyarrow.timestamp("us", "UTC"))])
     scan = client.contacts.list(schema=few, limit=20)

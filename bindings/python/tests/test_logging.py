@@ -7,8 +7,6 @@ import time
 import pytest
 from support import python
 
-import talentdata
-
 VERSION = {"path": "/v1/version"}
 
 #: Nobody waits for the second attempt.

@@ -4,11 +4,10 @@ import contextlib
 import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import first_contacts, held, python, server
+from support import held, python, server
 
 import talentdata
 
@@ -150,14 +149,6 @@ def test_a_forked_child_may_close_and_drop_what_it_inherited(sandbox):
     assert in_child(work) == "done"
     assert len(list(records)) == 449
     client.close()
-
-
-def test_processes_that_are_spawned_hand_back_records(sandbox, client):
-    settings = {"base_url": sandbox.base_url, "client_id": sandbox.client_id, "client_secret": sandbox.client_secret}
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        contacts = pool.submit(first_contacts, settings).result()
-    assert contacts == client.contacts.page(limit=3).records
-    assert [type(contact) for contact in contacts] == [talentdata.Contact] * 3
 
 
 def test_the_interpreter_ends_during_calls(sandbox):
