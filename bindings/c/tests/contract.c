@@ -279,7 +279,7 @@ static void streams(talentdata_client *client) {
   CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == 2 && talentdata_scan_error(scan) == NULL);
   batch.release(&batch);
   for (int i = 0; i < 3; i++) {
-    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), i ? "has failed" : "404"));
+    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "404"));
   }
   talentdata_error *error = talentdata_scan_error(scan);
   CHECK(error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_NOT_FOUND && talentdata_error_status(error) == 404);
@@ -292,59 +292,9 @@ static void streams(talentdata_client *client) {
   service_stop(service);
 }
 
-/* Null, absent and empty lists and structs, as Arrow has them; a consumer may take a child over, and release the rest. */
-static const char *four_records(unsigned long offset) {
-  return offset ? "{\"contacts\":[{\"id\":\"4\"}],\"pagination\":{\"total\":4,\"limit\":1,\"offset\":3,\"hasMore\":false}}"
-                : "{\"contacts\":[{\"id\":\"1\",\"l\":[{\"a\":1},null],\"s\":{\"x\":true}},{\"id\":\"2\",\"l\":null},"
-                  "{\"id\":\"3\",\"l\":[]},{\"id\":\"4\"}],\"pagination\":{\"total\":4,\"limit\":4,\"offset\":0,\"hasMore\":false}}";
-}
-
-static void moved_children(void) {
-  struct service *service = service_start(four_records);
-  talentdata_client *client = client_with("base_url", service_url(service));
-  talentdata_scan *scan;
-  struct ArrowArrayStream stream;
-  struct ArrowSchema schema;
-  struct ArrowArray batch, list;
-  int64_t place = -1;
-  OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
-  OK(talentdata_scan_arrow_stream(scan, &stream));
-  talentdata_scan_free(scan);
-  CHECK(stream.get_schema(&stream, &schema) == 0);
-  for (int64_t i = 0; i < schema.n_children; i++) {
-    if (strcmp(schema.children[i]->name, "l") == 0) place = i;
-  }
-  CHECK(place >= 0 && strcmp(schema.children[place]->format, "+l") == 0);
-  schema.release(&schema);
-  CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == 4);
-  memcpy(&list, batch.children[place], sizeof list);
-  batch.children[place]->release = NULL;
-  batch.release(&batch);
-  stream.release(&stream);
-  talentdata_client_free(client);
-  service_stop(service);
-  const unsigned char *valid = list.buffers[0];
-  const int32_t *offsets = list.buffers[1];
-  CHECK(list.length == 4 && (valid[0] & 1) && !(valid[0] & 2) && (valid[0] & 4));
-  CHECK(offsets[1] - offsets[0] == 2 && offsets[3] == offsets[2]);
-  CHECK(((const int64_t *)list.children[0]->children[0]->buffers[1])[0] == 1);
-  list.release(&list);
-}
-
 static void errors(void) {
-  talentdata_client *client = client_with("client_secret", "CANARY-SECRET");
-  talentdata_token_permissions *permissions = NULL;
-  talentdata_error *error = talentdata_client_permissions(client, &permissions);
-  CHECK(talentdata_error_code(error) == TALENTDATA_ERROR_KIND_AUTH && permissions == NULL);
-  CHECK(talentdata_error_status(error) == 401);
-  CHECK(talentdata_error_retry_after_ms(error) == -1 && talentdata_error_offset(error) == -1);
-  CHECK(talentdata_text_is(talentdata_error_operation(error), "createToken") && !talentdata_error_is_retryable(error));
-  talentdata_text text = talentdata_error_message(error);
-  CHECK(!memmem(text.data, text.length, "CANARY", 6));
-  CHECK(talentdata_text_is(talentdata_error_kind_name(talentdata_error_code(error)), "Auth"));
-  talentdata_error_free(error);
-  talentdata_client_free(client);
-
+  talentdata_client *client;
+  talentdata_error *error;
   /* Nobody listens at port 1. Other programs that tried it share no outage with this client. */
   talentdata_config *config = talentdata_config_new();
   OK(talentdata_config_set(config, T("budget"), T("process")));
@@ -385,57 +335,6 @@ static void the_host_is_left_alone(talentdata_client *client) {
   CHECK(strcmp(place, setlocale(LC_ALL, NULL)) == 0);
 }
 
-enum { texts = 4000 };
-
-/* One record with many strings whose escapes have to be resolved. */
-static const char *many_texts(unsigned long offset) {
-  static char page[texts * 32 + 256];
-  size_t length = (size_t)snprintf(page, sizeof page, "{\"contacts\":[{");
-  (void)offset;
-  for (int i = 0; i < texts; i++) {
-    length += (size_t)snprintf(page + length, sizeof page - length, "%s\"%d\":\"\\n%d\"", i ? "," : "", i, i);
-  }
-  snprintf(page + length, sizeof page - length, "}],\"pagination\":{\"total\":1,\"limit\":1,\"offset\":0,\"hasMore\":false}}");
-  return page;
-}
-
-static void *free_record(void *record) {
-  talentdata_record_free(record);
-  return NULL;
-}
-
-/* A record that keeps many texts and values is freed on a small stack. */
-static void kept_texts(void) {
-  struct service *service = service_start(many_texts);
-  talentdata_client *client = client_with("base_url", service_url(service));
-  talentdata_scan *scan;
-  talentdata_record *record;
-  talentdata_text one, again;
-  pthread_attr_t attributes;
-  pthread_t thread;
-  int right = 0;
-  OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
-  OK(talentdata_scan_next(scan, &record));
-  for (int i = 0; i < texts; i += 7) {
-    char path[16], value[16];
-    snprintf(path, sizeof path, "%d", i);
-    snprintf(value, sizeof value, "\n%d", i);
-    right += text_at(record, path, value) && at(record, path) != NULL;
-  }
-  CHECK(right == (texts + 6) / 7);
-  OK(talentdata_record_text(record, T("7"), &one));
-  OK(talentdata_record_text(record, T("/7"), &again));
-  CHECK(one.data == again.data);
-  pthread_attr_init(&attributes);
-  CHECK(pthread_attr_setstacksize(&attributes, 128 * 1024) == 0);
-  CHECK(pthread_create(&thread, &attributes, free_record, record) == 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attributes);
-  talentdata_scan_free(scan);
-  talentdata_client_free(client);
-  service_stop(service);
-}
-
 /* The numbers can be compared by the preprocessor. */
 #if TALENTDATA_VERSION_NUMBER < 1000 || TALENTDATA_VERSION_MAJOR > 100
 #error the version is not a number
@@ -453,9 +352,7 @@ int main(void) {
   models(client);
   values();
   streams(client);
-  moved_children();
   errors();
-  kept_texts();
   the_host_is_left_alone(client);
   OK(talentdata_config_budget(NULL, &state));
   CHECK(says(state, "\"members\""));

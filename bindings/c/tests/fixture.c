@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -167,7 +166,6 @@ struct service {
   int listener;
   char url[64];
   service_page page;
-  atomic_uint token_requests;
   pthread_t thread;
 };
 
@@ -211,7 +209,6 @@ static void *serve(void *argument) {
     if (!read_head(connection, request, sizeof request)) continue;
     const char *offset = strstr(request, "offset=");
     if (strncmp(request, "POST", 4) == 0) {
-      service->token_requests++;
       respond(connection, "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}");
     } else {
       respond(connection, service->page(offset ? strtoul(offset + 7, NULL, 10) : 0));
@@ -220,22 +217,26 @@ static void *serve(void *argument) {
   return NULL;
 }
 
+/* A socket that listens at this machine, and its URL. */
+static int listening(char *url, size_t size) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof address;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  CHECK(bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 64) == 0);
+  getsockname(listener, (struct sockaddr *)&address, &length);
+  snprintf(url, size, "http://127.0.0.1:%d", ntohs(address.sin_port));
+  return listener;
+}
+
 struct service *service_start(service_page page) {
   struct service *service = calloc(1, sizeof *service);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
   service->page = page;
-  service->listener = socket(AF_INET, SOCK_STREAM, 0);
-  CHECK(bind(service->listener, (struct sockaddr *)&address, size) == 0 && listen(service->listener, 64) == 0);
-  getsockname(service->listener, (struct sockaddr *)&address, &size);
-  snprintf(service->url, sizeof service->url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+  service->listener = listening(service->url, sizeof service->url);
   pthread_create(&service->thread, NULL, serve, service);
   return service;
 }
 
 const char *service_url(const struct service *service) { return service->url; }
-
-unsigned service_token_requests(const struct service *service) { return service->token_requests; }
 
 void service_stop(struct service *service) {
   /* Wakes the thread up. */
@@ -246,13 +247,8 @@ void service_stop(struct service *service) {
 }
 
 int silent_service(talentdata_client **client) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
   char url[64];
-  int listener = socket(AF_INET, SOCK_STREAM, 0);
-  CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 4) == 0);
-  getsockname(listener, (struct sockaddr *)&address, &size);
-  snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+  const int listener = listening(url, sizeof url);
   *client = client_with("base_url", url);
   return listener;
 }

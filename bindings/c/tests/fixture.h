@@ -62,8 +62,6 @@ struct service;
 struct service *service_start(service_page page);
 /* Its address; valid until it is stopped. */
 const char *service_url(const struct service *service);
-/* How many tokens it has issued. */
-unsigned service_token_requests(const struct service *service);
 /* Stops it, after the client and its scans were freed. */
 void service_stop(struct service *service);
 /* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */

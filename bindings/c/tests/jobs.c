@@ -103,22 +103,6 @@ static void verified(talentdata_client *client) {
   talentdata_record_free(receipt);
 }
 
-static void in_the_way(talentdata_client *client) {
-  char part[256];
-  size_t size = 0;
-  snprintf(part, sizeof part, "%s", in_directory("taken.jsonl.part"));
-  FILE *file = fopen(part, "wb");
-  CHECK(file && fputs("mine", file) >= 0 && fclose(file) == 0);
-  talentdata_job *job = export(client, in_directory("taken.jsonl"), TALENTDATA_FORMAT_OF_PATH, NULL);
-  fixture_poison();
-  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "taken.jsonl.part", "a foreign file in the way");
-  char *bytes = content(part, &size);
-  CHECK(bytes && strcmp(bytes, "mine") == 0);
-  free(bytes);
-  /* Once it is out of the way, the same job runs. */
-  CHECK(remove(part) == 0 && run(job) == (int64_t)contacts());
-}
-
 /* Thirty contacts in pages of ten; all but the first page wait until the test goes on. */
 enum { total = 30, page_size = 10 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -239,6 +223,29 @@ static void mirrored(talentdata_client *client) {
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
 }
 
+/* A stream of a mirror whose file is lost while it is read fails, and stays failed. */
+static void lost(talentdata_client *client) {
+  talentdata_record *record;
+  talentdata_mirror *mirror;
+  talentdata_job *job;
+  struct ArrowArrayStream stream;
+  struct ArrowArray batch;
+  (void)remove("lost.db");
+  OK(talentdata_client_sync(client, TALENTDATA_LIST_CONTACTS, T("lost.db"), NULL, &job));
+  OK(talentdata_job_run(job, &record));
+  talentdata_record_free(record);
+  talentdata_job_free(job);
+  OK(talentdata_mirror_open(T("lost.db"), &mirror));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, &stream));
+  CHECK(truncate("lost.db", 4096) == 0);
+  for (int i = 0; i < 3; i++) {
+    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "lost.db"));
+  }
+  stream.release(&stream);
+  talentdata_mirror_free(mirror);
+  CHECK(remove("lost.db") == 0);
+}
+
 int main(void) {
   talentdata_client *client;
   talentdata_record *plan;
@@ -249,9 +256,9 @@ int main(void) {
   talentdata_record_free(plan);
   every_format(client);
   verified(client);
-  in_the_way(client);
   cancelled_and_resumed();
   mirrored(client);
+  lost(client);
   talentdata_client_free(client);
   return fixture_verdict();
 }

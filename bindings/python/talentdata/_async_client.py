@@ -126,9 +126,9 @@ class AsyncClient(AsyncLists, AsyncCalls):
         return BudgetState(self._budget())
 
     async def close(self) -> None:
-        """Closes all connections; every later call raises `ClosedError`.
+        """Ends the calls that other threads or tasks are waiting for, and all later ones, with `ClosedError`.
 
-        Calls that wait at this moment are still answered. `AsyncScan.close` ends the wait for a scan.
+        Scans, exports and syncs that have begun go on; `AsyncScan.close` ends a scan. The connections are closed with the last of them.
         """
         self._close()
 

@@ -117,12 +117,6 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
 
 
-def first_contacts(settings: dict[str, str]) -> list[talentdata.Contact]:
-    """Some contacts, read in whatever process this runs in."""
-    with talentdata.Client(**settings) as client:
-        return client.contacts.page(limit=3).records
-
-
 def raising(base_url: str) -> None:
     """Asks where nobody answers; another process can find this by its name."""
     talentdata.Client(base_url=base_url, max_attempts=1).version()

@@ -10,107 +10,44 @@ import talentdata
 SECRET = "CANARY-1234"
 
 OPTIONS = [
-    ("base_url", 5, "must be a string (got int)"),
-    ("client_id", b"id", "must be a string (got bytes)"),
     ("client_secret", SECRET.encode(), "must be a string (got bytes)"),
     ("client_secret", [SECRET], "must be a string (got list)"),
-    ("profile", 5, "must be a string (got int)"),
     ("timeout", SECRET, "must be a time between 0.001 and 86,400 s (got str)"),
-    ("attempt_timeout", [5], "must be a time between 0.001 and 86,400 s (got list)"),
-    ("max_wait", "soon", "must be a time between 0 and 86,400 s (got str)"),
-    ("max_attempts", "x", "must be a whole number between 1 and 20 (got str)"),
-    ("max_attempts", 2**70, "must be between 1 and 20 (got 1.1805916207174113e21)"),
+    ("idle_timeout", float("nan"), "must be between 0.001 and 86,400 s (got NaN)"),
     ("max_attempts", 10**400, "must be a whole number between 1 and 20 (got int)"),
     ("max_attempts", 1.5, "must be a whole number between 1 and 20 (got 1.5)"),
-    ("share", "half", "must be a number between 0.025 and 1 (got str)"),
     ("paced", "no", "must be true or false (got str)"),
-    ("proxy", True, "must be a string (got bool)"),
 ]
 
 
 @pytest.mark.parametrize("client_class", [talentdata.Client, talentdata.AsyncClient])
-@pytest.mark.parametrize(("name", "value", "told"), OPTIONS)
-def test_options_of_a_client(client_class, name, value, told):
+@pytest.mark.parametrize(("name", "value", "says"), OPTIONS)
+def test_options_of_a_client(client_class, name, value, says):
     settings = {"base_url": "http://127.0.0.1:1", "client_secret": SECRET, name: value}
     with pytest.raises(talentdata.ConfigError) as caught:
         client_class(**settings)
-    assert str(caught.value).startswith(f"{name} {told}")
-    assert "CANARY" not in str(caught.value)
-
-
-def refused(**settings):
-    """What is said of these settings."""
-    with pytest.raises(talentdata.ConfigError) as caught:
-        talentdata.Client(**settings)
-    return str(caught.value)
-
-
-PARAMETERS = inspect.signature(talentdata.Client).parameters.values()
-#: The settings and their types.
-TYPES = {one.name: one.annotation for one in PARAMETERS if not one.name.startswith("_")}
-NAMES = list(TYPES)
-
-
-# No boolean is wrong.
-@pytest.mark.parametrize("name", [name for name in NAMES if "bool" not in TYPES[name]])
-def test_a_wrong_setting_is_told_in_the_same_words_from_everywhere(name, tmp_path, monkeypatch):
-    wrong = " CANARY-1" if "str" in TYPES[name] or "Literal" in TYPES[name] else -1
-    monkeypatch.setenv("TALENTDATA_BASE_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    told = refused(**{name: wrong})
-    assert told.startswith(f"{name} must ") and "CANARY" not in told
-    with monkeypatch.context() as patch:
-        patch.setenv(f"TALENTDATA_{name.upper()}", str(wrong))
-        assert refused() == told
-    if name == "profile":
-        return
-    if name == "base_url":
-        monkeypatch.delenv("TALENTDATA_BASE_URL")
-    profiles = tmp_path / "talentdata" / "profiles.toml"
-    profiles.parent.mkdir()
-    profiles.write_text(f"[default]\n{name} = {wrong!r}\n")
-    profiles.chmod(0o600)
-    assert refused() == told
-
-
-def test_the_options_of_a_client_are_the_settings():
-    assert {"base_url", "timeout", "proxy", "share", "paced"} < set(NAMES)
-    changeable = set(inspect.signature(talentdata.Client.with_options).parameters) - {"self"}
-    assert set(NAMES) - changeable == {"base_url", "client_id", "client_secret", "profile"}
+    assert str(caught.value).startswith(f"{name} {says}") and "CANARY" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "name", "is_a", "way_out"),
+    ("options", "says"),
     [
-        ({"records": {"contacts": "5"}}, 'records["contacts"]', "str", "a whole number from 0"),
-        ({"records": {"contacts": -5}}, 'records["contacts"]', "int", "a whole number from 0"),
-        ({"records": {5: 5}}, "records", "int", "sizes by list"),
-        ({"records": 5}, "records", "int", "sizes by list"),
-        ({"records": ["contacts"]}, "records", "list", "sizes by list"),
-        ({"records": {"contact": 5}}, "contact", "", "contacts"),
-        ({"seed": "x"}, "seed", "str", "a whole number from 0"),
-        ({"policy": 5}, "policy", "int", "one of its names"),
-        ({"policy": "nosuch"}, "policy", "", "clock-window"),
-        ({"latency": "1"}, "latency", "str", "a time in seconds"),
-        ({"latency": -1}, "latency", "", "at least 0 seconds"),
-        ({"port": 65536}, "port", "int", "65535"),
-        ({"faults": 1}, "faults", "int", "True or False"),
-        ({"order": 5}, "order", "int", "one of its names"),
-        ({"order": "sorted"}, "order", "", "updated-desc"),
-        ({"ids": "some"}, "ids", "", "volatile"),
-        ({"total": "one"}, "total", "", "unknown"),
-        ({"drift": {"speed": 1}}, "drift", "", "inserts"),
-        ({"drift": {"inserts": -1}}, 'drift["inserts"]', "int", "a whole number from 0"),
-        ({"replicas": {"lag_percent": 101}}, "replicas", "", "100"),
-        ({"replicas": 2}, "replicas", "int", "a dict of numbers"),
-        ({"warnings": 1}, "warnings", "int", "True or False"),
+        ({"records": {"contacts": -5}}, r'records\["contacts"\]: this int .* a whole number from 0'),
+        ({"records": ["contacts"]}, "records: this list .* sizes by list"),
+        ({"records": {"contact": 5}}, "no list `contact`.*contacts"),
+        ({"policy": "nosuch"}, "policy.*clock-window"),
+        ({"latency": "1"}, "latency: this str .* a time in seconds"),
+        ({"latency": -1}, "latency.*at least 0 seconds"),
+        ({"port": 65536}, "port: this int .* 65535"),
+        ({"faults": 1}, "faults: this int .* True or False"),
+        ({"order": "sorted"}, "order.*updated-desc"),
+        ({"drift": {"speed": 1}}, "drift.*inserts"),
+        ({"replicas": {"lag_percent": 101}}, "replicas.*100"),
     ],
 )
-def test_options_of_a_sandbox(options, name, is_a, way_out):
-    with pytest.raises(talentdata.InvalidArgumentError) as caught:
+def test_options_of_a_sandbox(options, says):
+    with pytest.raises(talentdata.InvalidArgumentError, match=says):
         talentdata.Sandbox(**options)
-    said = str(caught.value)
-    assert name in said and is_a in said and way_out in said
 
 
 @pytest.mark.parametrize("named", [talentdata.Client, talentdata.AsyncClient, talentdata.Sandbox])

@@ -6,7 +6,6 @@ import json
 import pyarrow
 import pytest
 from pyarrow import csv, ipc, parquet
-from support import until
 
 import talentdata
 
@@ -28,31 +27,20 @@ def read(path, kind) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_the_extension_is_the_format(client, tmp_path, kind):
-    path = tmp_path / f"contacts.{kind}"
-    receipt = client.contacts.export(path)
+def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path, kind, capsys):
+    path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
+    receipt = client.contacts.export(path, progress=True)
+    assert "450/450" in capsys.readouterr().err
     assert (receipt.resource, receipt.records, receipt.completeness) == ("contacts", 450, "proven")
-    assert read(path, kind) == [contact.id for contact in client.contacts.list()]
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_format_that_is_named(sandbox, tmp_path, kind):
-    path = tmp_path / "contacts.data"
 
     async def main():
         async with sandbox.async_client() as client:
-            receipt = await client.contacts.export(str(path), format=kind)
-            return receipt, [contact.id async for contact in client.contacts.list()]
+            await client.contacts.export(str(named), format=kind)
 
-    receipt, ids = asyncio.run(main())
-    assert receipt.records == 450 and read(path, kind) == ids
-
-
-def test_a_name_without_a_known_extension_is_json_lines(client, tmp_path):
-    path = tmp_path / "contacts"
-    client.contacts.export(path, limit=10)
-    assert path.read_text().splitlines() == [contact.json for contact in client.contacts.list(limit=10)]
+    asyncio.run(main())
+    assert read(path, kind) == read(named, kind) == [contact.id for contact in client.contacts.list()]
+    assert capsys.readouterr().err == ""  # standard error is no terminal here
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name}
 
 
 def test_columns_and_schema(client, tmp_path):
@@ -85,14 +73,6 @@ def test_what_is_refused_before_anything_is_sent(client, sandbox, options, messa
     assert sandbox.stats()["requests"] == 0
 
 
-def test_a_file_of_somebody_else_stays(client, tmp_path):
-    part = tmp_path / "contacts.jsonl.part"
-    part.write_text("mine")
-    with pytest.raises(talentdata.IoError, match=r"contacts\.jsonl\.part"):
-        client.contacts.export(tmp_path / "contacts.jsonl")
-    assert part.read_text() == "mine" and [file.name for file in tmp_path.iterdir()] == [part.name]
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
 def test_a_text_file_is_resumed(client, sandbox, tmp_path, kind):
     whole, path = tmp_path / f"whole.{kind}", tmp_path / f"contacts.{kind}"
@@ -106,23 +86,6 @@ def test_a_text_file_is_resumed(client, sandbox, tmp_path, kind):
         client.contacts.export(path, schema=schema, resume=True, page_size=7)
     receipt = client.contacts.export(path, schema=schema, resume=True)
     assert (receipt.resumed, receipt.records) == (1, 450) and path.read_bytes() == whole.read_bytes()
-
-
-def test_a_parquet_file_is_resumed(tmp_path):
-    whole, path = tmp_path / "whole.parquet", tmp_path / "contacts.parquet"
-    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
-    with talentdata.Sandbox(**options) as sandbox, sandbox.client(paced=False) as client:
-        client.contacts.export(whole)
-        # Behind the first row group of 8,192 rows.
-        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": {"status": 403}})
-        with pytest.raises(talentdata.ForbiddenError, match="to be resumed; to continue, call export"):
-            client.contacts.export(path)
-        assert not path.exists()
-        sandbox.set_faults()
-        receipt = client.contacts.export(path, resume=True)
-    assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
-    assert parquet.read_table(path).equals(parquet.read_table(whole))
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["contacts.parquet", "whole.parquet"]
 
 
 def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
@@ -153,26 +116,3 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
 
     assert asyncio.run(main()).records == 450
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-
-def test_a_progress_bar(client, capsys, tmp_path):
-    client.contacts.export(tmp_path / "contacts.parquet", progress=True)
-    assert "450/450" in capsys.readouterr().err
-    client.contacts.export(tmp_path / "contacts.parquet")  # standard error is no terminal here
-    assert capsys.readouterr().err == ""
-
-
-def test_a_progress_bar_that_fails_ends_the_writing(client, faults, tmp_path, monkeypatch):
-    from tqdm.auto import tqdm
-
-    faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}})
-    monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
-    path = tmp_path / "contacts.parquet"
-    with pytest.raises(ZeroDivisionError):
-        client.contacts.export(path, progress=True, page_size=10)
-    assert not path.exists()
-    monkeypatch.undo()
-    faults()
-    # What was left behind is in nobody's way.
-    assert client.contacts.export(path).records == 450
-    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]

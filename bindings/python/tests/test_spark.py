@@ -35,10 +35,7 @@ def environment(monkeypatch):
 
 
 def load(spark, **options):
-    reader = spark.read.format("talentdata")
-    for name, value in options.items():
-        reader = reader.option(name, value)
-    return reader.load()
+    return spark.read.format("talentdata").options(**options).load()
 
 
 def test_a_list_that_changes_is_read_whole(spark, environment, tmp_path):

@@ -1,8 +1,8 @@
 """Handlers that use the client while a call waits, threads that log, and streams that are interrupted or broken."""
 
 import pytest
-from support import python, until
-from test_interrupt import CHILD, SLOW, USABLE, interrupt, stuck
+from support import python
+from test_interrupt import CHILD, INSIST, SLOW, USABLE, interrupt
 
 import talentdata
 
@@ -76,15 +76,11 @@ print(heard)
 
 
 def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb():
-    code = CHILD.format(before="import duckdb; native = True", wait="duckdb.sql('from scan').fetchall()", after=USABLE)
+    wait = INSIST.format(use="duckdb.sql('from scan').fetchall()").replace("1000", "1")
+    code = CHILD.format(before="import duckdb; native = True", wait=wait, after=USABLE)
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(
-            code,
-            *(sandbox.base_url, sandbox.client_id, sandbox.client_secret),
-            when=lambda: until(lambda: stuck(sandbox)),
-            before_usable=sandbox.set_faults,
-        )
+        said, out, err = interrupt(code, sandbox)
     assert (said, out) == ("interrupted\n", "1.8.2\n"), err
 
 
@@ -96,7 +92,6 @@ def fork():
     child = os.fork()
     if child:
         return
-    sandbox_url, secret = client.base_url, sys.argv
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
@@ -123,6 +118,21 @@ def test_a_stream_that_has_failed_stays_failed(client, faults):
         reader.read_all()
     for _ in range(3):
         with pytest.raises(Exception, match="may not do this"):
+            reader.read_next_batch()
+
+
+def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "mirror.db"
+    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
+        client.sync(["contacts"], path)
+    reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
+    assert reader.read_next_batch().num_rows > 0
+    with open(path, "r+b") as file:
+        # All but the first page of the database is gone.
+        file.truncate(4096)
+    for _ in range(3):
+        with pytest.raises(Exception, match="mirror.db"):
             reader.read_next_batch()
 
 

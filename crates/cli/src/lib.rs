@@ -26,7 +26,7 @@ mod sync;
 use args::{Arguments, Command};
 use ending::Ending;
 use std::ffi::OsString;
-use talentdata_core::{Error, ErrorKind};
+use talentdata_core::process;
 
 /// Runs the program with these arguments, the first of which is its name; returns the exit code.
 ///
@@ -51,11 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
     // One fetches while this thread writes; each further one would keep memory of its own.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("no threads: {error}")))?;
+    let runtime = process::runtime(1, || ())?;
     let outcome = runtime.block_on(async {
         signals::ignore_file_size_limit();
         dispatch(arguments, given).await

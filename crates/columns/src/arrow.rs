@@ -27,6 +27,7 @@ mod field;
 mod file;
 mod infer;
 mod object;
+mod reader;
 mod sample;
 mod schema;
 mod stream;
@@ -41,6 +42,7 @@ pub use batch::BatchBuilder;
 pub(crate) use cell::text;
 pub(crate) use check::{Checker, Counts};
 pub(crate) use object::Object;
+pub use reader::BatchReader;
 pub(crate) use sample::Sample;
 pub use schema::{
     Column, Columns, EXTRA, Empty, Kind, OnNew, Source, TableOptions, TableSchema, Timestamp, Unit,

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
-use crate::process::Owned;
+use crate::process::{self, Owned};
 use crate::run::Stop;
 use crate::scan::Receipt;
 use crate::settings::{Builder, Config};
@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use talentdata_types::{Operation, Resource};
-use tokio::runtime::{Builder as RuntimeBuilder, Handle, Runtime};
+use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinSet;
 
 /// A client that blocks the calling thread; clones may be used from several threads.
@@ -38,7 +38,7 @@ impl Client {
     /// # Errors
     /// `Config`, naming the setting; `Internal` when the system grants no threads.
     pub fn new(builder: &Builder) -> Result<Self> {
-        Self::make(builder, None)
+        Self::with_thread_start(builder, || ())
     }
 
     /// The same; each thread of the runtime first runs `start`.
@@ -49,13 +49,9 @@ impl Client {
         builder: &Builder,
         start: impl Fn() + Send + Sync + 'static,
     ) -> Result<Self> {
-        Self::make(builder, Some(Arc::new(start)))
-    }
-
-    fn make(builder: &Builder, on_thread_start: Option<ThreadStart>) -> Result<Self> {
         let plan = Plan {
             config: builder.config()?,
-            on_thread_start,
+            on_thread_start: Arc::new(start),
         };
         Ok(Client(Arc::new(Shared {
             engine: Engine::new(&plan)?,
@@ -160,7 +156,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// What an engine is made from.
 struct Plan {
     config: Config,
-    on_thread_start: Option<ThreadStart>,
+    on_thread_start: ThreadStart,
 }
 
 /// A runtime and its client. After a fork the child makes another one: threads do not survive it,
@@ -175,18 +171,8 @@ pub struct Engine {
 impl Engine {
     fn new(plan: &Plan) -> Result<Arc<Self>> {
         let client = AsyncClient::new(plan.config.clone())?;
-        let mut builder = RuntimeBuilder::new_multi_thread();
-        builder
-            .worker_threads(2)
-            .thread_name("talentdata")
-            .enable_all();
-        if let Some(start) = plan.on_thread_start.clone() {
-            builder.on_thread_start(move || start());
-        }
-        let runtime = builder.build().map_err(|error| {
-            let message = format!("no threads for the client: {error}");
-            Error::new(ErrorKind::Internal, message)
-        })?;
+        let start = Arc::clone(&plan.on_thread_start);
+        let runtime = process::runtime(2, move || start())?;
         Ok(Arc::new(Engine {
             parts: Owned::new((client, runtime)),
             child: OnceLock::new(),

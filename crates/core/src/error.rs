@@ -10,6 +10,7 @@ pub(crate) use scrub::Scrubber;
 pub use scrub::drives_terminal;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// The longest request id that is shown, in bytes.
@@ -73,10 +74,34 @@ impl Error {
         }))
     }
 
-    /// A panic, which is a defect of this library; `what` has panicked, such as `a call`.
+    /// A panic; `what` has panicked, such as `a call`.
     pub fn panicked(what: &str) -> Self {
-        let message = format!("internal error; please report it ({what} has panicked)");
+        Error::defect(&format!("{what} has panicked"))
+    }
+
+    /// A defect of this library; `what` says which, such as `a call has panicked`.
+    pub fn defect(what: &str) -> Self {
+        let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
+    }
+
+    /// Runs `call`, and makes such an error of a panic in it, with what the panic says.
+    ///
+    /// # Errors
+    /// Those of `call`.
+    pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        // What a panic leaves half done is dropped, or behind a lock that says so.
+        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let error = match text {
+                Some(text) => Error::defect(&format!("{what} has panicked: {text}")),
+                None => Error::panicked(what),
+            };
+            // It may panic again when it is dropped.
+            std::mem::forget(panic);
+            Err(error)
+        })
     }
 
     /// What sort of failure it is; the numbers are the same in every language.

@@ -1,4 +1,21 @@
-//! Values that belong to the process that made them: after a fork they are forgotten, never dropped.
+//! What belongs to one process: values that are forgotten after a fork, never dropped, and the threads of a runtime.
+
+use crate::error::{Error, ErrorKind, Result};
+use tokio::runtime::{Builder, Runtime};
+
+/// A runtime with so many threads, each of which first runs `start`.
+///
+/// # Errors
+/// `Internal` when the system grants no threads.
+pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(threads).thread_name("talentdata");
+    let runtime = builder.enable_all().on_thread_start(start).build();
+    runtime.map_err(|error| {
+        let message = format!("no threads for the client: {error}");
+        Error::new(ErrorKind::Internal, message)
+    })
+}
 
 /// A value whose threads and sockets are this process's own.
 ///

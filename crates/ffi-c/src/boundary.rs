@@ -8,13 +8,13 @@
 
 use crate::error::Error;
 use crate::text::Text;
-use std::any::Any;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::ptr::NonNull;
-use talentdata_columns::arrow::TableSchema;
+use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
 use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
 /// No text that the library reads is longer than that of a schema: it is surely a mistake.
@@ -23,15 +23,9 @@ const LONGEST_TEXT: usize = TableSchema::MOST_BYTES;
 /// Runs the body of an exported function: a failure or a panic becomes the returned error, and `errno` is
 /// restored.
 pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> Option<Box<Error>> {
-    let failed = caught(call).err()?;
-    Some(Box::new(Error::new(failed)))
-}
-
-/// The same for functions that C calls through a pointer, such as those of a stream.
-pub(crate) fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     let _errno = Errno::keep();
-    // What a panic leaves half done is dropped or behind a lock that says so.
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(of_panic(panic)))
+    let failed = CoreError::catch("a call", call).err()?;
+    Some(Box::new(Error::new(failed)))
 }
 
 /// The same for functions that cannot fail: after a panic the value is `otherwise`.
@@ -40,18 +34,15 @@ pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
 }
 
-fn of_panic(panic: Box<dyn Any + Send>) -> CoreError {
-    let said = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned());
-    // A payload may panic again when it is dropped.
-    std::mem::forget(panic);
-    let message = format!(
-        "internal error in libtalentdata, please report it: {}",
-        said.as_deref().unwrap_or("no message")
-    );
-    CoreError::new(ErrorKind::Internal, message)
+/// Batches as a stream that C owns. C calls it through pointers, not through `guard`.
+pub(crate) fn stream(
+    schema: SchemaRef,
+    mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
+) -> FFI_ArrowArrayStream {
+    FFI_ArrowArrayStream::new(Box::new(BatchReader::new(schema, move || {
+        let _errno = Errno::keep();
+        next()
+    })))
 }
 
 /// An argument that must not be NULL.

@@ -23,5 +23,4 @@ mod options;
 mod record;
 mod scan;
 mod source;
-mod stream;
 mod text;

@@ -1,10 +1,9 @@
 //! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
 
-use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot};
+use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot, stream};
 use crate::client::resource;
 use crate::error::Error;
 use crate::record::Record;
-use crate::stream::stream;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;

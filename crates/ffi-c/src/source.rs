@@ -1,9 +1,9 @@
 //! What a scan handle reads from; shared with a call of another thread that outlives the handle.
 
 use crate::boundary::invalid;
+use crate::boundary::stream;
 use crate::descriptor::SelfPipe;
 use crate::record::Record;
-use crate::stream::stream;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -90,7 +90,7 @@ impl Source {
 
     /// The scan as a stream of record batches.
     pub(crate) fn stream(self: Arc<Self>) -> Result<FFI_ArrowArrayStream> {
-        let made = {
+        let (batches, schema) = {
             let _in_use = self.enter()?;
             self.noting(|| {
                 let batches = self.scan.batches()?;
@@ -99,8 +99,8 @@ impl Source {
             })?
         };
         self.streamed.store(true, Ordering::Relaxed);
-        let (batches, schema) = made;
-        Ok(stream(schema, move || self.noting(|| batches.next_batch())))
+        let next = move || self.noting(|| batches.next_batch());
+        Ok(stream(schema, next))
     }
 
     pub(crate) fn receipt(&self) -> Result<Receipt> {
@@ -165,10 +165,7 @@ impl Source {
     fn enter(&self) -> Result<MutexGuard<'_, ()>> {
         self.in_use.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => invalid("scan", "another thread is using it"),
-            TryLockError::Poisoned(_) => Error::new(
-                ErrorKind::Internal,
-                "the scan ended because of a bug in libtalentdata; please report it",
-            ),
+            TryLockError::Poisoned(_) => Error::panicked("a scan"),
         })
     }
 }

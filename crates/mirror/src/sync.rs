@@ -178,12 +178,7 @@ impl Sync {
                 commit.await
             }
         };
-        let broken = |_| {
-            Error::new(
-                ErrorKind::Internal,
-                "internal error; please report it (a commit broke off)",
-            )
-        };
+        let broken = |_| Error::panicked("a commit");
         committed.map_err(broken)?.map_err(at)
     }
 }

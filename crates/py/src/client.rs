@@ -13,7 +13,7 @@ use talentdata_core::process::Owned;
 use talentdata_core::settings::{Kind, SETTINGS, Setting, Value};
 use talentdata_core::types::{OPERATIONS, Resource};
 use talentdata_core::{
-    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result,
+    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result, Stop,
 };
 
 /// What `Client` and `AsyncClient` are made of.
@@ -31,21 +31,18 @@ pub(crate) struct Shared {
     pub(crate) awaited: bool,
     /// The client whose budget this one spends.
     origin: Option<Arc<Shared>>,
-    state: Mutex<State>,
-}
-
-enum State {
-    /// None until it is used in this process.
-    Open(Option<Owned<Client>>),
-    Closed,
+    /// Ends the calls that are under way.
+    closed: Stop,
+    /// None until it is used in this process, and once it was released. Nothing of Python runs while it is locked: it might let
+    /// another thread have the GIL, which would wait for the lock.
+    client: Mutex<Option<Owned<Client>>>,
 }
 
 impl Shared {
-    fn close(&self) {
-        let open = std::mem::replace(&mut *self.state(), State::Closed);
-        if let State::Open(Some(mut client)) = open
-            && let Some(client) = client.take()
-        {
+    /// Releases the connections, and lets the budget know.
+    fn release(&self) {
+        let owned = self.lock().take();
+        if let Some(client) = owned.and_then(|mut owned| owned.take()) {
             // Those that spend the budget of another keep that one alive.
             leave(client, self.origin.is_none());
         }
@@ -53,36 +50,43 @@ impl Shared {
 
     /// The core's client; in a forked child, another one with the same settings.
     pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
-        self.open().map_err(|error| raise(py, &error))
+        self.open(false).map_err(|error| raise(py, &error))
     }
 
-    /// The same. Nothing of Python runs while the state is locked: it might let another thread have the GIL, which would
-    /// wait for the state.
-    fn open(&self) -> Result<Client> {
-        let mut state = self.state();
-        let State::Open(slot) = &mut *state else {
-            let message = "this client is closed; create a new one";
-            return Err(Error::new(ErrorKind::Closed, message));
-        };
-        if let Some(client) = slot.as_ref().and_then(Owned::get) {
-            return Ok(client.clone());
+    /// The same for scans and jobs, which go on when the client is closed.
+    pub(crate) fn kept(&self, py: Python<'_>) -> PyResult<Client> {
+        self.open(true).map_err(|error| raise(py, &error))
+    }
+
+    fn open(&self, goes_on: bool) -> Result<Client> {
+        let mut slot = self.lock();
+        let known = slot.as_ref().and_then(Owned::get).cloned();
+        if self.closed.is_stopped() {
+            return known.filter(|_| goes_on).ok_or_else(closed);
+        }
+        if let Some(client) = known {
+            return Ok(client);
         }
         let client = match &self.origin {
-            Some(origin) => origin.open()?.with_config(self.config.clone()),
+            Some(origin) => origin.open(false)?.with_config(self.config.clone()),
             None => Client::new(self.config.clone()),
         }?;
         *slot = Some(Owned::new(client.clone()));
         Ok(client)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "this client is closed; create a new one")
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.close();
+        self.release();
     }
 }
 
@@ -103,7 +107,15 @@ impl BaseClient {
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        run(py, self.shared.awaited, verb(self.shared.core(py)?))
+        let work = verb(self.shared.core(py)?);
+        let stop = self.shared.closed.clone();
+        run(py, self.shared.awaited, async move {
+            tokio::select! {
+                biased;
+                () = stop.stopped() => Err(closed()),
+                done = work => done,
+            }
+        })
     }
 }
 
@@ -136,7 +148,8 @@ impl BaseClient {
             config: settings.config().map_err(|error| raise(py, &error))?,
             awaited: class.getattr("_awaited")?.is_truthy()?,
             origin: origin.map(|origin| Arc::clone(&origin.get().shared)),
-            state: Mutex::new(State::Open(None)),
+            closed: Stop::default(),
+            client: Mutex::default(),
         };
         shared.core(py)?;
         Ok(BaseClient {
@@ -166,11 +179,15 @@ impl BaseClient {
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        matches!(*self.shared.state(), State::Closed)
+        self.shared.closed.is_stopped()
     }
 
     fn _close(&self) {
-        self.shared.close();
+        self.shared.closed.stop();
+        // Scans, jobs, and clients with other options hold it, too; the last of them releases it.
+        if Arc::strong_count(&self.shared) == 1 {
+            self.shared.release();
+        }
     }
 
     /// Calls an operation; its response as JSON text, if it has one.

@@ -110,7 +110,7 @@ impl RawJob {
 
     /// Does all of it; its receipt. A thread that waits here has `tell` called meanwhile.
     fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> PyResult<Py<PyAny>> {
-        let (client, stop) = (self.client.core(py)?, Stop::default());
+        let (client, stop) = (self.client.kept(py)?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
         let work = async move {
             let note = |receipt: &Receipt| *progress.lock() = receipt.clone();
@@ -151,7 +151,7 @@ impl RawJob {
         let Work::Export(export) = &self.work else {
             return;
         };
-        let Ok(client) = self.client.core(py) else {
+        let Ok(client) = self.client.kept(py) else {
             return;
         };
         let kind = raised.get_type(py).getattr("kind");

@@ -4,14 +4,11 @@ use crate::arguments::resource as parse;
 use crate::errors::raise;
 use crate::record::{RawRecord, json};
 use crate::scan::capsule;
-use arrow_array::RecordBatch;
-use arrow_array::RecordBatchReader;
-use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_columns::arrow::TableOptions;
+use talentdata_columns::arrow::{BatchReader, TableOptions};
 use talentdata_core::Result;
 use talentdata_core::types::Resource;
 use talentdata_mirror::{At, Mirror, RecordBatches};
@@ -131,24 +128,9 @@ impl RawRows {
         let _ = requested_schema;
         let opened = self.lock().take();
         let batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok));
-        let batches = batches.map_err(|error| raise(py, &error))?;
-        capsule(py, Box::new(Reader(batches)))
-    }
-}
-
-struct Reader(RecordBatches);
-
-impl Iterator for Reader {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.0.next()?;
-        Some(batch.map_err(|error| ArrowError::ExternalError(Box::new(error))))
-    }
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        let mut batches = batches.map_err(|error| raise(py, &error))?;
+        let schema = batches.schema();
+        let next = move || batches.next().transpose();
+        capsule(py, BatchReader::new(schema, next))
     }
 }

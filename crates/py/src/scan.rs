@@ -3,20 +3,20 @@
 use crate::arguments::{Arguments, WHOLE, resource};
 use crate::client::{BaseClient, Shared, arguments};
 use crate::errors::{error, raise};
+use crate::interrupt::Interrupts;
 use crate::record::{RawRecord, Record, json};
 use crate::waiting::{block, run, runtime, wait};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_columns::arrow::{TableOptions, TableSchema};
+use talentdata_columns::arrow::{BatchReader, TableOptions, TableSchema};
 use talentdata_columns::session::{Hints, Session, Use};
-use talentdata_core::{Client, ErrorKind, ScanOptions};
-use tokio::runtime::Runtime;
+use talentdata_core::{ErrorKind, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -119,7 +119,7 @@ impl RawScan {
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
     fn collect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
+        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
         run(py, self.client.awaited, async move {
             session.fill(&client, Use::Table).await
         })
@@ -140,23 +140,24 @@ impl RawScan {
     fn stream<'py>(
         &self,
         py: Python<'py>,
-        watcher: Option<Py<crate::interrupt::Interrupts>>,
+        watcher: Option<Py<Interrupts>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
+        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
         let usage = session.stream();
         let schema = {
             let (client, session) = (client.clone(), Arc::clone(&session));
             block(py, async move { session.schema(&client, usage).await })?
         };
-        let stream = Stream {
-            runtime: runtime().map_err(|error| raise(py, &error))?,
-            client,
-            session,
-            usage,
-            schema,
-            interrupts: watcher.map(|watcher| watcher.get().clone()),
+        // Known from the beginning, because a thread that is not attached to Python must not ask for it.
+        let runtime = runtime().map_err(|error| raise(py, &error))?;
+        let interrupts = watcher.map(|watcher| watcher.get().clone());
+        let next = move || {
+            let (client, session) = (client.clone(), Arc::clone(&session));
+            let rows = async move { session.next_rows(&client, usage).await };
+            let interrupted = || interrupts.as_ref().is_some_and(Interrupts::have_come);
+            wait(runtime, rows, interrupted)
         };
-        capsule(py, Box::new(stream))
+        capsule(py, BatchReader::new(schema, next))
     }
 
     /// Whether it belongs to an asynchronous client.
@@ -215,7 +216,7 @@ impl Records {
 
     /// Waits until there are records to take; false at the end of the list.
     fn fill(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (client, session) = (self.client.core(py)?, Arc::clone(&self.session));
+        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
         let usage = self.usage;
         run(py, self.client.awaited, async move {
             session.fill(&client, usage).await
@@ -259,81 +260,15 @@ impl Table {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
         let batches = self.1.clone().into_iter().map(Ok);
-        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.0));
-        capsule(py, Box::new(reader))
+        capsule(py, RecordBatchIterator::new(batches, Arc::clone(&self.0)))
     }
 }
 
 /// A stream for the Arrow PyCapsule protocol.
 pub(crate) fn capsule(
     py: Python<'_>,
-    reader: Box<dyn RecordBatchReader + Send>,
+    reader: impl RecordBatchReader + Send + 'static,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    let stream = FFI_ArrowArrayStream::new(Box::new(Fused {
-        reader,
-        failed: None,
-    }));
+    let stream = FFI_ArrowArrayStream::new(Box::new(reader));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-}
-
-/// A reader that cannot be mistaken for complete: after an error or a panic, each further call returns that error.
-struct Fused {
-    reader: Box<dyn RecordBatchReader + Send>,
-    failed: Option<String>,
-}
-
-impl Iterator for Fused {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(failed) = &self.failed {
-            return Some(Err(ArrowError::ExternalError(failed.clone().into())));
-        }
-        let next = std::panic::AssertUnwindSafe(|| self.reader.next());
-        let next = std::panic::catch_unwind(next).unwrap_or_else(|_| {
-            let message = "internal error; please report it (a stream panicked)";
-            Some(Err(ArrowError::ExternalError(message.into())))
-        });
-        if let Some(Err(error)) = &next {
-            self.failed = Some(error.to_string());
-        }
-        next
-    }
-}
-
-impl RecordBatchReader for Fused {
-    fn schema(&self) -> SchemaRef {
-        self.reader.schema()
-    }
-}
-
-/// The batches of a session, each read when the consumer asks for it.
-struct Stream {
-    /// Known from the beginning, because a thread that is not attached to Python must not ask for it.
-    runtime: &'static Runtime,
-    client: Client,
-    session: Arc<Session>,
-    usage: Use,
-    schema: SchemaRef,
-    interrupts: Option<crate::interrupt::Interrupts>,
-}
-
-impl Iterator for Stream {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (client, session, usage) = (self.client.clone(), Arc::clone(&self.session), self.usage);
-        let rows = async move { session.next_rows(&client, usage).await };
-        let interrupts = self.interrupts.as_ref();
-        let interrupted = || interrupts.is_some_and(crate::interrupt::Interrupts::have_come);
-        wait(self.runtime, rows, interrupted)
-            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
-            .transpose()
-    }
-}
-
-impl RecordBatchReader for Stream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
 }

@@ -10,15 +10,14 @@ use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
-use talentdata_core::{Client, Error, ErrorKind, Result, Stop};
-use tokio::runtime::{Builder, Runtime};
+use talentdata_core::{Client, Error, ErrorKind, Result, Stop, process};
+use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
 /// How often a waiting thread looks for signals; people notice a delay above 200 ms.
@@ -39,13 +38,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
     if let Some((_, runtime)) = slot.filter(|(owner, _)| *owner == process) {
         return Ok(runtime);
     }
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(2).thread_name("talentdata");
-    let runtime = builder.enable_all().build().map_err(|error| {
-        let message = format!("no threads for the client: {error}");
-        Error::new(ErrorKind::Internal, message)
-    })?;
-    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    let runtime: &'static Runtime = Box::leak(Box::new(process::runtime(2, || ())?));
     *slot = Some((process, runtime));
     Ok(runtime)
 }
@@ -112,10 +105,7 @@ impl<T: Send + 'static> Running<T> {
         match self.outcome.as_ref()?.recv_timeout(time) {
             Ok(outcome) => Some(outcome),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                let message = "internal error; please report it (a call broke off)";
-                Some(Err(Error::new(ErrorKind::Internal, message)))
-            }
+            Err(RecvTimeoutError::Disconnected) => Some(Err(Error::defect("a call broke off"))),
         }
     }
 
@@ -231,14 +221,8 @@ pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
 async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
-        polled.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            let why = text.unwrap_or("no reason given");
-            let message = format!("internal error; please report it ({why})");
-            Poll::Ready(Err(Error::new(ErrorKind::Internal, message)))
-        })
+        let polled = Error::catch("a call", || Ok(work.as_mut().poll(context)));
+        polled.unwrap_or_else(|error| Poll::Ready(Err(error)))
     })
     .await
 }

@@ -1,0 +1,81 @@
+//! Record batches as a reader that cannot be mistaken for complete, for streams of the Arrow C data interface.
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use talentdata_core::{Error, Result};
+
+/// Reads batches until there are none. After an error or a panic every further call returns that error.
+pub struct BatchReader<F> {
+    schema: SchemaRef,
+    next: F,
+    failed: Option<Error>,
+}
+
+impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
+    /// A reader of the batches that `next` returns.
+    pub fn new(schema: SchemaRef, next: F) -> Self {
+        BatchReader {
+            schema,
+            next,
+            failed: None,
+        }
+    }
+}
+
+impl<F: FnMut() -> Result<Option<RecordBatch>>> Iterator for BatchReader<F> {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => Error::catch("a stream", &mut self.next),
+        };
+        if let Err(error) = &next {
+            self.failed = Some(error.clone());
+        }
+        next.map_err(|error| ArrowError::ExternalError(Box::new(error)))
+            .transpose()
+    }
+}
+
+impl<F: FnMut() -> Result<Option<RecordBatch>>> RecordBatchReader for BatchReader<F> {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::Schema;
+    use std::sync::Arc;
+    use talentdata_core::ErrorKind;
+
+    #[test]
+    fn a_reader_that_has_failed_or_panicked_in_the_middle_stays_failed() {
+        let schema = Arc::new(Schema::empty());
+        let failing: fn() -> Result<Option<RecordBatch>> =
+            || Err(Error::new(ErrorKind::Io, "the disk is gone"));
+        let panicking: fn() -> Result<Option<RecordBatch>> = || panic!("the roof is on fire");
+        for (fail, words) in [
+            (failing, "the disk is gone"),
+            (panicking, "a stream has panicked: the roof is on fire"),
+        ] {
+            let mut calls = 0;
+            let batch = RecordBatch::new_empty(Arc::clone(&schema));
+            let mut reader = BatchReader::new(Arc::clone(&schema), move || {
+                calls += 1;
+                match calls {
+                    1 => Ok(Some(batch.clone())),
+                    2 => fail(),
+                    _ => Ok(None),
+                }
+            });
+            assert!(reader.next().unwrap().is_ok());
+            for _ in 0..3 {
+                let error = reader.next().unwrap().unwrap_err();
+                assert!(error.to_string().contains(words), "{error}");
+            }
+        }
+    }
+}
