@@ -128,8 +128,7 @@ fn responses_that_are_empty_now_and_then_lose_nothing() {
         let tally = tally(change, Order::Stable, Copies::Empty, 5);
         println!("{change:?}, one response in ten empty: {tally:?}");
         assert_eq!((tally.wrong, tally.failed), (0, 0), "{change:?}");
-        // Such a response may come where the list ends, several times in a row.
-        assert!(tally.doubted * 10 < tally.scans, "{change:?}: {tally:?}");
+        assert!(tally.doubted * 200 < tally.scans, "{change:?}: {tally:?}");
     }
 }
 
