@@ -94,29 +94,22 @@ impl Format {
         self == Self::Parquet
     }
 
-    /// What writes it to `writer`. `schema` is asked for in formats that have columns. Where the output is to be continued it
-    /// `holds` some of it already or not, and row groups are written to be joined.
+    /// What writes it to `writer`. `schema` is asked for in formats that have columns. An output that can be continued has
+    /// `held` so many bytes before, and its row groups are written to be joined.
     pub(crate) fn sink(
         self,
         writer: impl Write + Send + 'static,
         schema: impl FnOnce() -> Arc<TableSchema>,
-        continued: Option<Held>,
+        held: Option<u64>,
     ) -> Result<Box<dyn Sink>> {
-        let begins = continued != Some(Held::Some);
+        let begins = held.unwrap_or_default() == 0;
         Ok(match self {
             Self::Jsonl => Box::new(JsonlSink::new(writer)),
             Self::Csv => Box::new(CsvSink::new(writer, schema(), begins)?),
-            Self::Parquet => Box::new(ParquetSink::new(writer, schema(), continued)),
+            Self::Parquet => Box::new(ParquetSink::new(writer, schema(), held)),
             Self::Arrow => Box::new(IpcSink::new(writer, schema())?),
         })
     }
-}
-
-/// Whether an output that can be continued holds something already.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
-    Nothing,
-    Some,
 }
 
 /// Writes records in some format. After an error its output is to be given up, or cut back to a

@@ -183,9 +183,9 @@ impl Output {
         let encoder = match (self.encoder.take(), &mut self.to) {
             (Some(encoder), _) => encoder,
             (None, To::File(unfinished)) => {
-                let (writer, continued) = unfinished.writer()?;
+                let (writer, held) = unfinished.writer()?;
                 let schema = || self.sample.decide();
-                let opened = self.format.sink(writer, schema, continued);
+                let opened = self.format.sink(writer, schema, held);
                 opened.map_err(|error| self.named(&error))?
             }
             (None, To::Stream(stream)) => {

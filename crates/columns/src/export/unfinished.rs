@@ -6,7 +6,7 @@ use super::paths::{directory_of, failed, sync_directory};
 use super::work::{DATA, Growing, IDS, JOINED, WorkDirectory};
 use crate::arrow::{Counts, TableSchema};
 use crate::digest::{Digesting, FileDigest, RecordsDigest};
-use crate::format::{Held, join};
+use crate::format::join;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -142,17 +142,12 @@ impl Unfinished {
         }
     }
 
-    /// What the encoder writes to; where that can be continued, whether it holds something already.
-    pub(super) fn writer(&mut self) -> Result<(Digesting<File>, Option<Held>)> {
+    /// What the encoder writes to, and how many bytes that has held before where it can be continued.
+    pub(super) fn writer(&mut self) -> Result<(Digesting<File>, Option<u64>)> {
         let keeps = self.keeps;
         let Files { data, .. } = self.files()?;
-        let file = data.file.try_clone();
-        let file = file.map_err(|error| failed("open", &data.path, &error))?;
-        let held = match data.kept {
-            0 => Held::Nothing,
-            _ => Held::Some,
-        };
-        Ok((data.digest.through(file), keeps.then_some(held)))
+        let writer = data.digest.through(data.handle()?);
+        Ok((writer, keeps.then_some(data.kept)))
     }
 
     /// The files that are written. The first checkpoint is stored before there is anything else, because without it
@@ -228,25 +223,15 @@ impl Unfinished {
             .map_or(Vec::new(), |progress| progress.ends.clone());
         let has_groups = self.has_groups;
         let Files { data, .. } = self.files()?;
-        let (name, file, digest) = match has_groups {
-            true => {
-                ends.push(data.digest.bytes());
-                ends.dedup();
-                let data = data
-                    .file
-                    .try_clone()
-                    .map_err(|error| failed("open", &data.path, &error))?;
-                let (file, digest) = (self.work.create(JOINED)?, FileDigest::new());
-                let joined = join(&data, &ends, digest.through(&file));
-                joined.map_err(|error| in_file(&self.work.file(JOINED), &error))?;
-                (JOINED, file, digest)
-            }
-            false => {
-                let file = data.file.try_clone();
-                let file = file.map_err(|error| failed("open", &data.path, &error))?;
-                (DATA, file, data.digest.clone())
-            }
-        };
+        let (mut name, mut file, mut digest) = (DATA, data.handle()?, data.digest.clone());
+        if has_groups {
+            ends.push(digest.bytes());
+            ends.dedup();
+            let groups = file;
+            (name, file, digest) = (JOINED, self.work.create(JOINED)?, FileDigest::new());
+            let joined = join(&groups, &ends, digest.through(&file));
+            joined.map_err(|error| in_file(&self.work.file(JOINED), &error))?;
+        }
         let ready = set_final_mode(&file, &self.path).and_then(|()| file.sync_all());
         ready.map_err(|error| failed("write", &self.work.file(name), &error))?;
         self.work.publish(name, &file, &self.path)?;

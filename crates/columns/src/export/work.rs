@@ -177,7 +177,7 @@ impl Drop for WorkDirectory {
 
 /// A file that is written to its end and cut back to what was synced.
 pub(super) struct Growing {
-    pub(super) file: File,
+    file: File,
     pub(super) digest: FileDigest,
     pub(super) path: PathBuf,
     /// How much of it the checkpoint knows of.
@@ -223,6 +223,12 @@ impl Growing {
         };
         let message = format!("{} {why}", path.display());
         Err(Error::new(ErrorKind::Io, message))
+    }
+
+    /// Another handle of the file, which goes on where this one is.
+    pub(super) fn handle(&self) -> Result<File> {
+        let file = self.file.try_clone();
+        file.map_err(|error| failed("open", &self.path, &error))
     }
 
     /// Drops what is behind the part that was kept, and goes on writing there.

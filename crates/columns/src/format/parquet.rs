@@ -1,6 +1,6 @@
 //! Parquet: row groups of a fixed number of records, so that the same list gives the same bytes.
 
-use super::{Held, Sink, refused};
+use super::{Sink, refused};
 use crate::arrow::{BatchBuilder, TableSchema};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -53,22 +53,22 @@ enum State<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetSink<W> {
-    pub(super) fn new(writer: W, schema: Arc<TableSchema>, continued: Option<Held>) -> Self {
-        Self::with_groups(writer, schema, continued, GROUP, ROWS)
+    pub(super) fn new(writer: W, schema: Arc<TableSchema>, held: Option<u64>) -> Self {
+        Self::with_groups(writer, schema, held, GROUP, ROWS)
     }
 
     pub(super) fn with_groups(
         writer: W,
         schema: Arc<TableSchema>,
-        continued: Option<Held>,
+        held: Option<u64>,
         group: usize,
         rows: usize,
     ) -> Self {
         ParquetSink {
             state: State::Idle(writer),
             builder: BatchBuilder::new(schema, rows),
-            is_split: continued.is_some(),
-            is_empty: continued != Some(Held::Some),
+            is_split: held.is_some(),
+            is_empty: held.unwrap_or_default() == 0,
             held: 0,
             bytes: 0,
             group,

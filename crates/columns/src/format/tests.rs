@@ -2,7 +2,7 @@
 
 use super::csv::CsvSink;
 use super::parquet::{ParquetSink, join};
-use super::{Held, IpcSink, JsonlSink, Sink};
+use super::{IpcSink, JsonlSink, Sink};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{infer, record};
@@ -19,14 +19,10 @@ use talentdata_core::{ErrorKind, RawRecord};
 const GROUP: usize = 3;
 const ROWS: usize = 2;
 
-fn csv_to<W: Write + Send>(writer: W, columns: &TableSchema, begins: bool) -> CsvSink<W> {
-    CsvSink::new(writer, Arc::new(columns.clone()), begins).unwrap()
-}
-
 fn parquet_to<W: Write + Send>(
     writer: W,
     columns: &TableSchema,
-    held: Option<Held>,
+    held: Option<u64>,
 ) -> ParquetSink<W> {
     ParquetSink::with_groups(writer, Arc::new(columns.clone()), held, GROUP, ROWS)
 }
@@ -39,7 +35,8 @@ fn jsonl(records: &[RawRecord]) -> Vec<u8> {
 
 fn csv(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    whole(&mut csv_to(&mut bytes, columns, true), records);
+    let sink = CsvSink::new(&mut bytes, Arc::new(columns.clone()), true);
+    whole(&mut sink.unwrap(), records);
     bytes
 }
 
@@ -217,7 +214,7 @@ proptest! {
         let columns = infer(&records[..sample]);
         let file = tempfile::tempfile().unwrap();
         let begin = |held| parquet_to(file.try_clone().unwrap(), &columns, Some(held));
-        let (mut sink, mut ends) = (begin(Held::Nothing), Vec::new());
+        let (mut sink, mut ends) = (begin(0), Vec::new());
         let length = || file.metadata().unwrap().len();
         let mut interrupted = interrupted.iter().cycle();
         for mut slice in records.chunks(slices) {
@@ -227,7 +224,7 @@ proptest! {
                     sink.flush().unwrap();
                     ends.push(length());
                     if *interrupted.next().unwrap() {
-                        sink = begin(Held::Some);
+                        sink = begin(1);
                     }
                 }
             }
@@ -247,11 +244,7 @@ fn nothing_and_broken_row_groups_do_not_join() {
     let columns = |name| infer(&[record(format!("{{\"{name}\":1}}"))]);
     let mut ends = vec![0];
     for name in ["a", "b"] {
-        let sink = &mut parquet_to(
-            file.try_clone().unwrap(),
-            &columns(name),
-            Some(Held::Nothing),
-        );
+        let sink = &mut parquet_to(file.try_clone().unwrap(), &columns(name), Some(0));
         whole(sink, &[record("{}")]);
         ends.push(file.metadata().unwrap().len());
     }

@@ -39,22 +39,6 @@ async fn what_was_written_matches_and_has_the_same_records_in_every_format() {
     }
 }
 
-/// Records are hashed as they are in a line, where service and file differ: white space of a service that breaks lines.
-#[tokio::test]
-async fn records_of_several_lines_are_recognised_by_the_line_that_they_become() {
-    let service = Service::start(3);
-    let page = "{\"contacts\":[\n{\"id\":\"a\",\n \"firstName\":\"A b\",\"lastName\":\"C\",\"email\":\"d\"}],\
-                \"pagination\":{\"total\":1,\"limit\":1,\"offset\":0,\"hasMore\":false}}";
-    let rule = serde_json::json!({"match": {"path": "/v1/contacts"}, "reply": {"body": page}});
-    let script = serde_json::json!({"rules": [rule]}).to_string();
-    service.sandbox.set_faults(&script).unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("contacts.jsonl");
-    let receipt = run(&export(&path), &service.client).await.unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
-    assert!(verify(&path, &receipt).unwrap().matches);
-}
-
 #[tokio::test]
 async fn a_thousand_flipped_bits_of_each_format_are_found() {
     let service = Service::start(RECORDS);
