@@ -2,8 +2,8 @@
 //! error and an output format: one command, and every language calls what is new on the regenerated sandbox.
 
 use super::rows::{add_rows, generate};
-use super::trial::{built, cargo, copy};
-use crate::test::succeed;
+use super::trial::{built, cargo, copy, succeed};
+
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
@@ -100,9 +100,12 @@ impl Service {
         BufReader::new(stdout).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap();
         let setting = |name: &str| ready[name].as_str().unwrap().to_owned();
+        let runtime = copy.join("runtime");
+        std::fs::create_dir_all(&runtime).unwrap();
         Service {
             process,
             settings: vec![
+                ("XDG_RUNTIME_DIR", runtime.to_str().unwrap().to_owned()),
                 ("TALENTDATA_BASE_URL", setting("base_url")),
                 ("TALENTDATA_CLIENT_ID", setting("client_id")),
                 ("TALENTDATA_CLIENT_SECRET", setting("client_secret")),
@@ -111,7 +114,7 @@ impl Service {
     }
 
     fn run(&self, command: &mut Command) {
-        succeed(command.envs(self.settings.clone())).unwrap();
+        succeed(command.envs(self.settings.clone()));
     }
 
     fn c_and_cpp(&self, copy: &Path) {
@@ -144,7 +147,7 @@ impl Service {
             compile.arg(copy.join("bindings/c/include")).arg(&source);
             compile.arg("-o").arg(&program).arg("-L").arg(&library);
             compile.arg(format!("-Wl,-rpath,{}", library.display()));
-            succeed(compile.arg("-ltalentdata")).unwrap();
+            succeed(compile.arg("-ltalentdata"));
             self.run(&mut Command::new(program));
         }
     }

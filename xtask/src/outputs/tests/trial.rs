@@ -3,7 +3,7 @@
 //! The copy is in the directory that cargo builds in, so that what other crates yield is there already.
 
 use super::setting::{add_setting, generate};
-use crate::test::succeed;
+
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,7 +98,9 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
 /// A copy of the workspace, in this directory of what cargo builds.
 pub(super) fn copy(name: &str) -> PathBuf {
     let root = crate::root();
-    let copy = crate::cargo::target(&root).unwrap().join(name);
+    // This program is in debug/deps of what cargo builds in.
+    let program = std::env::current_exe().unwrap();
+    let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
     for name in COPIED {
         copied(&root.join(name), &copy.join(name));
@@ -123,11 +125,17 @@ pub(super) fn built(copy: &Path, name: &str) -> PathBuf {
 }
 
 pub(super) fn cargo(copy: &Path, arguments: &str) {
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    let mut command = crate::cargo::command(copy, &arguments);
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap());
+    command.args(arguments.split(' ')).current_dir(copy);
     command.env("CARGO_TARGET_DIR", copy.parent().unwrap());
     // All it needs is there, or this test would not have been built.
-    succeed(command.env("CARGO_NET_OFFLINE", "true")).unwrap();
+    succeed(crate::undisturbed(&mut command).env("CARGO_NET_OFFLINE", "true"));
+}
+
+/// Runs a command whose output goes straight through.
+pub(super) fn succeed(command: &mut Command) {
+    let status = command.status();
+    assert!(status.is_ok_and(|status| status.success()), "{command:?}");
 }
 
 /// What these include compiles: C, and C++ in both standards.
@@ -148,7 +156,7 @@ pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
             .arg("-I")
             .arg(directory.join("include"))
             .arg(file);
-        succeed(&mut command).unwrap();
+        succeed(&mut command);
     }
 }
 
@@ -159,15 +167,13 @@ pub(super) fn python(copy: &Path, code: &str) {
         compile
             .args(["-m", "compileall", "-q", "talentdata"])
             .current_dir(&directory),
-    )
-    .unwrap();
+    );
     let mut import = Command::new("python3");
     succeed(
         import
             .args(["-W", "error", "-c", code])
             .current_dir(&directory),
-    )
-    .unwrap();
+    );
 }
 
 /// Files of a directory as they are, without what Python and builds leave behind.
