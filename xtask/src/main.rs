@@ -14,7 +14,6 @@ mod outputs;
 mod python;
 mod render;
 mod settings;
-mod shapes;
 mod spec;
 mod spec_diff;
 mod view;

@@ -25,23 +25,20 @@ class Failure(Exception):
 
 
 def succeed(*command, **options):
-    """Runs a command whose output goes straight through."""
+    """Runs a command, whose output goes straight through unless the options say otherwise."""
     command = [str(part) for part in command]
     try:
-        code = subprocess.run(command, **options).returncode
+        done = subprocess.run(command, **options)
     except OSError as error:
         raise Failure(f"cannot run {shlex.join(command)}: {error}") from None
-    if code:
-        raise Failure(f"{shlex.join(command)} ended with {code}")
+    if done.returncode:
+        raise Failure(f"{shlex.join(command)} ended with {done.returncode}")
+    return done.stdout
 
 
 def output(*command, **options):
     """What a command writes."""
-    command = [str(part) for part in command]
-    try:
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Failure(str(error)) from None
+    return succeed(*command, stdout=subprocess.PIPE, text=True, **options)
 
 
 def tool(main):
