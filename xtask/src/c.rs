@@ -37,37 +37,47 @@ const TOPICS: [(&str, &[&str]); 8] = [
     ("mirror", &["ffi-c/src/mirror.rs"]),
 ];
 
-/// Types of Rust by their names in C.
-const TYPES: [(&str, &str); 22] = [
-    ("Client", "talentdata_client"),
-    ("Config", "talentdata_config"),
-    ("Error", "talentdata_error"),
-    ("Job", "talentdata_job"),
-    ("Mirror", "talentdata_mirror"),
-    ("Options", "talentdata_options"),
-    ("Record", "talentdata_record"),
-    ("Scan", "talentdata_scan"),
+/// Types of Rust that C knows by other names, those first that base.h declares: handles, whose contents the library alone
+/// knows.
+const TYPES: [&str; 22] = [
+    "Client",
+    "Config",
+    "Error",
+    "Job",
+    "Mirror",
+    "Options",
+    "Record",
+    "Scan",
     // Numbers that are enums in C, and are checked here.
-    ("ErrorKindNumber", "talentdata_error_kind"),
-    ("FormatNumber", "talentdata_format"),
-    ("LogLevelNumber", "talentdata_log_level"),
-    ("FFI_ArrowArrayStream", "struct ArrowArrayStream"),
-    ("Arrival", "talentdata_arrival"),
-    ("ErrorKind", "talentdata_error_kind"),
-    ("Format", "talentdata_format"),
-    ("LogLevel", "talentdata_log_level"),
-    ("ValueKind", "talentdata_value_kind"),
-    ("Text", "talentdata_text"),
-    ("LogCallback", "talentdata_log_callback"),
-    ("ReleaseCallback", "talentdata_release_callback"),
-    ("OptionalInteger", "talentdata_optional_integer"),
-    ("OptionalNumber", "talentdata_optional_number"),
+    "ErrorKindNumber",
+    "FormatNumber",
+    "LogLevelNumber",
+    "Arrival",
+    "ErrorKind",
+    "Format",
+    "LogLevel",
+    "ValueKind",
+    "Text",
+    "LogCallback",
+    "ReleaseCallback",
+    "OptionalInteger",
+    "OptionalNumber",
+    "OptionalBoolean",
 ];
-/// So many of these are declared in base.h, or elsewhere, rather than by cbindgen.
+/// So many of these are handles, and so many are declared elsewhere than by cbindgen.
 const HANDLES: usize = 8;
-const FOREIGN: usize = 12;
-/// What else a list of types cannot hold.
-const BOOLEAN: (&str, &str) = ("OptionalBoolean", "talentdata_optional_boolean");
+const FOREIGN: usize = 11;
+/// A type of the crate `arrow`.
+const STREAM: (&str, &str) = ("FFI_ArrowArrayStream", "struct ArrowArrayStream");
+
+/// The name in C of a type.
+fn c_name(of: &str) -> String {
+    let of = match of {
+        "OptionalNumber" => of,
+        _ => of.trim_end_matches("Number"),
+    };
+    format!("talentdata_{}", names::snake(of))
+}
 
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
@@ -113,11 +123,11 @@ pub(crate) fn header(spec: &Spec, topic: &str) -> Result<String, String> {
 
 fn config(topic: &str) -> Result<Config, String> {
     let part = |template: &str| {
-        let data = context! { topic, handles => TYPES[..HANDLES].iter().map(|one| one.1).collect::<Vec<_>>(), ..version() };
+        let data = context! { topic, handles => TYPES[..HANDLES].iter().map(|one| c_name(one)).collect::<Vec<_>>(), ..version() };
         render_with(template, data).map(|text| Some(text.trim_end().to_owned()))
     };
-    let names = TYPES.iter().chain([&BOOLEAN]);
-    let rename = names.map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned()));
+    let rename = TYPES.iter().map(|one| ((*one).to_owned(), c_name(one)));
+    let rename = rename.chain([(STREAM.0.to_owned(), STREAM.1.to_owned())]);
     let includes = match topic {
         "base" => Vec::new(),
         "record" => vec!["talentdata/error.h".to_owned()],
@@ -152,10 +162,7 @@ fn config(topic: &str) -> Result<Config, String> {
                 "log" => needed(&["LogLevel"]),
                 _ => Vec::new(),
             },
-            exclude: TYPES[..FOREIGN]
-                .iter()
-                .map(|one| one.0.to_owned())
-                .collect(),
+            exclude: needed(&[&TYPES[..FOREIGN], &[STREAM.0]].concat()),
             rename: rename.collect(),
             ..ExportConfig::default()
         },
@@ -316,7 +323,7 @@ fn check(library: &Library) -> Result<(), String> {
                 ));
             }
         }
-        if TYPES.iter().any(|(_, c)| c == name) {
+        if TYPES.iter().any(|of| c_name(of) == *name) {
             return Err(format!("{name} is the name of a type and of a function"));
         }
     }

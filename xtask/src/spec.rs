@@ -99,7 +99,7 @@ impl Spec {
                 constant => names::constant(kind.name()),
             }
         });
-        let settings = settings::view(&self.settings);
+        let settings: Vec<Value> = self.settings.iter().map(settings::view).collect();
         context! { settings, errors => errors.to_vec(), ..self.view.clone() }
     }
 }

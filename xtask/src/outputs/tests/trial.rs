@@ -8,17 +8,19 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is copied; the hand-written sources count, too.
-const COPIED: [&str; 10] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "docs",
-    "clippy.toml",
+/// What is copied for what is generated, and for cargo besides; the hand-written sources count, too.
+const COPIED: [&str; 5] = [
     "crates",
-    "xtask",
     "spec",
+    "docs",
     "bindings/c",
     "bindings/python/talentdata",
+];
+const BUILT: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "clippy.toml",
+    "xtask",
     "tests/cases",
 ];
 
@@ -102,7 +104,8 @@ pub(super) fn copy(name: &str) -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
-    for name in COPIED {
+    copy_of(&copy);
+    for name in BUILT {
         copied(&root.join(name), &copy.join(name));
     }
     // Cargo takes packages of one name and version for one, wherever they are.
@@ -117,6 +120,13 @@ pub(super) fn copy(name: &str) -> PathBuf {
     let plain = optimised.replace('1', "0");
     std::fs::write(&manifest, other.replace(optimised, &plain)).unwrap();
     copy
+}
+
+/// Copies what files are generated from, and the files.
+pub(super) fn copy_of(to: &Path) {
+    for name in COPIED {
+        copied(&crate::root().join(name), &to.join(name));
+    }
 }
 
 /// What cargo has built of a copy.
@@ -162,22 +172,17 @@ pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
 
 pub(super) fn python(copy: &Path, code: &str) {
     let directory = copy.join("bindings/python");
-    let mut compile = Command::new("python3");
-    succeed(
-        compile
-            .args(["-m", "compileall", "-q", "talentdata"])
-            .current_dir(&directory),
-    );
-    let mut import = Command::new("python3");
-    succeed(
-        import
-            .args(["-W", "error", "-c", code])
-            .current_dir(&directory),
-    );
+    for arguments in [
+        ["-m", "compileall", "-q", "talentdata"],
+        ["-W", "error", "-c", code],
+    ] {
+        let mut command = Command::new("python3");
+        succeed(command.args(arguments).current_dir(&directory));
+    }
 }
 
 /// Files of a directory as they are, without what Python and builds leave behind.
-pub(super) fn copied(from: &Path, to: &Path) {
+fn copied(from: &Path, to: &Path) {
     if from.is_symlink() {
         // It leads to the same place in the copy.
         std::os::unix::fs::symlink(std::fs::read_link(from).unwrap(), to).unwrap();
@@ -237,18 +242,8 @@ fn awkward(model: &mut Value) {
     let properties = model["properties"].as_object_mut().unwrap();
     properties.extend(fields.as_object().unwrap().clone());
     let required = model["required"].as_array_mut().unwrap();
-    for name in [
-        "sureAge",
-        "nullAge",
-        "sureScore",
-        "nullActive",
-        "sureAddress",
-        "nullEntry",
-        "words",
-        "type",
-    ] {
-        required.push(json!(name));
-    }
+    let names = "sureAge nullAge sureScore nullActive sureAddress nullEntry words type";
+    required.extend(names.split(' ').map(|name| json!(name)));
     model["additionalProperties"] = json!(false);
 }
 

@@ -1,7 +1,10 @@
-"""Calls each new operation from Python, with both clients."""
+"""Calls each new operation from Python, with both clients, and from the command line, whose program is the argument."""
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 import tempfile
 
 import talentdata
@@ -105,5 +108,57 @@ async def waiting():
         assert await client.delete_pool("one") is None
 
 
+def ended(arguments, given=""):
+    done = subprocess.run([sys.argv[1], *arguments], input=given, stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
+
+
+def command(arguments, given=""):
+    code, out = ended(arguments.split(), given)
+    assert code == 0, arguments
+    return json.loads(out or "null")
+
+
+def command_line():
+    contact = command("page contacts --limit 1")["records"][0]["id"]
+    options = "--include pools --include a&b --depth 2 --x-trace trial"
+    assert command(f"get-contact --id {contact} {options}")["id"] == contact
+    found = command("search-contacts --states active --limit 3 --match 7")
+    assert isinstance(found["contacts"][0]["id"], str), found
+    found = command("search-contacts --body -", '{"states": ["active"], "place": {"name": "Utrecht"}}')
+    assert isinstance(found["pagination"]["total"], int), found
+    assert command("delete-pool --id one") is None
+    # `--format` is the flag of the export, so that of the list has a `-` behind.
+    region = "--region eu --state open --state shut"
+    command(f"export projects {region} --format- long --x-tenant mine --out projects.jsonl --receipt receipt.json")
+    assert len(open("projects.jsonl").readlines()) == 600
+    parameters = json.load(open("receipt.json"))["parameters"]
+    assert parameters["state"] == ["open", "shut"] and parameters["region"] == "eu", parameters
+    assert "mine" not in open("receipt.json").read() and isinstance(parameters["X-Tenant"], str), parameters
+    command("export contacts --out contacts.trial")
+    assert len(open("contacts.trial").readlines()) == 600
+    assert command(f"page projects --format short {region}")["pagination"]["total"] == 600
+    command("plan projects --region us")
+    for code, arguments in [
+        (37, "export contacts --out contacts.trial --page-size 26"),
+        (2, "get-contact"),
+        (2, "get-contact --id "),
+        (2, "get-contact --id x --depth deep"),
+        (2, "search-contacts --limit 3"),
+        (2, "search-contacts --states active --body -"),
+        (2, "page projects"),
+        (2, "page contacts --region eu"),
+        (2, "page projects --region eu --min-size big"),
+        (2, "export projects --out never.jsonl"),
+        # Contacts have no region.
+        (2, "plan projects contacts --updated-since 2026-01-01T00:00:00Z --region eu"),
+        # It is sent, and the service refuses it.
+        (26, "page contacts --updated-since yesterday"),
+    ]:
+        assert ended(arguments.split(" "))[0] == code, arguments
+    assert ended(["search-contacts", "--body", "-"], "{}")[0] == 2
+
+
 blocking()
 asyncio.run(waiting())
+command_line()
