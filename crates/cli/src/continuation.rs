@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
 use talentdata_columns::export::Export;
 use talentdata_core::{Client, drives_terminal};
 
@@ -11,43 +10,23 @@ const PROGRAM: &str = "talentdata";
 
 const RESUME: &str = "--resume";
 
-/// Says how to continue exports, if there is something to continue.
-#[derive(Clone)]
-pub(crate) struct Continuation {
-    exports: Arc<[Export]>,
-    client: Client,
-    command: Arc<str>,
-}
-
-impl Continuation {
-    /// Of these exports, which were started with these arguments, the first of which is the program. The
-    /// embedded service ends with the run, so that what was read from it cannot be continued.
-    pub(crate) fn new(
-        exports: &[Export],
-        client: &Client,
-        arguments: &[OsString],
-        sandbox: bool,
-    ) -> Self {
-        let command = match sandbox {
-            true => format!(
-                "the sandbox has ended, so begin again: {}",
-                command(arguments, false)
-            ),
-            false => format!("to continue: {}", command(arguments, true)),
-        };
-        Continuation {
-            exports: exports.into(),
-            client: client.clone(),
-            command: command.into(),
-        }
-    }
-
-    /// What to say, if one of the exports can be continued.
-    pub(crate) fn hint(&self) -> Option<&str> {
-        let mut exports = self.exports.iter();
-        exports
-            .any(|export| export.is_resumable(&self.client))
-            .then_some(&self.command)
+/// Says how to continue exports that were started with these arguments, the first of which is the program, if there is
+/// something to continue. The embedded service ends with the run, so that what was read from it cannot be continued.
+pub(crate) fn hint(
+    exports: Vec<Export>,
+    client: &Client,
+    arguments: &[OsString],
+    sandbox: bool,
+) -> impl Fn() -> Option<String> + Clone + Send + use<> {
+    let (client, command) = (client.clone(), command(arguments, !sandbox));
+    let text = match sandbox {
+        true => format!("the sandbox has ended, so begin again: {command}"),
+        false => format!("to continue: {command}"),
+    };
+    move || {
+        let mut exports = exports.iter();
+        let any = exports.any(|export| export.is_resumable(&client));
+        any.then(|| text.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a run can fail, with the exit code and the message.
 
-use crate::signals::Signal;
+use crate::signals::ExitCode;
 use talentdata_core::{Error, ErrorKind};
 
 /// Why a run did not succeed.
@@ -12,8 +12,8 @@ pub(crate) enum Ending {
     Said(ErrorKind),
     /// Standard output was closed by its reader, as by `| head`: that is not an error.
     ReaderGone,
-    /// A signal stopped it.
-    Stopped(Signal),
+    /// A signal stopped it, for which there is this exit code.
+    Stopped(ExitCode),
 }
 
 impl From<Error> for Ending {
@@ -32,7 +32,7 @@ impl Ending {
             }
             Ending::Said(kind) => kind.exit_code(),
             Ending::ReaderGone => 0,
-            Ending::Stopped(signal) => signal.exit_code(),
+            Ending::Stopped(code) => code,
         }
     }
 }

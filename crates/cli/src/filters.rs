@@ -1,10 +1,53 @@
-//! The parameters of lists as flags of the commands that read them: one flag for each, whichever lists have it.
+//! Which lists are read and how: the parameters of lists are flags of the commands that read them, one flag for each,
+//! whichever lists have it.
 
 use crate::names;
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use crate::operation::argument;
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::path::PathBuf;
 use talentdata_core::types::{Parameter, Resource};
-use talentdata_core::{Arguments, Error, ErrorKind};
+use talentdata_core::{Arguments, Error, ErrorKind, ScanOptions};
+
+/// Lists that are read to their end.
+#[derive(Debug, Args)]
+pub(crate) struct Lists {
+    /// The lists
+    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
+    pub(crate) names: Vec<Resource>,
+    /// Write what was done, and whether completeness is proven, to this file as JSON; for several
+    /// lists an array. It says "unfinished" while the command runs and after it has failed
+    #[arg(long, value_name = "PATH")]
+    pub(crate) receipt: Option<PathBuf>,
+    /// Records per page to ask for; the list's maximum by default
+    #[arg(long, value_name = "N")]
+    page_size: Option<u64>,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+impl Lists {
+    /// How each of them is read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a list is named twice, and for a page size or a parameter that it does not have.
+    pub(crate) fn scans(&self) -> Result<Vec<(Resource, ScanOptions)>, Error> {
+        names::refuse_twice(&self.names)?;
+        let scan = |resource: &Resource| {
+            let most = resource.shape().max_limit.unwrap_or(u64::MAX);
+            if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
+                let message = format!("--page-size must be between 1 and {most} (got {size})");
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+            let scan = ScanOptions {
+                page_size: self.page_size,
+                arguments: self.filters.of(*resource)?,
+                ..ScanOptions::default()
+            };
+            Ok((*resource, scan))
+        };
+        self.names.iter().map(scan).collect()
+    }
+}
 
 /// What was given: flags of the table, and their values.
 #[derive(Debug)]
@@ -63,20 +106,10 @@ impl Args for Filters {
             {
                 flag.push('-');
             }
-            let mut help = one.description.trim_end_matches('.').to_owned();
-            if !one.known_values.is_empty() {
-                help += &format!("; such as {}", one.known_values.join(", "));
-            }
             let lists: Vec<String> = lists.into_iter().map(names::dashed).collect();
-            help += &format!(" (for {})", lists.join(", "));
-            let argument = Arg::new(id(one.flag))
-                .long(flag)
-                .help(help)
-                .help_heading("Filters")
-                .value_name(one.argument.to_uppercase())
-                .allow_negative_numbers(true)
-                .action(ArgAction::Append)
-                .value_parser(NonEmptyStringValueParser::new());
+            let argument = argument(one, &format!(" (for {})", lists.join(", ")));
+            let argument = argument.id(id(one.flag)).long(flag).help_heading("Filters");
+            let argument = argument.action(ArgAction::Append);
             command = command.arg(argument);
         }
         command

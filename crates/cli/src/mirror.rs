@@ -88,10 +88,7 @@ pub(crate) fn export(
             records.and_then(|records| records.write(export.format, &export.target, table));
         done.push(read(written, &export.target)?);
     }
-    match receipt {
-        Some(path) => Ok(receipts::end(path, &done, true)?),
-        None => Ok(()),
-    }
+    Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &done, true))?)
 }
 
 /// A reader of standard output that went away is no error.

@@ -73,7 +73,7 @@ fn grammar(operation: &'static Operation) -> Command {
         ))
         .after_help(example(operation));
     for one in operation.parameters {
-        command = command.arg(argument(one, one.required));
+        command = command.arg(placed(one).required(one.required));
     }
     let Some(body) = &operation.body else {
         return command;
@@ -89,7 +89,7 @@ fn grammar(operation: &'static Operation) -> Command {
     for one in body.fields {
         // Where the values are known and nothing is given, all of them are meant.
         let has_default = one.positional && !one.known_values.is_empty();
-        let argument = argument(one, false).conflicts_with(BODY);
+        let argument = placed(one).conflicts_with(BODY);
         command = command.arg(match one.required && !has_default {
             true => argument.required_unless_present(BODY),
             false => argument,
@@ -116,26 +116,38 @@ fn example(operation: &Operation) -> String {
     )
 }
 
-fn argument(one: &'static Parameter, required: bool) -> Arg {
-    let known = one.known_values.join(", ");
+/// The argument that gives a parameter, or a field of a body; `more` follows its help.
+pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
     let mut help = one.description.trim_end_matches('.').to_owned();
-    if !known.is_empty() {
-        help += &format!("; such as {known}");
+    if !one.known_values.is_empty() {
+        help += &format!("; such as {}", one.known_values.join(", "));
     }
-    if one.positional && !known.is_empty() {
-        help += "; without any, all of these";
-    }
-    let mut argument = Arg::new(one.name).help(help).required(required);
-    if one.kind == FieldKind::Json {
-        argument = argument.value_name("JSON");
-    } else {
-        argument = argument.value_name(one.argument.to_uppercase());
-    }
-    argument = match one.kind {
+    let argument = Arg::new(one.name)
+        .help(help + more)
+        .value_name(match one.kind {
+            FieldKind::Json => "JSON".to_owned(),
+            _ => one.argument.to_uppercase(),
+        });
+    match one.kind {
         FieldKind::Boolean => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
         // An empty value is a variable that is not set, rather than what was meant.
-        _ => argument.value_parser(NonEmptyStringValueParser::new()),
-    };
+        _ => argument
+            .value_parser(NonEmptyStringValueParser::new())
+            .allow_negative_numbers(true),
+    }
+}
+
+/// The same as a flag, or by its place.
+fn placed(one: &'static Parameter) -> Arg {
+    let takes_all = one.positional && !one.known_values.is_empty();
+    let mut argument = argument(
+        one,
+        if takes_all {
+            "; without any, all of these"
+        } else {
+            ""
+        },
+    );
     if one.repeated {
         argument = argument.action(ArgAction::Append);
     }

@@ -35,27 +35,21 @@ pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
     }
 }
 
-/// Replaces older receipts by ones that say `unfinished`. Pipes and devices get the last ones only.
+/// Writes the receipt of a single list, or an array of those of several. Pipes and devices get it only where it is the
+/// `last` one.
 ///
 /// # Errors
 /// `Io` with the path.
-pub(crate) fn begin(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
-    match is_stream(path) {
-        true => Ok(()),
-        false => write(path, receipts),
+pub(crate) fn write(path: &Path, receipts: &[impl Serialize], last: bool) -> Result<(), Error> {
+    if is_stream(path) && !last {
+        return Ok(());
     }
-}
-
-/// Writes the receipt of a single list, or an array of those of several. A pipe or a device gets nothing unless `any`
-/// list is complete: its reader may be gone too.
-///
-/// # Errors
-/// `Io` with the path.
-pub(crate) fn end(path: &Path, receipts: &[impl Serialize], any: bool) -> Result<(), Error> {
-    match is_stream(path) && !any {
-        true => Ok(()),
-        false => write(path, receipts),
-    }
+    let text = match receipts {
+        [receipt] => serde_json::to_string_pretty(receipt),
+        several => serde_json::to_string_pretty(several),
+    };
+    let text = text.map_err(output::unwritable)?;
+    save(path, &text).map_err(|error| failed(path, error))
 }
 
 /// Checks that there is a directory to write to, and that the path is not that of the mirror, or of a file beside it.
@@ -64,20 +58,13 @@ pub(crate) fn end(path: &Path, receipts: &[impl Serialize], any: bool) -> Result
 /// `Io` with the path; `InvalidArgument` when it is one of them.
 pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
     check(path, &[])?;
-    let place = |path: &Path| {
-        Some((
-            directory(path).canonicalize().ok()?,
-            path.file_name()?.to_owned(),
-        ))
-    };
-    let (Some((directory, name)), Some((other, mirror))) = (place(path), place(mirror)) else {
-        return Ok(());
-    };
-    let (name, mirror) = (name.to_string_lossy(), mirror.to_string_lossy());
-    let rest = name.strip_prefix(&*mirror);
-    match directory == other
-        && rest.is_some_and(|rest| ["", ".lock", "-wal", "-shm", "-journal"].contains(&rest))
-    {
+    let place = |path: &Path| Some(directory(path).canonicalize().ok()?.join(path.file_name()?));
+    let is_taken = ["", ".lock", "-wal", "-shm", "-journal"].map(|suffix| {
+        let mut file = mirror.as_os_str().to_owned();
+        file.push(suffix);
+        place(file.as_ref()) == place(path)
+    });
+    match is_taken.contains(&true) {
         false => Ok(()),
         true => {
             let shown = path.display();
@@ -86,15 +73,6 @@ pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
-}
-
-fn write(path: &Path, receipts: &[impl Serialize]) -> Result<(), Error> {
-    let text = match receipts {
-        [receipt] => serde_json::to_string_pretty(receipt),
-        several => serde_json::to_string_pretty(several),
-    };
-    let text = text.map_err(output::unwritable)?;
-    save(path, &text).map_err(|error| failed(path, error))
 }
 
 fn failed(path: &Path, why: impl std::fmt::Display) -> Error {

@@ -6,43 +6,128 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{names, receipts};
 use serde::Serialize;
-use std::cell::RefCell;
+use std::future::poll_fn;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
-use talentdata_core::scan::Receipt;
+use std::task::Poll;
+use talentdata_columns::export::{Export, Target};
+use talentdata_core::scan::{Completeness, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
+use talentdata_mirror::{Sync, SyncReceipt};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinSet, LocalSet};
+
+/// So many fields are named in a warning.
+const SHOWN: usize = 5;
 
 /// What is run for one list.
-pub(crate) trait Job: Clone + 'static {
-    /// What is left of it at the end.
-    type Done: Clone + Serialize + 'static;
+pub(crate) enum Work {
+    Export(Export),
+    Sync(Sync),
+}
 
-    /// The list.
-    fn list(&self) -> Resource;
+/// What is left of it at the end.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Done {
+    Export(Box<Receipt>),
+    Sync(Box<SyncReceipt>),
+}
 
-    /// Runs it to its end, or until `stop` completes.
-    fn run(
+impl Work {
+    fn list(&self) -> Resource {
+        match self {
+            Work::Export(export) => export.resource,
+            Work::Sync(sync) => sync.resource,
+        }
+    }
+
+    async fn run(
         &self,
         client: &Client,
         stop: impl Future<Output = ()>,
         note: impl FnMut(&Receipt),
-    ) -> impl Future<Output = Result<Self::Done, Error>>;
+    ) -> Result<Done, Error> {
+        Ok(match self {
+            Work::Export(export) => Done::Export(export.run(client, stop, note).await?.into()),
+            Work::Sync(sync) => Done::Sync(sync.run(client, stop, note).await?.into()),
+        })
+    }
 
     /// What there is to say of one that has not ended, or not well: what it had done, as far as is known.
-    fn unfinished(&self, last: Option<&Receipt>) -> Self::Done;
+    fn unfinished(&self, last: Option<Receipt>) -> Done {
+        let scan = Receipt {
+            resource: self.list().name().to_owned(),
+            completeness: Completeness::Unfinished,
+            ..last.unwrap_or_default()
+        };
+        match self {
+            Work::Export(export) => Done::Export(Box::new(Receipt {
+                parameters: export.parameters(),
+                ..scan
+            })),
+            Work::Sync(_) => Done::Sync(Box::new(SyncReceipt {
+                scan,
+                ..SyncReceipt::default()
+            })),
+        }
+    }
 
-    /// Why the outcome may be incomplete.
-    fn doubt(&self, done: &Self::Done) -> Option<String>;
-
-    /// What else is worth a warning.
-    fn warning(&self, done: &Self::Done) -> Option<String>;
+    /// Why what it has done may be incomplete.
+    fn shortfall(&self, done: &Done) -> Option<String> {
+        match (self, done) {
+            (Work::Export(export), Done::Export(receipt)) => {
+                let error = receipt.clone().require_proven().err()?;
+                let place = match &export.target {
+                    Target::File(path) => path.display().to_string(),
+                    Target::Stdout => "standard output".into(),
+                };
+                Some(format!(
+                    "{}; {place} was written nevertheless, with {} records",
+                    error.message(),
+                    receipt.records
+                ))
+            }
+            (_, Done::Sync(receipt)) => receipt.shortfall.clone(),
+            _ => None,
+        }
+    }
 }
 
-/// How jobs are run.
+impl Done {
+    pub(crate) fn scan(&self) -> &Receipt {
+        match self {
+            Done::Export(receipt) => receipt,
+            Done::Sync(receipt) => &receipt.scan,
+        }
+    }
+
+    /// What the records have that their schema does not have, or the other way round.
+    fn differences(&self) -> Option<String> {
+        let differences = self.scan().schema.as_ref()?;
+        let kinds = [
+            ("not in the schema", &differences.new_fields),
+            ("missing", &differences.missing_fields),
+            ("of another type", &differences.other_types),
+        ];
+        let found = kinds.iter().filter(|(_, fields)| !fields.is_empty());
+        let found = found.map(|(what, fields)| {
+            let mut names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
+            if fields.len() > SHOWN {
+                names.push("...");
+            }
+            format!("{what}: {}", names.join(", "))
+        });
+        let found: Vec<String> = found.collect();
+        (!found.is_empty()).then(|| {
+            format!(
+                "the records differ from the schema ({}); the receipt has counts and examples",
+                found.join("; ")
+            )
+        })
+    }
+}
+
+/// How they are run.
 pub(crate) struct Run<'a> {
     pub(crate) client: &'a Client,
     /// The file of their receipts.
@@ -54,26 +139,32 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs all of them; each goes on whatever becomes of the others. What is written of them, and the outcomes.
+    /// Runs all of them; each goes on whatever becomes of the others.
     ///
     /// # Errors
     /// What failed has been said; `hint` says how to continue after an error.
-    pub(crate) async fn all<J: Job>(
+    pub(crate) async fn all(
         &self,
-        jobs: &[J],
+        all: &[Work],
         hint: impl Fn(&Error) -> Option<String>,
         before_exit: impl FnOnce() + Send + 'static,
-    ) -> Result<(Rc<Progress>, Vec<J::Done>), Ending> {
+    ) -> Result<Vec<Done>, Ending> {
         let signals = Signals::take(before_exit)?;
         if let Some(path) = self.receipt {
-            let receipts = jobs.iter().map(|job| job.unfinished(None));
-            receipts::begin(path, &receipts.collect::<Vec<_>>())?;
+            let receipts: Vec<Done> = all.iter().map(|work| work.unfinished(None)).collect();
+            receipts::write(path, &receipts, false)?;
         }
-        let progress = Rc::new(Progress::start(self.to_stdout, self.verbose));
-        let reached = Rc::new(RefCell::new(vec![None; jobs.len()]));
-        let local = LocalSet::new();
-        let outcomes = self.outcomes(jobs, &signals, &progress, &reached);
-        let outcomes = local.run_until(outcomes).await;
+        let progress = Progress::start(all.len(), self.to_stdout, self.verbose);
+        let turns = Semaphore::new(self.width);
+        let running = all.iter().enumerate().map(async |(index, work)| {
+            let _turn = turns.acquire().await;
+            let stop = async {
+                signals.stopped().await;
+            };
+            let note = |receipt: &Receipt| progress.note(index, receipt);
+            work.run(self.client, stop, note).await
+        });
+        let outcomes = join(running).await;
         progress.end();
         let failed = |kind: ErrorKind| {
             let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
@@ -82,78 +173,56 @@ impl Run<'_> {
         if self.to_stdout && failed(ErrorKind::Io) && reader_gone() {
             return Err(Ending::ReaderGone);
         }
-        let doubted = say_warnings(jobs, &outcomes);
-        let failure = say_failures(jobs, &outcomes, hint, self.verbose);
+        let doubted = say_warnings(all, &outcomes);
+        let failure = say_failures(all, &outcomes, hint, self.verbose);
         if let Some(path) = self.receipt {
-            let reached = reached.borrow();
-            let rows = jobs.iter().zip(&outcomes).zip(reached.iter());
-            let receipts = rows.map(|((job, outcome), last)| match outcome {
+            let ended = all.iter().zip(&outcomes).enumerate();
+            let receipts = ended.map(|(index, (work, outcome))| match outcome {
                 Ok(done) => done.clone(),
-                Err(_) => job.unfinished(last.as_ref()),
+                Err(_) => work.unfinished(progress.last(index)),
             });
+            // The reader of a pipe may be gone too, where nothing is complete.
             let any = outcomes.iter().any(Result::is_ok);
-            receipts::end(path, &receipts.collect::<Vec<_>>(), any)?;
+            receipts::write(path, &receipts.collect::<Vec<_>>(), any)?;
         }
-        match (
-            signals.caught(),
-            failure.or(doubted.then_some(ErrorKind::Incomplete)),
-        ) {
-            (Some(signal), Some(_)) if failed(ErrorKind::Cancelled) => Err(Ending::Stopped(signal)),
+        let kind = failure.or(doubted.then_some(ErrorKind::Incomplete));
+        match (signals.caught(), kind) {
+            (Some(code), Some(_)) if failed(ErrorKind::Cancelled) => Err(Ending::Stopped(code)),
             (_, Some(kind)) => Err(Ending::Said(kind)),
-            (_, None) => Ok((progress, outcomes.into_iter().flatten().collect())),
+            (_, None) => Ok(outcomes.into_iter().flatten().collect()),
         }
-    }
-
-    async fn outcomes<J: Job>(
-        &self,
-        jobs: &[J],
-        signals: &Signals,
-        progress: &Rc<Progress>,
-        reached: &Rc<RefCell<Vec<Option<Receipt>>>>,
-    ) -> Vec<Result<J::Done, Error>> {
-        let turns = Arc::new(Semaphore::new(self.width));
-        let mut running = JoinSet::new();
-        for (index, job) in jobs.iter().cloned().enumerate() {
-            let (client, signals, turns) =
-                (self.client.clone(), signals.clone(), Arc::clone(&turns));
-            let (progress, reached) = (Rc::clone(progress), Rc::clone(reached));
-            running.spawn_local(async move {
-                let _turn = turns.acquire().await;
-                let stop = async {
-                    signals.stopped().await;
-                };
-                let note = |receipt: &Receipt| {
-                    progress.note(index, receipt);
-                    reached.borrow_mut()[index] = Some(receipt.clone());
-                };
-                (index, job.run(&client, stop, note).await)
-            });
-        }
-        let unended = || {
-            Err(Error::new(
-                ErrorKind::Internal,
-                "internal error; please report it",
-            ))
-        };
-        let mut outcomes: Vec<_> = jobs.iter().map(|_| unended()).collect();
-        while let Some(ended) = running.join_next().await {
-            if let Ok((index, outcome)) = ended {
-                outcomes[index] = outcome;
-            }
-        }
-        outcomes
     }
 }
 
-/// A line for each list that may be incomplete, or needs another warning; whether one may be incomplete.
-fn say_warnings<J: Job>(jobs: &[J], outcomes: &[Result<J::Done, Error>]) -> bool {
+/// What all of them come to, which run side by side.
+async fn join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.map(Box::pin).collect();
+    let mut ended: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, ended) in running.iter_mut().zip(&mut ended) {
+            if ended.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(context)
+            {
+                *ended = Some(output);
+            }
+        }
+        match ended.iter().all(Option::is_some) {
+            true => Poll::Ready(ended.drain(..).flatten().collect()),
+            false => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// A line for each list that may be incomplete, or differs from its schema; whether one may be incomplete.
+fn say_warnings(all: &[Work], outcomes: &[Result<Done, Error>]) -> bool {
     let mut doubted = false;
-    for (job, outcome) in jobs.iter().zip(outcomes) {
+    for (work, outcome) in all.iter().zip(outcomes) {
         let Ok(done) = outcome else { continue };
-        let doubt = job.doubt(done);
-        doubted |= doubt.is_some();
-        for text in doubt.into_iter().chain(job.warning(done)) {
-            remark(&format!("warning: {}: {text}", names::dashed(job.list())));
+        let shortfall = work.shortfall(done);
+        doubted |= shortfall.is_some();
+        for text in shortfall.into_iter().chain(done.differences()) {
+            remark(&format!("warning: {}: {text}", names::dashed(work.list())));
         }
     }
     doubted
@@ -161,17 +230,17 @@ fn say_warnings<J: Job>(jobs: &[J], outcomes: &[Result<J::Done, Error>]) -> bool
 
 /// A line for each failure, with the lists it concerns where there are several, and how to continue at the end of the
 /// last; returns the kind of the first.
-fn say_failures<J: Job>(
-    jobs: &[J],
-    outcomes: &[Result<J::Done, Error>],
+fn say_failures(
+    all: &[Work],
+    outcomes: &[Result<Done, Error>],
     hint: impl Fn(&Error) -> Option<String>,
     verbose: bool,
 ) -> Option<ErrorKind> {
     // Refused credentials fail every list with the same message, which needs to be said once.
     let mut failures: Vec<(&Error, Vec<String>)> = Vec::new();
-    for (job, outcome) in jobs.iter().zip(outcomes) {
+    for (work, outcome) in all.iter().zip(outcomes) {
         let Err(error) = outcome else { continue };
-        let name = names::dashed(job.list());
+        let name = names::dashed(work.list());
         let same = |known: &&mut (&Error, _)| known.0.to_string() == error.to_string();
         match failures.iter_mut().find(same) {
             Some((_, lists)) => lists.push(name),
@@ -179,7 +248,7 @@ fn say_failures<J: Job>(
         }
     }
     for (index, (error, lists)) in failures.iter().enumerate() {
-        let place = match jobs.len() {
+        let place = match all.len() {
             1 => String::new(),
             _ => format!("{}: ", lists.join(", ")),
         };

@@ -5,7 +5,6 @@ use crate::ending::Ending;
 use crate::names;
 use crate::output;
 use crate::signals::Signals;
-use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
 use talentdata_core::types::Resource;
@@ -119,11 +118,17 @@ pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
             "client_secret": sandbox.client_secret(),
         })
     ))?;
-    let closed = stdin_closed(verb.until_stdin_closes)?;
-    tokio::select! {
-        signal = signals.clone().stopped() => Err(Ending::Stopped(signal)),
-        () = closed => Ok(()),
+    if verb.until_stdin_closes {
+        // A read that never returns would hold up the end of the runtime, if it were on one of its threads.
+        let wait = || {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            std::process::exit(0);
+        };
+        std::thread::Builder::new()
+            .spawn(wait)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
     }
+    Err(Ending::Stopped(signals.stopped().await))
 }
 
 impl Verb {
@@ -153,28 +158,6 @@ impl Verb {
             ..Options::default()
         }
     }
-}
-
-/// Completes when standard input ends, if that is `wanted`; what comes before is not looked at.
-fn stdin_closed(wanted: bool) -> Result<impl Future<Output = ()>, Error> {
-    let (closed, told) = tokio::sync::oneshot::channel();
-    if wanted {
-        let wait = move || {
-            let mut ignored = [0; 1024];
-            while matches!(std::io::stdin().read(&mut ignored), Ok(1..)) {}
-            // The other end waits as long as the process runs.
-            let _ = closed.send(());
-        };
-        // Not one of the runtime's threads, because a read that never returns would hold up its end.
-        std::thread::Builder::new()
-            .spawn(wait)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
-    }
-    Ok(async move {
-        if !wanted || told.await.is_err() {
-            std::future::pending().await
-        }
-    })
 }
 
 fn size(text: &str) -> Result<(Resource, u64), String> {

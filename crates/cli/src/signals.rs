@@ -1,31 +1,17 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
 use talentdata_core::{Error, ErrorKind};
-use tokio::signal::unix::{self, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// A request to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
-    /// Ctrl-C (SIGINT).
-    Interrupt,
-    /// SIGTERM.
-    Terminate,
-}
-
-impl Signal {
-    /// 128 and the signal's number, as shells say it.
-    pub(crate) fn exit_code(self) -> u8 {
-        match self {
-            Signal::Interrupt => 130,
-            Signal::Terminate => 143,
-        }
-    }
-}
+/// The exit code of a program that a signal has stopped, as shells say it: 128 and the number of the signal.
+pub(crate) type ExitCode = u8;
+const INTERRUPTED: ExitCode = 130;
+const TERMINATED: ExitCode = 143;
 
 /// The signals of one run, to be waited for in any number of places.
 #[derive(Clone, Debug)]
-pub(crate) struct Signals(watch::Receiver<Option<Signal>>);
+pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 
 impl Signals {
     /// Takes the signals over, which after that are never handed back. After the first one the process ends by itself
@@ -35,24 +21,31 @@ impl Signals {
     /// # Errors
     /// `Internal` when the system does not hand them over.
     pub(crate) fn take(before_exit: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
-        let mut source = Source::new().map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("cannot handle signals: {error}"),
-            )
-        })?;
+        let take = |kind| {
+            signal(kind).map_err(|error| {
+                let message = format!("cannot handle signals: {error}");
+                Error::new(ErrorKind::Internal, message)
+            })
+        };
+        let mut interrupt = take(SignalKind::interrupt())?;
+        let mut terminate = take(SignalKind::terminate())?;
         let (sender, receiver) = watch::channel(None);
         tokio::spawn(async move {
+            let mut next = async || {
+                tokio::select! {
+                    _ = interrupt.recv() => INTERRUPTED,
+                    _ = terminate.recv() => TERMINATED,
+                }
+            };
             let second = async {
-                let first = source.next().await;
                 // With nobody left to tell, the run is about to end anyway.
-                let _ = sender.send(Some(first));
-                source.next().await
+                let _ = sender.send(Some(next().await));
+                next().await
             };
             tokio::select! {
-                signal = second => {
+                code = second => {
                     before_exit();
-                    std::process::exit(signal.exit_code().into());
+                    std::process::exit(code.into());
                 }
                 () = sender.closed() => {}
             }
@@ -61,19 +54,19 @@ impl Signals {
     }
 
     /// The first signal, if there was one.
-    pub(crate) fn caught(&self) -> Option<Signal> {
+    pub(crate) fn caught(&self) -> Option<ExitCode> {
         *self.0.borrow()
     }
 
     /// Waits for the first signal.
-    pub(crate) async fn stopped(mut self) -> Signal {
-        if let Ok(signal) = self.0.wait_for(Option::is_some).await
-            && let Some(signal) = *signal
-        {
-            return signal;
+    pub(crate) async fn stopped(&self) -> ExitCode {
+        let mut receiver = self.0.clone();
+        let caught = receiver.wait_for(Option::is_some).await.map(|code| *code);
+        match caught {
+            Ok(Some(code)) => code,
+            // The watching task ends after all who wait for it.
+            _ => std::future::pending().await,
         }
-        // The watching task ends after all who wait for it.
-        std::future::pending().await
     }
 }
 
@@ -83,25 +76,4 @@ pub(crate) fn ignore_file_size_limit() {
     let number = rustix::process::Signal::XFSZ.as_raw();
     // Once it was taken over, it has no effect, whether or not anybody waits for it.
     let _ = signal(SignalKind::from_raw(number));
-}
-
-struct Source {
-    interrupt: unix::Signal,
-    terminate: unix::Signal,
-}
-
-impl Source {
-    fn new() -> std::io::Result<Self> {
-        Ok(Source {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.terminate.recv() => Signal::Terminate,
-        }
-    }
 }

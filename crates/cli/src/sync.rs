@@ -3,16 +3,14 @@
 use crate::args::Common;
 use crate::connect::connect;
 use crate::ending::Ending;
-use crate::filters::Filters;
+use crate::filters::Lists;
 use crate::output::remark;
-use crate::run::{Job, Run};
-use crate::{names, receipts};
+use crate::receipts;
+use crate::run::{Done, Run, Work};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use talentdata_core::scan::{Completeness, Receipt};
-use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, ScanOptions};
+use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{MaxDeletes, Sync, SyncReceipt, age};
 
 /// Shown below the help of the command.
@@ -34,9 +32,6 @@ const SANDBOX_HINT: &str = "every run with --sandbox has a service of its own: t
 /// What to sync, and where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verb {
-    /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
-    resources: Vec<Resource>,
     /// The file of the mirror, an SQLite database; it is made where there is none
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
@@ -50,15 +45,8 @@ pub(crate) struct Verb {
     /// Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept
     #[arg(long, value_name = "AGE", value_parser = age)]
     keep: Option<Duration>,
-    /// Write what was done to this file as JSON; for several lists an array. It says "unfinished" while the
-    /// sync runs and after it has failed
-    #[arg(long, value_name = "PATH")]
-    receipt: Option<PathBuf>,
-    /// Records per page to ask for; the list's maximum by default
-    #[arg(long, value_name = "N")]
-    page_size: Option<u64>,
     #[command(flatten)]
-    filters: Filters,
+    lists: Lists,
 }
 
 fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
@@ -68,48 +56,12 @@ fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
     }
 }
 
-impl Job for Sync {
-    type Done = SyncReceipt;
-
-    fn list(&self) -> Resource {
-        self.resource
-    }
-
-    async fn run(
-        &self,
-        client: &Client,
-        stop: impl Future<Output = ()>,
-        note: impl FnMut(&Receipt),
-    ) -> Result<SyncReceipt, Error> {
-        Sync::run(self, client, stop, note).await
-    }
-
-    fn unfinished(&self, last: Option<&Receipt>) -> SyncReceipt {
-        SyncReceipt {
-            scan: Receipt {
-                resource: self.resource.name().to_owned(),
-                completeness: Completeness::Unfinished,
-                ..last.cloned().unwrap_or_default()
-            },
-            ..SyncReceipt::default()
-        }
-    }
-
-    fn doubt(&self, receipt: &SyncReceipt) -> Option<String> {
-        receipt.shortfall.clone()
-    }
-
-    fn warning(&self, _: &SyncReceipt) -> Option<String> {
-        None
-    }
-}
-
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let syncs = verb.syncs()?;
     let connection = connect(common)?;
     let run = Run {
         client: &connection.client,
-        receipt: verb.receipt.as_deref(),
+        receipt: verb.lists.receipt.as_deref(),
         to_stdout: false,
         verbose: common.verbose > 0,
         // They write to one file.
@@ -120,17 +72,17 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         is_other.then(|| SANDBOX_HINT.to_owned())
     };
     let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
-    let (_, receipts) = run.all(&syncs, hint, stopped_at_once).await?;
-    for receipt in &receipts {
-        sum_up(&receipt.scan.resource.replace('_', "-"), receipt);
+    for done in run.all(&syncs, hint, stopped_at_once).await? {
+        if let Done::Sync(receipt) = done
+            && std::io::stderr().is_terminal()
+        {
+            sum_up(&receipt.scan.resource.replace('_', "-"), &receipt);
+        }
     }
     Ok(())
 }
 
 fn sum_up(list: &str, receipt: &SyncReceipt) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
     let counts = &receipt.changes;
     let missing = match receipt.missing {
         0 => String::new(),
@@ -149,25 +101,21 @@ fn sum_up(list: &str, receipt: &SyncReceipt) {
 
 impl Verb {
     /// A sync for each list.
-    fn syncs(&self) -> Result<Vec<Sync>, Error> {
-        names::refuse_twice(&self.resources)?;
-        if let Some(path) = &self.receipt {
+    fn syncs(&self) -> Result<Vec<Work>, Error> {
+        let scans = self.lists.scans()?;
+        if let Some(path) = &self.lists.receipt {
             receipts::check_beside(path, &self.to)?;
         }
-        let sync = |resource: &Resource| {
+        let sync = |(resource, scan)| {
             let sync = Sync {
-                scan: ScanOptions {
-                    page_size: self.page_size,
-                    arguments: self.filters.of(*resource)?,
-                    ..ScanOptions::default()
-                },
+                scan,
                 confirm: self.confirm,
                 max_deletes: self.max_deletes,
                 keep: self.keep,
-                ..Sync::new(*resource, &self.to)
+                ..Sync::new(resource, &self.to)
             };
-            sync.check().map(|()| sync)
+            sync.check().map(|()| Work::Sync(sync))
         };
-        self.resources.iter().map(sync).collect()
+        scans.into_iter().map(sync).collect()
     }
 }

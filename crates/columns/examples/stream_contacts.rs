@@ -13,7 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (options, table) = (ScanOptions::default(), TableOptions::default());
     for record in Scan::new(&client, Resource::Contacts, options, table)? {
         let record = record?;
-        bytes += record.text_field("firstName")?.map_or(0, |name| name.len());
+        if let Some(name) = record.value().at("firstName")? {
+            bytes += name.text()?.len();
+        }
         records += 1;
     }
     writeln!(

@@ -81,18 +81,10 @@ impl Client {
         self.run(move |client| async move { client.invoke(operation, arguments).await })
     }
 
-    /// One page of a list, as the service sent it; see [`List::page`](crate::List::page).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn page(&self, resource: Resource, limit: Option<u64>, offset: u64) -> Result<Page> {
-        self.page_with(resource, Arguments::default(), limit, offset)
-    }
-
     /// One page of a list with these values of its parameters, such as filters.
     ///
     /// # Errors
-    /// As [`page`](Self::page).
+    /// Those of [`List::page`](crate::List::page).
     pub fn page_with(
         &self,
         resource: Resource,
@@ -107,15 +99,7 @@ impl Client {
         })
     }
 
-    /// What a scan of a list will cost; see [`AsyncClient::plan`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn plan(&self, resource: Resource) -> Result<crate::Plan> {
-        self.plan_with(resource, Arguments::default())
-    }
-
-    /// The same for a list with these values of its parameters, such as filters.
+    /// What a scan of a list will cost; see [`AsyncClient::plan_with`].
     ///
     /// # Errors
     /// As there.

@@ -110,11 +110,6 @@ impl Client {
         }
     }
 
-    /// The response that came last, of whichever call; none before the first.
-    pub fn last_response(&self) -> Option<crate::request::transport::LastResponse> {
-        self.0.transport.last()
-    }
-
     /// Calls an operation by its row in [`types::OPERATIONS`](crate::types::OPERATIONS): its response, exactly as the
     /// service sent it, or none where the document shows no body.
     ///

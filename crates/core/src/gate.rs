@@ -1,4 +1,4 @@
-//! Decides when the next request may be sent, so that almost the whole budget is used and none is refused.
+//! Decides when the next request may be sent, and by whom, so that almost the whole budget is used and none is refused.
 //!
 //! Three layers, each only ever later than the one before:
 //!
@@ -9,6 +9,9 @@
 //! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
 //! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly.
 //!
+//! Many processes may share one gate: they read and write its state in turn, and so are one client to the service. What one
+//! of them learns, all know; what one has to wait for, all wait for. `turns` decides which of them sends next.
+//!
 //! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
 //! mode of their own; the margin for jitter is a fixed part of the window; the number of requests in flight is bounded,
 //! but not controlled; and others are yielded to only by what they leave.
@@ -17,30 +20,28 @@ mod headers;
 mod ledger;
 mod long_window;
 mod model;
-mod others;
 mod outage;
 mod rule;
-mod shared;
 mod slots;
 mod turns;
 mod windows;
 
-use std::fmt;
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use headers::RateHeaders;
-use ledger::{Ledger, Outcome};
+use ledger::{Entry, Ledger, State};
 pub(crate) use long_window::{LongWindow, Part};
 use model::{Count, Model};
 pub use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
-use rule::Refusal;
 pub(crate) use rule::Rules;
-pub use shared::{MemberStats, Pauses, SharedGate, Turn};
 pub(crate) use turns::LastMinute;
-pub use turns::{PriorityClass, Requester};
+use turns::Turns;
+pub use turns::{MemberStats, PriorityClass, Requester};
 
 type Time = Duration;
 
@@ -48,13 +49,30 @@ type Time = Duration;
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
 const PROBES: usize = 4;
+/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+const MAX_IN_FLIGHT: usize = 128;
 /// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
 /// so long: the service may have stopped responding.
 const STALLED: (usize, u32, Duration) = (6, 8, Duration::from_millis(150));
-/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
-const MAX_IN_FLIGHT: usize = 128;
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
+/// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
+const SILENT: Duration = Duration::from_secs(2);
+/// Where the gate waits for a response, which another member may receive, it is asked again after this long.
+const POLL: Duration = Duration::from_millis(10);
+/// Members ask again after this long at the latest, for others may have changed things.
+const LOOK: Duration = Duration::from_millis(250);
+/// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
+/// notified of the exact time when they are next.
+const EARLY: f64 = 0.8;
+/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
+const CATCH_UP: f64 = 0.97;
+/// What was learned is forgotten when nothing was sent for this long.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
+const FURTHEST: u64 = 100_000;
+/// No count is higher.
+const MAX_COUNT: u64 = 1_000_000_000;
 
 /// What the gate has to know before the first response.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -83,59 +101,6 @@ impl Default for GateSettings {
     }
 }
 
-/// How the gate currently finds the time of the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Even pacing, so that no window of any kind can overflow; right under every policy.
-    Universal,
-    /// The budget refills faster than it is spent, as a bucket does: the whole limit is used.
-    Refill,
-    /// The server counts in fixed windows and their edges are known.
-    Locked,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Universal => "universal",
-            Self::Refill => "refill",
-            Self::Locked => "locked",
-        })
-    }
-}
-
-/// Figures of one gate since it was made.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GateStats {
-    /// Requests sent, refused ones and retries included.
-    pub sends: u64,
-    /// Responses received, of any status.
-    pub responses: u64,
-    /// Requests that were given up without a response.
-    pub lost: u64,
-    /// Responses with status 429.
-    pub refused: u64,
-    /// Time paused because a response showed no request remaining (service document, section 8.3).
-    pub paused_exhausted: Duration,
-    /// Time paused because a request was refused (service document, sections 8.3 and 8.4).
-    pub paused_refused: Duration,
-    /// The current mode.
-    pub mode: Mode,
-    /// Requests per second the gate aims at now.
-    pub target_rate: f64,
-}
-
-/// When the next request may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ready {
-    /// At once.
-    Now,
-    /// At this time, unless a response changes it.
-    At(Duration),
-    /// Not before a response has arrived, or a request is lost.
-    AfterResponse,
-}
-
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -156,6 +121,22 @@ impl Ticket {
     }
 }
 
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was not sent after all.
+    Unsent,
+    /// The caller waits for no response any more, though the server may have counted it.
+    Lost,
+    /// It failed, with no response or with one that broke off.
+    Failed {
+        /// Whether the server may have counted it; where no connection was made, its turn is given back.
+        sent: bool,
+    },
+    /// A response has arrived, with this status.
+    Answered(u16, RateHeaders),
+}
+
 /// What a request is for. Limits are learned by endpoint class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Endpoint {
@@ -165,12 +146,56 @@ pub enum Endpoint {
     Api,
 }
 
-/// The state of one company's budget, as one process sees it, or several that share it.
+/// Whether a member may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// At once; it counts as sent.
+    Now(Ticket),
+    /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
+    Wait {
+        /// Before this, the member may not send. Asked again, with nothing having happened in between, the gate never
+        /// names an earlier time.
+        earliest: Duration,
+        /// When to ask again.
+        again: Duration,
+        /// The failures because of which requests are held back, where that is the reason.
+        outage: Option<Failures>,
+    },
+}
+
+/// What the service has said to one process about pauses.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pauses {
+    /// Until then it has to wait.
+    until: Time,
+    /// The furthest time that a response has named.
+    believed: Time,
+}
+
+impl Pauses {
+    /// How much longer others are believed.
+    pub(crate) fn believed(&self, now: Time) -> Duration {
+        self.believed.saturating_sub(now)
+    }
+
+    /// A response has arrived, after which the pause of all lasts until `until`.
+    pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
+        let waits = [headers.reset, headers.retry_after, headers.window];
+        let longest = waits.into_iter().flatten().max().unwrap_or_default();
+        self.believed = self.believed.max(now.saturating_add(longest));
+        if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
+            self.until = self.until.max(until);
+        }
+        self.believed = self.believed.max(self.until);
+    }
+}
+
+/// The state of one company's budget, and of the clients that share it.
 ///
-/// A pure function of what it is told: it reads no clock and never waits. All times are those of one monotonic clock
-/// of the caller, from any epoch, and must not go back.
+/// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
+/// members share, from any epoch.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Gate {
+pub struct SharedGate {
     settings: GateSettings,
     ledger: Ledger,
     rules: Rules,
@@ -181,16 +206,15 @@ pub struct Gate {
     outage: Outage,
     /// When a request was last responded to, or has failed.
     last_outcome: Time,
-    sends: u64,
-    responses: u64,
-    lost: u64,
-    refused: u64,
+    turns: Turns,
+    next_id: u64,
+    /// When it was used last.
+    used: Time,
 }
 
-impl Gate {
+impl SharedGate {
     /// A gate that has seen nothing yet.
-    #[must_use]
-    pub fn new(settings: GateSettings) -> Self {
+    pub fn new(settings: GateSettings, now: Duration) -> Self {
         Self {
             settings,
             ledger: Ledger::default(),
@@ -200,169 +224,217 @@ impl Gate {
             long_window: None,
             outage: Outage::new(settings.seed),
             last_outcome: Time::ZERO,
-            sends: 0,
-            responses: 0,
-            lost: 0,
-            refused: 0,
+            turns: Turns::default(),
+            next_id: 0,
+            used: now,
         }
     }
 
-    /// When the next request may be sent. Asked again later, with nothing having happened in between, it never names an
-    /// earlier time.
-    pub fn ready(&mut self, now: Duration) -> Ready {
-        self.ready_for(now, Endpoint::Api)
+    /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
+    pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
+        let mut new = Self::new(settings, now);
+        let until = now.saturating_add(settings.window);
+        new.rules.correct(until, until);
+        new
     }
 
-    /// When the next request to this endpoint may be sent.
-    pub fn ready_for(&mut self, now: Duration, endpoint: Endpoint) -> Ready {
+    /// A member asks to send. `now` may be a little older than what others have reported.
+    pub fn take(
+        &mut self,
+        now: Duration,
+        requester: &Requester<'_>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Turn {
+        let id = requester.id;
+        let now = self.advance(now);
+        self.turns.ask(now, requester, class);
+        self.lose_silent(now);
+        let ready = self.ready(now, endpoint);
+        let allowed = self.share_allows(requester);
+        let earliest = ready.unwrap_or(now).max(now);
+        let (ahead, at_once) = self.turns.ahead(now, earliest, id);
+        if ready.is_some() && earliest.max(allowed) <= now && !at_once {
+            return Turn::Now(self.send(now, endpoint, id));
+        }
+        let gap = self.settings.window.div_f64(self.model.aim().max(1.0));
+        let turn = match ready {
+            Some(_) => earliest.saturating_add(gap.mul_f64(EARLY * f64::from(ahead))),
+            None => now + POLL * (1 + ahead),
+        };
+        let again = turn.max(allowed).min(now + LOOK);
+        self.turns.notified(id, allowed, again);
+        Turn::Wait {
+            earliest: earliest.max(allowed),
+            again,
+            outage: self.failures().filter(Failures::is_outage),
+        }
+    }
+
+    /// When the next request to this endpoint may go; none before a response has arrived, or a request is lost.
+    fn ready(&mut self, now: Time, endpoint: Endpoint) -> Option<Time> {
         if self.outage.is_probed(now) {
-            return Ready::AfterResponse;
+            return None;
         }
-        let mut at = self.rules.until(endpoint).max(self.outage.probe_at());
-        if self.settings.paced {
-            let max = match self.responses {
-                0 => PROBES,
-                _ => MAX_IN_FLIGHT,
-            };
-            let in_flight = self.ledger.in_flight().count();
-            let long_window = self.long_window.as_ref();
-            let all_taken = long_window.is_some_and(|window| window.is_spent(&self.ledger));
-            if in_flight >= max || in_flight > 0 && all_taken || self.is_stalled(now, in_flight) {
-                return Ready::AfterResponse;
-            }
-            let paced = self.model.next(now, &self.ledger).max(self.rolling());
-            // Whatever was learned, and from whomever: only the service makes us wait longer than a window.
-            at = at.max(paced.min(now.saturating_add(self.settings.window)));
+        let at = self.rules.until(endpoint).max(self.outage.probe_at());
+        if !self.settings.paced {
+            return Some(at);
         }
-        if at <= now { Ready::Now } else { Ready::At(at) }
+        let max = match self.ledger.is_unanswered() {
+            true => PROBES,
+            false => MAX_IN_FLIGHT,
+        };
+        let in_flight = self.ledger.in_flight().count();
+        let spent = |window: &LongWindow| window.is_spent(&self.ledger);
+        let all_taken = in_flight > 0 && self.long_window.as_ref().is_some_and(spent);
+        if in_flight >= max || all_taken || self.is_stalled(now, in_flight) {
+            return None;
+        }
+        // Never more than the limit in any window of send times.
+        let (limit, window) = (self.model.plan.limit as usize, self.settings.window);
+        let oldest = self.ledger.sent().nth_back(limit - 1);
+        let rolling = oldest.map_or(Time::ZERO, |sent| sent + window);
+        let paced = self.model.next(now, &self.ledger).max(rolling);
+        // Whatever was learned, and from whomever: only the service makes us wait longer than a window.
+        Some(at.max(paced.min(now.saturating_add(window))))
     }
 
-    /// A request is being sent.
-    pub fn send(&mut self, now: Duration) -> Ticket {
-        self.send_to(now, Endpoint::Api)
+    /// Whether the service seems to have stopped responding, with many requests under way.
+    fn is_stalled(&self, now: Time, in_flight: usize) -> bool {
+        let (many, round_trips, least) = STALLED;
+        let usual = self.ledger.mean * round_trips;
+        let oldest = self.ledger.in_flight().next();
+        let since = oldest.map_or(now, |oldest| oldest.ticket.sent.max(self.last_outcome));
+        !self.ledger.is_unanswered() && in_flight >= many && since + usual.max(least) < now
     }
 
-    /// A request to this endpoint is being sent.
-    pub fn send_to(&mut self, now: Duration, endpoint: Endpoint) -> Ticket {
-        self.send_as(now, endpoint, 0)
+    /// When the share of a member lets it send: its part of the limit in any window, evenly, and of a longer window its part
+    /// in each.
+    fn share_allows(&self, requester: &Requester<'_>) -> Time {
+        if requester.share >= 1.0 {
+            return Time::ZERO;
+        }
+        let window = self.settings.window;
+        // A cast from a float saturates, and so keeps a senseless share within the limit.
+        let part = ((f64::from(self.model.plan.limit) * requester.share) as u32).max(1);
+        let own = |entry: &&Entry| entry.member == requester.id;
+        let own = self.ledger.entries.iter().rev().filter(own);
+        let mut sent = own.map(|entry| entry.ticket.sent);
+        let after = |sent: Option<Time>, wait| sent.map_or(Time::ZERO, |sent| sent + wait);
+        let even = after(sent.clone().next(), (window / part).mul_f64(CATCH_UP));
+        let rolling = after(sent.nth(part as usize - 1), window);
+        let long = self
+            .long_window
+            .as_ref()
+            .zip(self.turns.0.get(&requester.id));
+        let long = long.map(|(long, member)| member.part.allows(long.limit, requester.share));
+        even.max(rolling).max(long.unwrap_or_default())
     }
 
-    fn send_as(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
-        self.sends = self.sends.saturating_add(1);
-        let ticket = Ticket::new(self.ledger.new_id(), now, endpoint);
+    fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
+        self.next_id = self.next_id.wrapping_add(1);
+        let ticket = Ticket::new(self.next_id, now, endpoint);
         if self.settings.paced {
             self.model.sent(now);
             self.ledger.send(ticket, member, self.settings.window);
         }
         self.outage.sent(ticket);
+        let long_window = self.long_window.as_ref();
+        let longest = long_window.map_or(self.settings.window, |long| long.window);
+        self.turns.served(now, member, longest);
         ticket
     }
 
-    /// The request was not sent after all.
-    pub fn unsend(&mut self, ticket: Ticket) {
-        self.outage.unsent(ticket);
-        let unsent = self.ledger.unsend(ticket);
-        self.sends = self.sends.saturating_sub(u64::from(unsent));
-    }
-
-    /// The request failed, with no response or with one that broke off. `sent` is whether the server may have counted it;
-    /// where no connection was made, its turn is given back.
-    pub fn failed(&mut self, now: Duration, ticket: Ticket, sent: bool) {
-        self.last_outcome = now;
-        self.outage.failed(now, ticket);
-        match sent {
-            true => self.lost(now, ticket),
-            false => self.unsend(ticket),
+    /// A request of a member is not in flight any more.
+    pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
+        let now = self.advance(now);
+        self.turns.saw(now, member);
+        self.lose_silent(now);
+        match outcome {
+            Outcome::Unsent => {
+                self.outage.unsent(ticket);
+                self.ledger.unsend(ticket);
+            }
+            Outcome::Lost => self.give_up(now, ticket),
+            Outcome::Failed { sent } => {
+                self.last_outcome = now;
+                self.outage.failed(now, ticket);
+                match sent {
+                    true => self.give_up(now, ticket),
+                    false => self.ledger.unsend(ticket),
+                }
+            }
+            Outcome::Answered(status, headers) => {
+                self.answered(now, member, ticket, *status, headers);
+            }
         }
     }
 
-    /// The failures since the last success, where there are any.
-    #[must_use]
+    fn give_up(&mut self, now: Time, ticket: Ticket) {
+        self.outage.lost(now, ticket);
+        self.ledger.settle(ticket, State::Lost);
+    }
+
+    /// The failures since the last success of any member, where there are any.
     pub fn failures(&self) -> Option<Failures> {
         self.outage.failures()
     }
 
-    /// The caller waits for no response any more, though the server may have counted the request.
-    pub fn lost(&mut self, now: Duration, ticket: Ticket) {
-        self.outage.lost(now, ticket);
-        self.lost += u64::from(self.ledger.settle(ticket, Outcome::Lost));
-    }
-
-    /// A response has arrived.
-    pub fn response(&mut self, now: Duration, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let settled = self.ledger.settle(ticket, Outcome::Answered(now));
-        let sent = ticket.sent;
+    fn answered(
+        &mut self,
+        now: Time,
+        member: u64,
+        ticket: Ticket,
+        status: u16,
+        headers: &RateHeaders,
+    ) {
+        let settled = self.ledger.settle(ticket, State::Answered(now));
         self.last_outcome = now;
         match is_failure(status, headers) {
             true => self.outage.failed(now, ticket),
             false => self.outage.succeeded(now, ticket),
         }
-        self.responses += 1;
-        self.refused += u64::from(status == TOO_MANY_REQUESTS);
-        let refusal = Refusal::of(status, headers);
-        let plan = (self.model.plan().limit, self.settings.window);
+        let window = self.settings.window;
+        let plan = (self.model.plan.limit, window);
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, plan);
         // Of a request that was given up, only what the rule says counts.
         if !self.settings.paced || !settled || !is_common {
             return;
         }
         self.adopt_limit(now, headers);
-        let from = sent.saturating_sub(self.settings.window);
-        let own = self.ledger.sent_between(from, sent);
-        if let (Some(window), Some(remaining)) = (&mut self.long_window, headers.remaining) {
-            window.seen(sent, remaining);
+        let sent = ticket.sent;
+        let own = self.ledger.sent_between(sent.saturating_sub(window), sent);
+        if let Some(long_window) = &mut self.long_window {
+            // What is left of a longer window says nothing about the pace.
+            if let Some(remaining) = headers.remaining {
+                long_window.seen(sent, remaining);
+            }
+            if let Some(member) = self.turns.0.get_mut(&member) {
+                member.part.seen(now, headers);
+            }
+            match must_wait {
+                true if headers.remaining == Some(0) => {}
+                true => self.model.overshoot(now, sent, own),
+                false => self.model.slots.served(now, self.model.plan),
+            }
+            return;
         }
-        // What is left of a longer window says nothing about the pace.
-        let shown = headers.remaining.filter(|_| self.long_window.is_none());
-        let used_up = self.long_window.is_some() && headers.remaining == Some(0);
-        if must_wait && !used_up {
+        if must_wait {
             self.model.overshoot(now, sent, own);
         }
-        if let Some(remaining) = shown {
-            let limit = self.model.plan().limit;
+        if let Some(remaining) = headers.remaining {
+            let limit = self.model.plan.limit;
             let count = Count {
                 received: now,
                 sent,
                 remaining: remaining.min(limit.into()) as u32,
                 own,
-                rest: headers.reset.filter(|_| !headers.reset_is_integer),
-                refused: status == TOO_MANY_REQUESTS,
+                is_exact: headers.reset.is_some() && !headers.reset_is_integer,
             };
             self.model.seen(&count, &self.ledger);
-        } else if refusal.is_none() {
-            self.model.served(now);
+        } else if !must_wait {
+            self.model.slots.served(now, self.model.plan);
         }
-    }
-
-    /// Figures for a receipt.
-    #[must_use]
-    pub fn stats(&self) -> GateStats {
-        let (paused_exhausted, paused_refused) = self.rules.common.paused();
-        GateStats {
-            sends: self.sends,
-            responses: self.responses,
-            lost: self.lost,
-            refused: self.refused,
-            paused_exhausted,
-            paused_refused,
-            mode: self.model.mode(),
-            target_rate: self.model.aim() / self.settings.window.as_secs_f64(),
-        }
-    }
-
-    /// Whether the service seems to have stopped responding, with many requests under way.
-    fn is_stalled(&self, now: Time, in_flight: usize) -> bool {
-        let (many, round_trips, least) = STALLED;
-        let usual = self.ledger.mean() * round_trips;
-        let oldest = self.ledger.in_flight().next();
-        let since = oldest.map_or(now, |oldest| oldest.ticket.sent.max(self.last_outcome));
-        self.responses > 0 && in_flight >= many && since + usual.max(least) < now
-    }
-
-    /// Never more than the limit in any window of send times, whatever the mode.
-    fn rolling(&self) -> Time {
-        let oldest = self.ledger.nth_last_sent(self.model.plan().limit as usize);
-        oldest.map_or(Time::ZERO, |sent| sent + self.settings.window)
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
@@ -381,10 +453,9 @@ impl Gate {
         let known = self.long_window.take();
         self.long_window = (theirs > ours).then(|| LongWindow::shown(known, named, theirs));
         // A cast from a float saturates.
-        let per_window =
-            (f64::from(named) * ours.as_secs_f64() / theirs.min(ours).as_secs_f64()) as u32;
+        let per_window = (f64::from(named) * ours.div_duration_f64(theirs.min(ours))) as u32;
         let limit = per_window.min(self.settings.limit).max(1);
-        let present = self.model.plan().limit;
+        let present = self.model.plan.limit;
         if limit > present && now < self.limit_named.saturating_add(LIMIT_LASTS) {
             return;
         }
@@ -392,5 +463,117 @@ impl Gate {
             self.model = Model::new(limit, ours);
         }
         self.limit_named = now;
+    }
+
+    /// A member has ended, and what it has sent is lost.
+    pub fn leave(&mut self, now: Duration, member: u64) {
+        let now = self.advance(now);
+        self.turns.0.remove(&member);
+        self.lose_silent(now);
+    }
+
+    /// Begins an operation: time does not go back.
+    fn advance(&mut self, now: Time) -> Time {
+        self.used = self.used.max(now);
+        self.used
+    }
+
+    /// Members that are silent, or have left, have lost what they sent.
+    fn lose_silent(&mut self, now: Time) {
+        let since = now.saturating_sub(SILENT);
+        let is_lost = |entry: &&Entry| self.turns.is_silent(entry.member, since);
+        let lost = self.ledger.in_flight().filter(is_lost);
+        let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
+        for ticket in lost {
+            self.give_up(now, ticket);
+        }
+    }
+
+    /// Whether nothing of what it knows matters any more.
+    pub fn is_over(&self, now: Duration) -> bool {
+        self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
+    }
+
+    /// Whether a state that was read can be one of a gate with these settings. One that was damaged or forged would go too
+    /// fast, wait for ever, or not work at all.
+    pub fn is_valid(&self, settings: &GateSettings) -> bool {
+        // Each member has a share and a seed of its own.
+        let wanted = GateSettings {
+            share: self.settings.share,
+            seed: self.settings.seed,
+            ..*settings
+        };
+        let latest = self.used.as_secs().saturating_add(FURTHEST);
+        let plan = self.model.plan;
+        self.settings == wanted
+            && (1..=wanted.limit.max(1)).contains(&plan.limit)
+            && plan.window == wanted.window
+            && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
+    }
+
+    /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
+    /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
+    pub fn correct(&mut self, now: Duration, pauses: &Pauses) {
+        let window = self.settings.window;
+        let believed = pauses.believed.max(now.saturating_add(window));
+        self.rules.correct(pauses.until, believed);
+        for member in self.turns.0.values_mut() {
+            member.part.until = member.part.until.min(believed);
+        }
+    }
+
+    /// When it was used last.
+    pub fn used(&self) -> Duration {
+        self.used
+    }
+
+    /// How many members take part.
+    pub fn present(&self, now: Duration) -> usize {
+        self.turns.present(now).count()
+    }
+
+    /// The members that take part, those that sent most first.
+    pub fn members(&self, now: Duration) -> Vec<MemberStats> {
+        let stats = self.turns.present(now).map(|member| member.stats(now));
+        let mut stats: Vec<_> = stats.collect();
+        stats.sort_by_key(|member| Reverse(member.sent_last_minute));
+        stats
+    }
+
+    /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
+    /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
+    /// spent, as a bucket does; `locked` is for fixed windows whose edges are known.
+    pub fn mode(&self) -> &'static str {
+        self.model.mode()
+    }
+
+    /// Requests per second that all members together aim at now.
+    pub fn rate(&self) -> f64 {
+        self.model.aim() / self.settings.window.as_secs_f64()
+    }
+
+    /// Until when nothing may be sent, because the service said so.
+    pub fn paused_until(&self) -> Duration {
+        self.rules.until(Endpoint::Api)
+    }
+}
+
+/// Whether no time in a state is too far away, and no number so high that it may overflow.
+fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            fields.all(|(name, field)| is_plausible(field, name, latest))
+        }
+        Value::Number(number) => match (number.as_u64(), name) {
+            (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
+            (Some(seconds), "secs") => seconds <= latest,
+            (Some(count), _) => count <= MAX_COUNT,
+            (None, _) => number.as_f64().is_some_and(|it| (0.0..=1e9).contains(&it)),
+        },
+        // No number at all, which JSON writes as null.
+        Value::Null => !["slots", "before", "others"].contains(&name),
+        _ => true,
     }
 }

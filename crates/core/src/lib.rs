@@ -53,7 +53,6 @@ pub use nested::{NestedValue, ValueKind};
 pub use page::Page;
 pub use plan::Plan;
 pub use record::RawRecord;
-pub use request::transport::LastResponse;
 pub use run::Stop;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};

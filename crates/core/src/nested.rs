@@ -6,7 +6,7 @@ pub use kind::ValueKind;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
-use crate::record::{RawRecord, child, unescaped};
+use crate::record::RawRecord;
 use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -23,13 +23,9 @@ pub struct NestedValue {
 }
 
 impl RawRecord {
-    /// The value at a JSON pointer (RFC 6901); `None` where there is no such value.
-    ///
-    /// # Errors
-    /// As [`pointer`](Self::pointer).
-    pub fn nested(&self, pointer: &str) -> Result<Option<NestedValue>> {
-        let found = self.pointer(pointer)?;
-        Ok(found.map(|raw| NestedValue::within(self, raw, pointer.to_owned())))
+    /// The whole record as a value, to be read step by step.
+    pub fn value(&self) -> NestedValue {
+        NestedValue::within(self, self.as_str(), String::new())
     }
 }
 
@@ -40,45 +36,33 @@ impl NestedValue {
     /// # Errors
     /// `Decode` where it is not JSON.
     pub fn parse(json: &str, offset: u64) -> Result<Self> {
-        let record = RawRecord::whole(json, offset)?;
-        let whole = record.as_str();
-        Ok(NestedValue::within(&record, whole, String::new()))
+        RawRecord::whole(json, offset).map(|record| record.value())
     }
 
     /// The value at a path within this one: the name of a field, or a JSON pointer (RFC 6901), which is empty or starts
-    /// with a slash. `None` where there is no such value.
+    /// with a slash. `None` where there is no such value. Of a name that occurs twice the last value counts.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that holds a slash, which is a pointer without its first one.
     pub fn at(&self, path: &str) -> Result<Option<Self>> {
-        let steps = match path.strip_prefix('/') {
-            Some(steps) => steps,
-            None if path.is_empty() => return Ok(Some(self.clone())),
+        let steps: Vec<String> = match path.strip_prefix('/') {
+            Some(steps) => steps.split('/').map(unescaped).collect(),
+            None if path.is_empty() => Vec::new(),
             None if path.contains('/') => {
                 let message = format!(
                     "path: a JSON pointer starts with '/' (got {path:?}; did you mean \"/{path}\"?)"
                 );
                 return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
-            None => path,
+            None => vec![path.to_owned()],
         };
-        let is_name = steps.len() == path.len();
-        let found = match is_name {
-            true => child(self.as_str(), path),
-            false => steps
-                .split('/')
-                .try_fold(self.as_str(), |value, step| child(value, &unescaped(step))),
-        };
-        let pointer = |raw| {
-            let slash = if is_name { "/" } else { "" };
-            let path = if is_name {
-                escaped(path)
-            } else {
-                path.to_owned()
-            };
-            Self::within(&self.record, raw, format!("{}{slash}{path}", self.pointer))
-        };
-        Ok(found.map(pointer))
+        let mut steps = steps.iter();
+        let mut pointer = self.pointer.clone();
+        let found = steps.try_fold(self.as_str(), |value, step| {
+            pointer = format!("{pointer}/{}", escaped(step));
+            child(value, step)
+        });
+        Ok(found.map(|raw| Self::within(&self.record, raw, pointer)))
     }
 
     /// The error for a field that this value has to have.
@@ -184,33 +168,55 @@ impl NestedValue {
     }
 }
 
+/// The item of an array, or the member of an object, that a step of a path names.
+fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+    match value.as_bytes().first()? {
+        b'{' => json::member(value, step),
+        b'[' => {
+            // RFC 6901 knows no leading zeros and no signs.
+            let plain = step == "0" || !step.starts_with(['0', '+']);
+            let index: usize = step.parse().ok().filter(|_| plain)?;
+            let (mut places, mut found) = (0_usize.., None);
+            json::each_item(value, |item| {
+                if places.next() == Some(index) {
+                    found = Some(item);
+                }
+            });
+            found
+        }
+        _ => None,
+    }
+}
+
 /// A name as a step of a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// The name that a step of a JSON pointer is.
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 #[cfg(test)]
 mod tests {
+    use super::ValueKind::{Array, Boolean, Null, Number, Object, String};
     use super::*;
 
-    const RECORD: &str = r#"{"a": [1, 2.5, -9223372036854775808, true, null, "\u00e9\"", [], {"b/c": 1, "d": 2, "b/c": [7]}], "big": 1e400}"#;
+    const RECORD: &str = r#"{"a": [1, 2.5, -9223372036854775808, true, null, "\u00e9\"", [], {"b/c": 1, "~": 2, "b/c": [7]}], "big": 1e400, "": 0, "t\u0065xt": "x"}"#;
 
     #[test]
     fn values_are_read_step_by_step() {
-        let record = RawRecord::of_json(RECORD);
-        let array = record.nested("/a").unwrap().unwrap();
-        let items: Vec<NestedValue> = array
+        let array = RawRecord::of_json(RECORD).value().at("a").unwrap().unwrap();
+        let items: Vec<_> = array
             .children()
             .unwrap()
             .into_iter()
             .map(|(_, one)| one)
             .collect();
-        use ValueKind::{Array, Boolean, Null, Number, Object, String};
         let kinds: Vec<ValueKind> = items.iter().map(NestedValue::kind).collect();
-        assert_eq!(
-            kinds,
-            [Number, Number, Number, Boolean, Null, String, Array, Object]
-        );
+        let wanted = [Number, Number, Number, Boolean, Null, String, Array, Object];
+        assert_eq!(kinds, wanted);
         assert_eq!(items[0].to::<i64>().unwrap(), 1);
         assert_eq!(items[1].to::<f64>().unwrap(), 2.5);
         assert_eq!(items[2].to::<i64>().unwrap(), i64::MIN);
@@ -218,62 +224,71 @@ mod tests {
         assert_eq!(items[5].text().unwrap(), "é\"");
         assert!(items[6].children().unwrap().is_empty());
         let members = items[7].children().unwrap();
-        let names: Vec<_> = members
-            .iter()
-            .map(|(name, one)| (name.as_deref().unwrap(), one.as_str()))
-            .collect();
-        assert_eq!(names, [("b/c", "[7]"), ("d", "2")]);
-        let seven = &members[0].1.children().unwrap()[0].1;
+        let member = |(name, one): &(Option<std::string::String>, NestedValue)| {
+            (name.clone().unwrap(), one.as_str().to_owned())
+        };
+        let members_read: Vec<_> = members.iter().map(member).collect();
+        let wanted = [("b/c", "[7]"), ("~", "2")];
         assert_eq!(
-            (seven.pointer.as_str(), seven.to::<f64>().unwrap()),
-            ("/a/7/b~1c/0", 7.0)
+            members_read,
+            wanted.map(|(name, text)| (name.into(), text.into()))
         );
-        assert!(record.nested("/nothing").unwrap().is_none());
-        assert_eq!(record.nested("").unwrap().unwrap().kind(), Object);
+        let seven = &members[0].1.children().unwrap()[0].1;
+        let facts = (seven.pointer.as_str(), seven.to::<f64>().unwrap());
+        assert_eq!(facts, ("/a/7/b~1c/0", 7.0));
     }
 
     #[test]
     fn a_path_is_a_name_or_a_pointer_from_where_it_is_asked() {
-        let value = NestedValue::parse(r#"[{"a/b": {"c": [1, 2]}, "7": 3}]"#, 40).unwrap();
-        let item = value.at("/0").unwrap().unwrap();
-        for (path, found) in [
-            ("/a~1b/c/1", "2"),
-            ("7", "3"),
-            ("/7", "3"),
-            ("", item.as_str()),
+        let record = RawRecord::of_json(RECORD).value();
+        let within = record.at("/a/7").unwrap().unwrap();
+        for (from, path, found) in [
+            (&record, "", Some(record.as_str())),
+            (&record, "/", Some("0")),
+            (&record, "text", Some("\"x\"")),
+            (&record, "/text", Some("\"x\"")),
+            (&record, "/a/0", Some("1")),
+            (&record, "/a/00", None),
+            (&record, "/a/+0", None),
+            (&record, "/a/-", None),
+            (&record, "/a/8", None),
+            (&record, "/a/0/x", None),
+            (&record, "none", None),
+            (&record, "/a/7/b~1c/0", Some("7")),
+            (&within, "/b~1c/0", Some("7")),
+            (&within, "/~0", Some("2")),
+            (&within, "~", Some("2")),
         ] {
-            assert_eq!(item.at(path).unwrap().unwrap().as_str(), found, "{path}");
+            let at = from.at(path).unwrap();
+            assert_eq!(at.as_ref().map(NestedValue::as_str), found, "{path}");
         }
-        let inner = item.at("/a~1b").unwrap().unwrap();
-        assert_eq!(inner.at("c").unwrap().unwrap().pointer, "/0/a~1b/c");
-        assert!(item.at("none").unwrap().is_none() && inner.at("/c/2").unwrap().is_none());
-        let error = item.at("a/b").unwrap_err();
-        assert!(error.message().contains("did you mean \"/a/b\""), "{error}");
-        let error = inner.missing("d");
-        assert_eq!(
-            (error.kind(), error.offset()),
-            (ErrorKind::Schema, Some(40))
-        );
-        assert!(
-            error.message().contains("/0/a~1b: the field d is missing"),
-            "{error}"
-        );
+        for wrong in ["a/b", "#/a", " /a"] {
+            let error = record.at(wrong).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+            let says = format!("did you mean \"/{wrong}\"");
+            assert!(error.message().contains(&says), "{error}");
+        }
     }
 
     #[test]
-    fn a_value_of_another_type_is_an_error_with_its_pointer() {
-        let record = RawRecord::of_json(RECORD);
-        let at = |pointer: &str| record.nested(pointer).unwrap().unwrap();
+    fn a_value_of_another_type_is_an_error_with_its_record_and_pointer() {
+        let record = NestedValue::parse(RECORD, 40).unwrap();
+        let at = |pointer: &str| record.at(pointer).unwrap().unwrap();
         for (pointer, error) in [
             ("/a/5", at("/a/5").to::<i64>().unwrap_err()),
             ("/a/5", at("/a/5").children().unwrap_err()),
             ("/a/1", at("/a/1").to::<i64>().unwrap_err()),
             ("/a/0", at("/a/0").text().unwrap_err()),
             ("/a/4", at("/a/4").to::<bool>().unwrap_err()),
-            ("/big", at("/big").to::<f64>().unwrap_err()),
+            ("/big", at("big").to::<f64>().unwrap_err()),
+            ("/a/7: the field d is missing", at("/a/7").missing("d")),
         ] {
-            assert_eq!(error.kind(), ErrorKind::Schema);
-            assert!(error.message().contains(pointer), "{error}");
+            assert_eq!(
+                (error.kind(), error.offset()),
+                (ErrorKind::Schema, Some(40))
+            );
+            let wanted = format!("record 0 of the page: {pointer}");
+            assert!(error.message().starts_with(&wanted), "{error}");
         }
     }
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use siphasher::sip128::SipHasher13;
-use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
@@ -166,11 +165,6 @@ impl RawRecord {
         utf8(self.as_bytes())
     }
 
-    /// The JSON text as a piece of the page it came in, which lives as long as any piece of it.
-    pub fn into_bytes(self) -> Bytes {
-        self.page.text.slice_ref(self.as_bytes())
-    }
-
     /// The fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
     pub fn members(&self) -> Vec<(&str, &str)> {
         json::members(self.as_str())
@@ -200,11 +194,6 @@ impl RawRecord {
     /// What its page takes in memory, in bytes.
     pub(crate) fn page_size(&self) -> usize {
         self.page.size()
-    }
-
-    /// The offset of its page, in records.
-    pub(crate) fn page_offset(&self) -> u64 {
-        self.page.offset
     }
 
     /// Where it is in the page.
@@ -237,98 +226,6 @@ impl RawRecord {
     fn place(&self) -> Option<&Place> {
         self.page.records.get(self.index)
     }
-}
-
-impl RawRecord {
-    /// The raw JSON of the value at a JSON pointer (RFC 6901); `None` where there is no such value.
-    ///
-    /// Where a name occurs twice, the last value counts.
-    ///
-    /// # Errors
-    /// `InvalidArgument` when the text is not a JSON pointer: it has to be empty or start with `/`.
-    pub fn pointer(&self, pointer: &str) -> Result<Option<&str>> {
-        if pointer.is_empty() {
-            return Ok(Some(self.as_str()));
-        }
-        let Some(steps) = pointer.strip_prefix('/') else {
-            let message = format!(
-                "pointer: a JSON pointer starts with '/' (got {:?}; did you mean {:?}?)",
-                excerpt(pointer),
-                excerpt(&format!("/{pointer}"))
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        };
-        let mut steps = steps.split('/');
-        Ok(steps.try_fold(self.as_str(), |value, step| child(value, &unescaped(step))))
-    }
-
-    /// The raw JSON of a field; none when it is absent or null.
-    pub fn field(&self, name: &str) -> Option<&str> {
-        json::member(self.as_str(), name).filter(|value| *value != "null")
-    }
-
-    /// The text of a string field, its escapes resolved; none when it is absent or null.
-    ///
-    /// # Errors
-    /// `Schema`, naming record and field, when it is no string.
-    pub fn text_field(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
-        match self.field(name) {
-            None => Ok(None),
-            Some(raw) => match json::decoded(raw) {
-                Some(text) => Ok(Some(text)),
-                None => self.read(name, raw).map(|text: String| Some(text.into())),
-            },
-        }
-    }
-
-    /// A field as `T`; none when it is absent or null.
-    ///
-    /// # Errors
-    /// `Schema`, naming record and field, when it is of another type.
-    pub fn typed_field<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        self.field(name).map(|raw| self.read(name, raw)).transpose()
-    }
-
-    fn read<T: DeserializeOwned>(&self, name: &str, raw: &str) -> Result<T> {
-        let place = format!("record {} of the page: {name}", self.index());
-        from_json(raw, &place).map_err(|error| self.fault(error))
-    }
-
-    /// The error for a documented field that every record should carry and this one does not.
-    pub fn missing_field(&self, name: &str) -> Error {
-        let index = self.index();
-        let message = format!("record {index} of the page: the field {name} is missing");
-        Error::new(ErrorKind::Schema, message).with_offset(self.page_offset())
-    }
-}
-
-pub(crate) fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
-    match value.as_bytes().first()? {
-        b'{' => json::member(value, step),
-        b'[' => {
-            // RFC 6901 knows no leading zeros and no signs.
-            let plain = step == "0" || !step.starts_with(['0', '+']);
-            let index: usize = step.parse().ok().filter(|_| plain)?;
-            let (mut places, mut found) = (0_usize.., None);
-            json::each_item(value, |item| {
-                if places.next() == Some(index) {
-                    found = Some(item);
-                }
-            });
-            found
-        }
-        _ => None,
-    }
-}
-
-/// As much of a caller's text as a message needs.
-fn excerpt(text: &str) -> &str {
-    &text[..text.floor_char_boundary(60)]
-}
-
-/// A step of a JSON pointer.
-pub(crate) fn unescaped(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
 }
 
 /// The key with which a scan hashes identities.

@@ -18,7 +18,7 @@ use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::Stop;
 use talentdata_core::blocking::Job as CoreJob;
 use talentdata_core::scan::Receipt;
-use talentdata_mirror::{Sync as MirrorSync, SyncReceipt, blocking as mirror_blocking};
+use talentdata_mirror::{Sync as MirrorSync, SyncReceipt};
 
 /// A number that C passes for a format; the header says `talentdata_format`.
 pub type FormatNumber = u32;
@@ -109,7 +109,7 @@ pub extern "C" fn talentdata_client_sync(
         sync.confirm = options.confirm;
         sync.max_deletes = options.max_deletes;
         sync.keep = options.keep;
-        let job = mirror_blocking::sync(&client.inner.clone(), sync)?;
+        let job = sync.job(&client.inner)?;
         Ok(Job::new(job.stop_handle(), Work::Sync(job)))
     })
 }

@@ -56,10 +56,8 @@ pub struct OptionalBoolean {
 
 impl Record {
     /// A record of a list.
-    pub(crate) fn new(raw: &RawRecord) -> Result<Box<Self>> {
-        let value = raw.nested("")?;
-        let empty = || CoreError::new(ErrorKind::Internal, "a record has no value");
-        Ok(Box::new(Record::holding(value.ok_or_else(empty)?)))
+    pub(crate) fn new(raw: &RawRecord) -> Box<Self> {
+        Box::new(Record::holding(raw.value()))
     }
 
     /// JSON text that was checked before.

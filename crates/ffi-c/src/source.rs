@@ -44,7 +44,7 @@ impl Source {
         self.noting(|| {
             self.told_early()?;
             let next = self.scan.next_record()?;
-            next.as_ref().map(Record::new).transpose()
+            Ok(next.as_ref().map(Record::new))
         })
     }
 
@@ -54,7 +54,7 @@ impl Source {
         self.noting(|| {
             loop {
                 if let Some(raw) = self.scan.next_received() {
-                    return Ok(Poll::Ready(Some(Record::new(&raw)?)));
+                    return Ok(Poll::Ready(Some(Record::new(&raw))));
                 }
                 let more = match self.told_early()? {
                     Some(more) => more,

@@ -1,6 +1,6 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
-use crate::seal::register;
+use crate::digest::register;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -11,7 +11,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The version of the tables below.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
@@ -27,7 +27,7 @@ pub(crate) const TABLES: [&str; 7] = [
     "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
      PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
     "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-     last INTEGER, position INTEGER NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL) STRICT",
+     last INTEGER, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
     "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL",
     "CREATE INDEX record_order ON record (list, position)",
     "CREATE TABLE missing (list TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL, record INTEGER NOT NULL, \
@@ -227,7 +227,7 @@ impl Claim {
         let mode = if remote { "DELETE" } else { "WAL" };
         connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
         connection.execute_batch(
-            "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA temp.cache_size = -16384;",
+            "PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192;",
         )?;
         Ok(connection)
     }

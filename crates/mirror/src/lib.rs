@@ -6,14 +6,13 @@
 
 #![forbid(unsafe_code)]
 
-pub mod blocking;
-mod canonical;
 mod commit;
+mod digest;
 mod file;
 mod mirror;
 mod order;
+mod receipt;
 mod rows;
-mod seal;
 mod staging;
 mod sync;
 #[cfg(test)]
@@ -22,8 +21,9 @@ mod verify;
 mod views;
 
 pub use mirror::{At, Mirror, forget};
+pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
 pub use rows::{Change, Changes, Records};
-pub use sync::{ChangeCounts, MaxDeletes, Sync, SyncReceipt, Withheld, age};
+pub use sync::{Sync, age};
 pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;
 

@@ -1,9 +1,8 @@
 //! Reads a mirror, without a service; and takes lists out of it.
 
 use crate::file::{Claim, Fault, open};
+use crate::receipt::{SyncReceipt, SyncRow};
 use crate::rows::{Changes, Records, Snapshot};
-use crate::seal::{SyncRow, of_missing};
-use crate::sync::SyncReceipt;
 use crate::views;
 use chrono::DateTime;
 use rusqlite::Connection;
@@ -103,11 +102,6 @@ impl Mirror {
     pub fn current(&self, resource: Resource) -> Result<Records> {
         let (snapshot, mut syncs) = self.snapshot(resource)?;
         let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
-        let missing = of_missing(&snapshot.connection, resource.name());
-        if missing.map_err(|fault| fault.at(&self.path))? != last.missing {
-            let what = "the missing records were changed".to_owned();
-            return Err(Fault::Damaged(what).at(&self.path));
-        }
         Ok(Records::new(snapshot, last, true))
     }
 
@@ -167,7 +161,7 @@ impl Mirror {
         }
         let newest = syncs.last().ok_or_else(|| self.lacks(resource))?;
         let wanted = syncs.iter().filter(|row| row.number() > since);
-        let wanted = wanted.map(|row| (row.number(), None, row.changes));
+        let wanted = wanted.map(|row| (row.number(), row.changes));
         Ok(Changes::new(snapshot, newest.columns.clone(), wanted))
     }
 

@@ -1,126 +1,150 @@
-//! Where records stand in their list: positions far apart, so that an insert hardly ever renumbers another record.
+//! Where records stand in their list: positions far apart, so that an insert hardly ever moves another record.
 
 /// The distance between neighbours that were inserted side by side at an end of the list.
-const GAP: i64 = 1 << 38;
+pub(crate) const GAP: i64 = 1 << 34;
 /// Records that are inserted between two others take this part of the room, at its end, so that a list that grows at one
 /// place, such as one with the newest first behind a pinned record, uses up the room there slowly.
 const PART: i64 = 4;
 const PLENTY: i64 = GAP / 64;
+/// Stands for the position of a record that has none yet.
+pub(crate) const NONE: i64 = i64::MIN;
 
-/// The positions of records in the order of the list, given those that they had (none for new ones): they increase, and
-/// as few as possible change.
-pub(crate) fn positions(old: &[Option<i64>]) -> Vec<i64> {
-    let kept = longest_increasing(old);
-    let filled = fill(kept, old.len());
-    // Where the numbers end, all records get new ones.
-    filled
-        .or_else(|| fill(Vec::new(), old.len()))
-        .unwrap_or_default()
+/// A record of a scan: the row of its current version, or minus its place among those that are new.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) record: i64,
+    pub(crate) position: i64,
 }
 
-/// Gives positions to the records between those that keep theirs; none beyond the ends of all numbers.
-fn fill(kept: Vec<(usize, i64)>, count: usize) -> Option<Vec<i64>> {
-    let mut all: Vec<i64> = Vec::with_capacity(count);
-    let mut kept = kept.into_iter();
-    while all.len() < count {
-        let start = all.last().copied();
-        let room = |(index, end): (usize, i64)| {
-            let parts = i64::try_from(index - all.len()).ok()? + 1;
-            Some(end.checked_sub(start?)? / parts)
+/// Gives positions to those that have none, and to as few others as possible, so that all increase. Returns which were
+/// given one.
+pub(crate) fn place(order: &mut [Entry]) -> Vec<usize> {
+    keep_longest_increasing(order);
+    fill(order).unwrap_or_else(|| {
+        // Where the numbers end, all records get new ones.
+        order.iter_mut().for_each(|entry| entry.position = NONE);
+        fill(order).unwrap_or_default()
+    })
+}
+
+/// None beyond the ends of all numbers.
+fn fill(order: &mut [Entry]) -> Option<Vec<usize>> {
+    let (mut given, mut at, mut start) = (Vec::new(), 0, None);
+    while at < order.len() {
+        let placed = |from: usize| (from..order.len()).find(|index| order[*index].position != NONE);
+        let room = |index: usize| {
+            let parts = i64::try_from(index - at).ok()? + 1;
+            Some(order[index].position.checked_sub(start?)? / parts)
         };
-        let mut next = kept.next();
+        let mut next = placed(at);
         // Where there is no room, the records behind get new positions too, until there is plenty.
-        if next.and_then(room) == Some(0) {
+        if next.is_some_and(|index| index > at && room(index) == Some(0)) {
             while next.and_then(room).is_some_and(|room| room < PLENTY) {
-                next = kept.next();
+                next = next.and_then(|index| placed(index + 1));
             }
         }
-        let run = next.map_or(count, |(index, _)| index) - all.len();
-        let (start, step) = match (start, next) {
-            (_, Some((index, end))) => {
-                let step = room((index, end)).map_or(GAP, |room| (room / PART).max(1));
-                let parts = i64::try_from(run).ok()? + 1;
-                (end.checked_sub(step.checked_mul(parts)?)?, step)
+        let end = next.unwrap_or(order.len());
+        let run = i64::try_from(end - at).ok()?;
+        let (mut position, step) = match next {
+            Some(index) => {
+                let step = room(index).map_or(GAP, |room| (room / PART).max(1));
+                let before = step.checked_mul(run + 1)?;
+                (order[index].position.checked_sub(before)?, step)
             }
-            (start, None) => (start.unwrap_or(0), GAP),
+            None => (start.unwrap_or(0), GAP),
         };
-        for index in 1..=run {
-            all.push(start.checked_add(step.checked_mul(i64::try_from(index).ok()?)?)?);
+        for (index, entry) in order.iter_mut().enumerate().take(end).skip(at) {
+            position = position.checked_add(step)?;
+            entry.position = position;
+            given.push(index);
         }
-        all.extend(next.map(|(_, position)| position));
+        start = next.map(|index| order[index].position);
+        at = end + 1;
     }
-    Some(all)
+    Some(given)
 }
 
-/// The longest run of records whose positions increase.
-fn longest_increasing(old: &[Option<i64>]) -> Vec<(usize, i64)> {
-    let known = old.iter().enumerate();
-    let known = known.filter_map(|(index, position)| Some((index, (*position)?)));
-    let known: Vec<(usize, i64)> = known.collect();
-    if known.is_sorted_by(|one, next| one.1 < next.1) {
-        return known;
+/// Takes their position from all records but those of the longest run whose positions increase.
+fn keep_longest_increasing(order: &mut [Entry]) {
+    let placed = |entry: &&Entry| entry.position != NONE;
+    if (order.iter().filter(placed)).is_sorted_by(|one, next| one.position < next.position) {
+        return;
     }
     // For each length, the run with the smallest end.
-    let (mut ends, mut before): (Vec<usize>, _) = (Vec::new(), Vec::with_capacity(known.len()));
-    for (index, (_, position)) in known.iter().enumerate() {
-        let length = ends.partition_point(|end| known[*end].1 < *position);
-        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+    let (mut ends, mut before) = (Vec::<usize>::new(), vec![None; order.len()]);
+    for (index, entry) in order.iter().enumerate() {
+        if entry.position == NONE {
+            continue;
+        }
+        let length = ends.partition_point(|end| order[*end].position < entry.position);
+        before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
         match ends.get_mut(length) {
             Some(end) => *end = index,
             None => ends.push(index),
         }
     }
-    let last = ends.last().copied();
-    let run = std::iter::successors(last, |index| before[*index]);
-    let mut run: Vec<(usize, i64)> = run.map(|index| known[index]).collect();
-    run.reverse();
-    run
+    let mut kept = ends.last().copied();
+    for index in (0..order.len()).rev() {
+        match kept == Some(index) {
+            true => kept = before[index],
+            false => order[index].position = NONE,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn placed(old: &[Option<i64>]) -> Vec<i64> {
+        let entry = |old: &Option<i64>| Entry {
+            record: 1,
+            position: old.unwrap_or(NONE),
+        };
+        let mut order: Vec<Entry> = old.iter().map(entry).collect();
+        let given = place(&mut order);
+        for (index, (old, new)) in old.iter().zip(&order).enumerate() {
+            assert!(*old == Some(new.position) || given.contains(&index));
+        }
+        order.iter().map(|entry| entry.position).collect()
+    }
+
     #[test]
     fn positions_increase_wherever_records_are_inserted_and_few_others_change() {
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..40 {
-            let (mut list, mut renumbered): (Vec<Option<i64>>, _) = (Vec::new(), 0);
+            let (mut list, mut moved): (Vec<Option<i64>>, _) = (Vec::new(), 0);
             for _ in 0..300 {
                 let length = list.len();
                 let at = [0, length, length.min(1), random.usize(..=length)][round % 4];
                 list.splice(at..at, vec![None; random.usize(1..4)]);
-                let new = positions(&list);
+                let new = placed(&list);
                 assert!(new.is_sorted_by(|one, other| one < other), "{round}");
                 let pairs = list.iter().zip(&new);
-                renumbered += pairs
+                moved += pairs
                     .filter(|(old, new)| old.is_some_and(|old| old != **new))
                     .count();
                 list = new.into_iter().map(Some).collect();
             }
-            assert!(
-                renumbered < 2 * list.len(),
-                "{renumbered} of {}",
-                list.len()
-            );
+            assert!(moved < 2 * list.len(), "{moved} of {}", list.len());
         }
         // At the end of all numbers, every record gets a new one.
-        let new = positions(&[Some(5), Some(i64::MAX), None]);
+        let new = placed(&[Some(5), Some(i64::MAX), None]);
         assert!(new.is_sorted_by(|one, other| one < other));
     }
 
     #[test]
     fn one_record_that_moves_is_all_that_changes() {
-        let moved = |order: &[i64]| {
-            let old: Vec<Option<i64>> = order.iter().map(|at| Some(at * GAP)).collect();
-            let new = positions(&old).into_iter().map(Some);
-            new.zip(&old)
-                .map(|(new, old)| new != *old)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(moved(&[0, 1, 2, 3]), [false; 4]);
-        assert_eq!(moved(&[0, 5, 1, 2]), [false, true, false, false]);
-        assert_eq!(moved(&[1, 2, 3, 0]), [false, false, false, true]);
-        assert_eq!(moved(&[]), [false; 0]);
+        for (order, moved) in [
+            ([0, 1, 2, 3], [false; 4]),
+            ([0, 5, 1, 2], [false, true, false, false]),
+            ([1, 2, 3, 0], [false, false, false, true]),
+        ] {
+            let old = order.map(|at| Some(at * GAP));
+            let new = placed(&old);
+            let pairs = new.into_iter().zip(&old);
+            let differ: Vec<bool> = pairs.map(|(new, old)| Some(new) != *old).collect();
+            assert_eq!(differ, moved);
+        }
     }
 }

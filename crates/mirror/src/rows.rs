@@ -5,13 +5,11 @@
 //! what was cut short never looks like an end.
 
 use crate::CHANGE_COLUMNS;
-use crate::canonical::Hash;
+use crate::digest::Hash;
 use crate::file::Fault;
-use crate::seal::{SyncRow, add};
-use crate::sync::SyncReceipt;
+use crate::receipt::{SyncReceipt, SyncRow};
 use rusqlite::{Connection, params};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::json;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,14 +27,14 @@ const PAGE: usize = 256;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The list of sync ?2, and the records that are missing where ?3 says so, behind the row (?4, ?5): where a row stands,
-/// its part of the digest, whether it is intact, its text and key. What the sync did not see is not in its digest.
-const RECORDS: &str = "SELECT position, id, iif(seen, seal(position, key, text), NULL), seen OR hash = canonical(text), text, key \
+/// its part of the digest, its text and key. What the sync did not see is not in its digest.
+const RECORDS: &str = "SELECT position, id, iif(seen, seal(position, key, text), NULL), text, key \
      FROM (SELECT *, first <= ?2 AND (last IS NULL OR last >= ?2) AS seen FROM record) \
      WHERE list = ?1 AND position >= ?4 AND (position, id) > (?4, ?5) AND (seen OR ?3 AND id IN \
      (SELECT record FROM missing WHERE list = ?1)) ORDER BY position, id LIMIT ?6";
 
 /// The changes of sync ?2, likewise.
-const CHANGES: &str = "SELECT seq, 0, seal(seq, op, change.key, last_seen, seen, record), hash = canonical(text), text, change.key, \
+const CHANGES: &str = "SELECT seq, 0, seal(seq, op, change.key, last_seen, seen, record, text), text, change.key, \
      op, last_seen, seen FROM change LEFT JOIN record ON record.id = change.record \
      WHERE change.list = ?1 AND sync = ?2 AND ?3 IS NOT NULL AND (seq, 0) > (?4, ?5) ORDER BY seq LIMIT ?6";
 
@@ -64,8 +62,8 @@ pub struct Change {
     pub record: RawRecord,
 }
 
-/// What is to be read of a sync: its number, how many rows if that is known, and their digest.
-type Expected = (i64, Option<i64>, Option<Hash>);
+/// What is to be read of a sync: its number, and the digest of the rows.
+type Expected = (i64, Option<Hash>);
 
 /// Rows that are read sync by sync, and within it in their order.
 struct Reader {
@@ -75,25 +73,18 @@ struct Reader {
     /// Those that are still to be read to their end.
     syncs: VecDeque<Expected>,
     behind: (i64, i64),
-    count: i64,
     sum: u128,
     page: VecDeque<Change>,
 }
 
 impl Reader {
-    fn new(
-        snapshot: Snapshot,
-        sql: &'static str,
-        with_missing: bool,
-        syncs: impl Iterator<Item = Expected>,
-    ) -> Self {
+    fn new(snapshot: Snapshot, sql: &'static str, syncs: VecDeque<Expected>) -> Self {
         Reader {
             snapshot,
             sql,
-            with_missing,
-            syncs: syncs.collect(),
+            with_missing: false,
+            syncs,
             behind: (i64::MIN, 0),
-            count: 0,
             sum: 0,
             page: VecDeque::new(),
         }
@@ -112,7 +103,7 @@ impl Reader {
 
     /// Reads a page, or the end of a sync.
     fn fill(&mut self) -> std::result::Result<(), Fault> {
-        let Some((number, count, digest)) = self.syncs.front().copied() else {
+        let Some((number, digest)) = self.syncs.front().copied() else {
             return Ok(());
         };
         let list = self.snapshot.resource.name();
@@ -125,25 +116,18 @@ impl Reader {
             && let Some(row) = rows.next()?
         {
             self.behind = (row.get(0)?, row.get(1)?);
-            if let Some(seal) = row.get(2)? {
-                add(&mut self.sum, seal);
-                self.count += 1;
-            }
-            let key: String = row.get(5)?;
-            if row.get(3) != Ok(true) {
-                return Err(Fault::Damaged(format!("the record {key:?} was changed")));
-            }
-            let text: String = row.get(4)?;
+            let seal: Option<Hash> = row.get(2)?;
+            let seal = seal.map_or(0, u128::from_le_bytes);
+            self.sum = self.sum.wrapping_add(seal);
+            let text: String = row.get(3)?;
             bytes += text.len();
             texts.push(text);
-            let is_change = self.sql == CHANGES;
-            found.push(match is_change {
-                true => (key, row.get(6)?, row.get(7)?, row.get(8)?),
-                false => (key, String::new(), None, String::new()),
+            found.push(match self.sql == CHANGES {
+                true => (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?),
+                false => (row.get(4)?, String::new(), None, String::new()),
             });
         }
-        let records = RawRecord::parse_all(&texts)?;
-        let changes = records.into_iter().zip(found);
+        let changes = RawRecord::parse_all(&texts)?.into_iter().zip(found);
         self.page = changes
             .map(|(record, (key, op, last_seen, seen))| Change {
                 generation: number.unsigned_abs(),
@@ -155,13 +139,12 @@ impl Reader {
             })
             .collect();
         if self.page.is_empty() {
-            let is_whole = count.is_none_or(|count| count == self.count);
-            if !is_whole || digest != Some(self.sum.to_le_bytes()) {
+            if digest != Some(self.sum.to_le_bytes()) {
                 let what =
                     format!("the rows of {list} are not those that sync {number} has written");
                 return Err(Fault::Damaged(what));
             }
-            (self.behind, self.count, self.sum) = ((i64::MIN, 0), 0, 0);
+            (self.behind, self.sum) = ((i64::MIN, 0), 0);
             self.syncs.pop_front();
         }
         Ok(())
@@ -177,11 +160,14 @@ pub struct Records {
 
 impl Records {
     pub(crate) fn new(snapshot: Snapshot, sync: SyncRow, with_missing: bool) -> Self {
-        let expected = (sync.number(), Some(sync.records), Some(sync.digest));
+        let expected = (sync.number(), Some(sync.digest));
         Records {
             columns: Arc::new(sync.columns),
             receipt: sync.receipt,
-            reader: Reader::new(snapshot, RECORDS, with_missing, std::iter::once(expected)),
+            reader: Reader {
+                with_missing,
+                ..Reader::new(snapshot, RECORDS, [expected].into())
+            },
         }
     }
 
@@ -239,7 +225,7 @@ impl Changes {
         syncs: impl Iterator<Item = Expected>,
     ) -> Self {
         Changes {
-            reader: Reader::new(snapshot, CHANGES, false, syncs),
+            reader: Reader::new(snapshot, CHANGES, syncs.collect()),
             columns,
         }
     }
@@ -275,28 +261,20 @@ impl Changes {
             fraction: 6,
             offset: "Z".into(),
         });
-        let kinds = [
-            Kind::Integer,
-            Kind::Text,
-            Kind::Text,
-            instant.clone(),
-            instant,
-        ];
-        let own = CHANGE_COLUMNS
-            .into_iter()
-            .zip(kinds)
-            .map(|(name, kind)| Column {
-                name: name.to_owned(),
-                kind,
-                nullable: true,
-                empty: Empty::Absent,
-                source: Source::Given,
-            });
+        let text = || Kind::Text;
+        let kinds = [Kind::Integer, text(), text(), instant.clone(), instant];
+        let own = CHANGE_COLUMNS.into_iter().zip(kinds);
+        let own = own.map(|(name, kind)| Column {
+            name: name.to_owned(),
+            kind,
+            nullable: true,
+            empty: Empty::Absent,
+            source: Source::Given,
+        });
         let mut schema = self.columns.clone();
         // A field of the same name stays in the last column.
-        schema
-            .fields
-            .retain(|column| !CHANGE_COLUMNS.contains(&column.name.as_str()));
+        let is_own = |column: &Column| CHANGE_COLUMNS.contains(&column.name.as_str());
+        schema.fields.retain(|column| !is_own(column));
         schema.fields.splice(0..0, own);
         TableOptions {
             schema: Some(Arc::new(schema)),
@@ -313,53 +291,32 @@ impl Iterator for Changes {
     }
 }
 
-/// A change as a line of JSON, its record as it is.
-#[derive(Serialize)]
-struct Line<'a> {
-    generation: u64,
-    op: &'a str,
-    key: &'a str,
-    last_seen: Option<&'a str>,
-    seen: &'a str,
-    record: &'a RawValue,
-}
-
 impl Change {
+    /// The change as a line of JSON, its record as it is.
     fn line(&self) -> Result<RawRecord> {
-        let line = serde_json::from_str(self.record.as_str()).and_then(|record| {
-            serde_json::to_string(&Line {
-                generation: self.generation,
-                op: &self.op,
-                key: &self.key,
-                last_seen: self.last_seen.as_deref(),
-                seen: &self.seen,
-                record,
-            })
-        });
-        RawRecord::parse(&line.unwrap_or_default())
+        let own = self.own(CHANGE_COLUMNS.map(|name| &name[1..]));
+        RawRecord::parse(&format!("{{{own},\"record\":{}}}", self.record.as_str()))
     }
 
     /// The record with the fields of its change behind its own.
     fn row(&self) -> Result<RawRecord> {
         let text = self.record.as_str();
-        let mut row = text[..text.rfind('}').unwrap_or_default()].to_owned();
+        let fields = text[..text.rfind('}').unwrap_or_default()].trim_end();
+        let comma = if fields.ends_with('{') { "" } else { "," };
+        RawRecord::parse(&format!("{fields}{comma}{}}}", self.own(CHANGE_COLUMNS)))
+    }
+
+    /// What there is beside the record, as members of an object.
+    fn own(&self, names: [&str; 5]) -> String {
         let values = [
-            Some(self.generation.into()),
-            Some(self.op.as_str().into()),
-            Some(self.key.as_str().into()),
-            self.last_seen.as_deref().map(serde_json::Value::from),
-            Some(self.seen.as_str().into()),
+            json!(self.generation),
+            json!(self.op),
+            json!(self.key),
+            json!(self.last_seen),
+            json!(self.seen),
         ];
-        for (name, value) in CHANGE_COLUMNS.iter().zip(values) {
-            let comma = if row.trim_end().ends_with('{') {
-                ""
-            } else {
-                ","
-            };
-            if let Some(value) = value {
-                row += &format!("{comma}\"{name}\":{value}");
-            }
-        }
-        RawRecord::parse(&(row + "}"))
+        let members = names.iter().zip(values);
+        let members = members.map(|(name, value)| format!("\"{name}\":{value}"));
+        members.collect::<Vec<_>>().join(",")
     }
 }

@@ -10,15 +10,16 @@ use crate::commit::Plan;
 use crate::file::{Claim, Fault};
 use crate::staging::Staging;
 use crate::{At, MaxDeletes, Mirror, SyncReceipt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{RawRecord, Result};
 
 /// How a scan went.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Proof {
+    #[default]
     Counted,
     Joined,
     None,
@@ -45,6 +46,13 @@ impl Trial {
         }
     }
 
+    /// One that has these contacts.
+    fn of(ids: impl IntoIterator<Item = u64>) -> Self {
+        let trial = Trial::new();
+        trial.sync(&contacts(ids), Proof::Counted);
+        trial
+    }
+
     fn mirror(&self) -> Mirror {
         Mirror::open(&self.path).unwrap()
     }
@@ -52,6 +60,31 @@ impl Trial {
     /// A sync that delivers these texts.
     fn sync(&self, texts: &[String], proof: Proof) -> SyncReceipt {
         self.sync_late(&[], texts, proof).unwrap()
+    }
+
+    /// A sync that delivers these texts: what it reports. The mirror gives them back, and counts what it reports.
+    fn step(&self, texts: &[String], proof: Proof) -> String {
+        let receipt = self.sync(texts, proof);
+        assert_eq!(self.as_of(receipt.generation), texts);
+        let changes = self.changes(receipt.generation - 1);
+        let counts = receipt.changes;
+        for (op, count) in [
+            ("insert", counts.insert),
+            ("update", counts.update),
+            ("delete", counts.delete),
+            ("missing", counts.missing),
+            ("reappeared", counts.reappeared),
+        ] {
+            assert_eq!(ops(&changes, op).len() as u64, count, "{op}");
+        }
+        let shown = changes.iter().map(|(op, key)| format!("{op} {key}"));
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The one value that a query gives.
+    fn ask<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
+        let connection = rusqlite::Connection::open(&self.path).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     fn sync_late(&self, late: &[String], texts: &[String], proof: Proof) -> Result<SyncReceipt> {
@@ -62,14 +95,16 @@ impl Trial {
         for page in texts.chunks(7) {
             staging.take(&records(page), false).map_err(at)?;
         }
-        let plan = Plan {
+        let receipt = receipt(texts.len(), proof);
+        staging.commit(receipt, &self.plan()).map_err(at)
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
             max_deletes: self.max_deletes,
             keep: self.keep,
             ended: self.ended.unwrap_or_else(SystemTime::now),
-        };
-        staging
-            .commit(receipt(texts.len(), proof), &plan)
-            .map_err(at)
+        }
     }
 
     /// The texts of a list as a sync has read it.
@@ -148,11 +183,4 @@ fn contacts(ids: impl IntoIterator<Item = u64>) -> Vec<String> {
 fn ops(changes: &[(String, String)], op: &str) -> Vec<String> {
     let of = changes.iter().filter(|(one, _)| one == op);
     of.map(|(_, key)| key.clone()).collect()
-}
-
-fn integrity(path: &Path) -> String {
-    let connection = rusqlite::Connection::open(path).unwrap();
-    connection
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap()
 }

@@ -1,96 +1,83 @@
-//! The verbs that print one response.
+//! The commands that print one response.
 
-use crate::support::{against, fault, program, records, requests, run, sandbox};
-use serde_json::json;
+use crate::support::{Trial, code, program, requests, run, trial};
+use serde_json::{Value, json};
 use talentdata_core::ErrorKind;
 use talentdata_core::types::{CategoryName, Resource};
 use talentdata_sandbox::Options;
 
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let lines = text.lines();
+    lines
+        .map(|line| line.split_whitespace().collect())
+        .collect()
+}
+
 #[test]
 fn resources_are_those_of_the_spec() {
-    let ended = run(&mut program(&["resources"]));
-    let lines: Vec<Vec<&str>> = ended
-        .stdout
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    assert_eq!(lines[0], ["NAME", "PATH", "GROUP"]);
-    assert_eq!(lines.len(), 1 + Resource::ALL.len());
-    for (line, resource) in lines[1..].iter().zip(Resource::ALL) {
-        assert_eq!(line[0].replace('-', "_"), resource.name());
-        assert_eq!(line[1], resource.shape().operation.path);
+    let ended = run(&mut program("resources"));
+    let rows = rows(ended.quiet());
+    assert_eq!(rows[0], ["NAME", "PATH", "GROUP"]);
+    assert_eq!(rows.len(), 1 + Resource::ALL.len());
+    for (row, resource) in rows[1..].iter().zip(Resource::ALL) {
+        assert_eq!(row[0].replace('-', "_"), resource.name());
+        assert_eq!(row[1], resource.shape().operation.path);
     }
 }
 
 #[test]
 fn version_needs_no_credentials_and_asks_for_no_token() {
-    let sandbox = sandbox(Options::default());
-    let url = sandbox.base_url();
-    let without = run(&mut program(&["--base-url", url, "version"])).json();
-    let with = run(&mut against(&sandbox, &["version"])).json();
-    assert_eq!(without, with);
-    assert!(with["endpoints"]["taxonomy"]["model_version"].is_string());
-    assert_eq!(sandbox.stats().token_posts, 0);
+    let trial = trial(&[]);
+    let url = trial.sandbox.base_url();
+    let without = run(&mut program(&format!("--base-url {url} version"))).json();
+    assert_eq!(without, trial.run("version").json());
+    assert!(without["endpoints"]["taxonomy"]["model_version"].is_string());
+    assert_eq!(trial.sandbox.stats().token_posts, 0);
 }
 
 #[test]
 fn check_asks_for_all_known_categories_or_those_named() {
-    let sandbox = sandbox(Options::default());
-    let asked = |categories: &[&str]| {
-        let verb = [&["check", "--client-version", "1.8.2"], categories].concat();
-        let answer = run(&mut against(&sandbox, &verb)).json();
+    let trial = trial(&[]);
+    let asked = |categories: &str| {
+        let answer = trial.run(&format!("check --client-version 1.8.2 {categories}"));
+        let answer = answer.json();
         let entries = answer["endpointCompatibility"].as_object().unwrap();
-        entries.keys().cloned().collect::<Vec<_>>()
+        let mut names: Vec<String> = entries.keys().cloned().collect();
+        names.sort();
+        names
     };
-    let mut all = asked(&[]);
     let mut known = CategoryName::KNOWN.to_vec();
-    all.sort();
     known.sort_unstable();
-    assert_eq!(all, known);
-    assert_eq!(asked(&["matching"]), ["matching"]);
+    assert_eq!(asked(""), known);
+    assert_eq!(asked("matching"), ["matching"]);
+    let permissions = trial.run("permissions").json()["permissions"].clone();
+    let permissions = permissions.as_array().unwrap();
+    assert!(permissions.contains(&json!("read:contacts")));
 }
 
 #[test]
-fn permissions_are_those_of_the_token() {
-    let sandbox = sandbox(Options::default());
-    let answer = run(&mut against(&sandbox, &["permissions"])).json();
-    assert!(
-        answer["permissions"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("read:contacts"))
-    );
-}
-
-#[test]
-fn list_prints_one_page_byte_for_byte() {
-    let sandbox = sandbox(records(&[("contacts", 40)]));
-    let record = r#"{ "id":"a",  "n": 1.50e3, "big": 123456789012345678901 }"#;
-    let page = format!(
-        r#"{{"success":true,"contacts":[{record}],"pagination":{{"total":41,"limit":1,"offset":40,"hasMore":false,"new":7}}}}"#
-    );
-    fault(&sandbox, "/v1/contacts", json!({"body": page}));
-    let verb = ["page", "contacts", "--limit", "1", "--offset", "40"];
-    let ended = run(&mut against(&sandbox, &verb));
-    assert!(ended.stdout.contains(record), "{ended:?}");
-    assert_eq!(ended.json()["pagination"]["new"], 7);
-    let query = requests(&sandbox).last().unwrap()["query"].to_string();
-    assert!(query.contains("limit") && query.contains("40"), "{query}");
-}
-
-#[test]
-fn list_leaves_the_page_size_to_the_service() {
-    let sandbox = sandbox(records(&[("ja_skills", 400)]));
+fn a_page_is_printed_byte_for_byte_and_its_size_is_left_to_the_service() {
+    let trial = trial(&[("contacts", 40), ("ja_skills", 400)]);
     for name in ["ja-skills", "ja_skills"] {
-        let page = run(&mut against(&sandbox, &["page", name])).json();
+        let page = trial.run(&format!("page {name}")).json();
         let records = page["records"].as_array().unwrap().len();
         assert_eq!(page["pagination"]["limit"], records);
         assert!((20..=50).contains(&records), "{records}");
     }
+    let record = r#"{ "id":"a",  "n": 1.50e3, "big": 123456789012345678901 }"#;
+    let page = format!(
+        r#"{{"success":true,"contacts":[{record}],"pagination":{{"total":41,"limit":1,"offset":40,"hasMore":false,"new":7}}}}"#
+    );
+    trial.fault(json!({"path": "/v1/contacts"}), json!({"body": page}));
+    let ended = trial.run("page contacts --limit 1 --offset 40");
+    assert!(ended.quiet().contains(record), "{ended:?}");
+    assert_eq!(ended.json()["pagination"]["new"], 7);
+    let query = requests(&trial.sandbox).last().unwrap()["query"].to_string();
+    assert!(query.contains("limit") && query.contains("40"), "{query}");
 }
 
 #[test]
-fn plan_counts_the_pages_that_an_export_takes() {
+fn a_plan_counts_the_pages_that_an_export_takes() {
     // At 30 a page the overlap of one matters: 30 + 29 * 3 = 117. The end of several pages is looked at again.
     for (size, most, pages) in [
         (117, 30, 6),
@@ -99,62 +86,129 @@ fn plan_counts_the_pages_that_an_export_takes() {
         (30, 30, 2),
         (0, 30, 2),
     ] {
-        let sandbox = sandbox(Options {
+        let options = Options {
             max_limit: Some(most),
-            ..records(&[("contacts", size), ("pools", 3)])
-        });
-        let ended = run(&mut against(&sandbox, &["plan", "contacts", "pools"]));
-        let rows: Vec<Vec<&str>> = ended
-            .stdout
-            .lines()
-            .map(|line| line.split_whitespace().collect())
-            .collect();
-        assert_eq!(rows.len(), 4, "{ended:?}");
+            ..Options::default()
+        };
+        let trial = Trial::new(&[("contacts", size), ("pools", 3)], options);
+        let ended = trial.run("plan contacts pools");
+        let rows = rows(ended.quiet());
+        let counts = [size.to_string(), pages.to_string()];
+        assert_eq!(rows[1][..3], ["contacts", &counts[0], &counts[1]]);
         assert_eq!(
-            rows[1][..3],
-            ["contacts", &size.to_string(), &pages.to_string()]
+            (rows.len(), rows[3][1]),
+            (4, (size + 3).to_string().as_str())
         );
-        assert_eq!(rows[3][1], (size + 3).to_string());
-        let receipt = tempfile::NamedTempFile::new().unwrap();
-        let path = receipt.path().to_str().unwrap();
-        run(&mut against(
-            &sandbox,
-            &["export", "contacts", "--out", "-", "--receipt", path],
-        ));
-        let receipt: serde_json::Value =
-            serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        trial.run("export contacts --out - --receipt r");
+        let receipt = trial.json("r");
         assert_eq!(receipt["pages"], pages, "{size} records, {most} a page");
     }
 }
 
 #[test]
 fn totals_without_bounds_are_added_up_without_an_overflow() {
-    let sandbox = sandbox(Options::default());
-    let lists = ["contacts", "vacancies", "pools"];
+    let trial = trial(&[]);
     let total = i64::MAX;
-    let rules = lists.map(|list| {
+    let rules = ["contacts", "vacancies", "pools"].map(|list| {
         let body = format!(
             r#"{{"{list}":[{{"id":"a"}}],"pagination":{{"total":{total},"limit":1,"offset":0,"hasMore":false}}}}"#
         );
         json!({"match": {"path": format!("/v1/{list}")}, "reply": {"body": body}})
     });
     let script = json!({"rules": rules}).to_string();
-    crate::support::request(&sandbox, "POST", "/__faults", &script);
-    let plan = run(&mut against(&sandbox, &[&["plan"][..], &lists].concat()));
-    let sum = plan.stdout.lines().last().unwrap_or_default();
-    let shown = sum.contains(&u64::MAX.to_string());
-    assert!(plan.code == Some(0) && shown, "{plan:?}");
-
-    let directory = tempfile::tempdir().unwrap();
-    let out = ["--out", directory.path().to_str().unwrap()];
-    let verb = [&["export"][..], &lists, &out].concat();
-    let export = run(&mut against(&sandbox, &verb));
+    trial.sandbox.set_faults(&script).unwrap();
+    let plan = trial.run("plan contacts vacancies pools");
+    let sum = plan.quiet().lines().last().unwrap_or_default();
+    assert!(sum.contains(&u64::MAX.to_string()), "{sum}");
     // Each was read, and says twice that it ends before what it claims to have.
-    let code = ErrorKind::Incomplete.exit_code().into();
-    assert_eq!(export.code, Some(code), "{export:?}");
-    assert_eq!(
-        export.stderr.matches("before the total").count(),
-        3,
-        "{export:?}"
+    let export = trial.run("export contacts vacancies pools --out lists");
+    let said = export.says(code(ErrorKind::Incomplete), "");
+    assert_eq!(said.matches("before the total").count(), 3, "{said}");
+}
+
+#[test]
+fn a_schema_is_printed_edited_and_given_back() {
+    let trial = trial(&[("contacts", 120)]);
+    let json = trial.run("schema contacts --columns json");
+    assert!(!json.quiet().contains("struct") && !json.stdout.contains("timestamp"));
+    let mut schema = trial.run("schema contacts").json();
+    let about = (&schema["resource"], &schema["sampled_records"]);
+    assert_eq!(about, (&"contacts".into(), &120.into()));
+    let fields = schema["fields"].as_array_mut().unwrap();
+    let location = fields.iter().find(|field| field["name"] == "location");
+    assert_eq!(location.unwrap()["fields"][0]["name"], "city");
+    fields.retain(|field| field["name"] != "tags");
+    trial.write("s.json", &schema.to_string());
+
+    let given = "export contacts --out out.csv --schema s.json --receipt r.json";
+    let differs = "differ from the schema (not in the schema: /tags)";
+    trial.run(given).says(0, differs);
+    let header = trial.read("out.csv");
+    assert!(!header.lines().next().unwrap().contains("tags"));
+    let new = &trial.json("r.json")["schema"]["new_fields"]["/tags"];
+    let found = (&new["count"], &new["example"]["found"]);
+    assert_eq!(found, (&120.into(), &"array".into()));
+    trial.run(&format!("{given} --on-new-field freeze")).quiet();
+    std::fs::remove_file(trial.path("out.csv")).unwrap();
+    let failed = trial.run(&format!("{given} --on-new-field fail"));
+    failed.says(code(ErrorKind::Schema), "record 0 of the list: /tags");
+    assert_eq!(trial.names(), ["r.json", "s.json"]);
+}
+
+#[test]
+fn a_file_matches_until_a_record_is_altered() {
+    let trial = trial(&[("contacts", 25), ("pools", 10)]);
+    trial
+        .run("export contacts pools --out lists --receipt r.json")
+        .quiet();
+    for (list, count) in [("contacts", 25), ("pools", 10)] {
+        let file = format!("lists/{list}.jsonl");
+        let verify = format!("verify {file} r.json");
+        let report = trial.run(&verify).json();
+        let found = (&report["matches"], &report["written"]["records"]);
+        assert_eq!(found, (&true.into(), &count.into()));
+        trial.write(&file, &trial.read(&file).replacen("\"id\"", "\"iD\"", 1));
+        let ended = trial.run(&verify);
+        let said = ended.says(36, "is not what its receipt describes: its BLAKE3 is");
+        assert_eq!(said.lines().count(), 1);
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(report["matches"], false);
+    }
+    std::fs::rename(trial.path("lists/pools.jsonl"), trial.path("others.jsonl")).unwrap();
+    let other = trial.run("verify others.jsonl r.json");
+    other.error(2, "only of contacts.jsonl, pools.jsonl");
+    for format in ["jsonl", "csv", "parquet", "arrow"] {
+        let mut export = trial.command("export pools --out - --receipt r.json --format");
+        let piped = export.arg(format).output().unwrap();
+        std::fs::write(trial.path("piped"), piped.stdout).unwrap();
+        let written = trial.run("verify piped r.json").json()["written"].clone();
+        let of = (&written["file"], &written["format"]);
+        assert_eq!(of, (&Value::Null, &format.into()));
+    }
+}
+
+/// What is printed and written as JSON, as docs/results.schema.json describes it; TALENTDATA_WRITE=1 writes that file.
+#[test]
+fn the_published_schema_is_that_of_the_results() {
+    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    generator.subschema_for::<talentdata_core::scan::Receipt>();
+    generator.subschema_for::<talentdata_core::Plan>();
+    generator.subschema_for::<talentdata_core::budget::BudgetState>();
+    generator.subschema_for::<talentdata_columns::verify::Verification>();
+    generator.subschema_for::<talentdata_mirror::SyncReceipt>();
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Results of talentdata: receipts (also the progress of a job), plans, outcomes of syncs and checks, budgets",
+        "$defs": generator.take_definitions(true),
+    });
+    let text = format!("{schema:#}\n");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/results.schema.json"
     );
+    if std::env::var_os("TALENTDATA_WRITE").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let published = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(published, text, "{path}");
 }

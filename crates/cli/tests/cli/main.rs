@@ -1,33 +1,17 @@
 //! The program as its users meet it: real processes against the sandbox, over real sockets.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-#[cfg(unix)]
-mod continuation;
+mod endings;
 mod export;
-mod failures;
-mod help;
 #[cfg(target_os = "linux")]
 mod memory;
 mod mirror;
-#[cfg(unix)]
-mod receipts;
-#[cfg(unix)]
-mod resume;
-#[cfg(unix)]
-mod ruins;
 mod sandbox;
-mod schemas;
 mod secrets;
-mod settings;
-#[cfg(unix)]
-mod shared_budget;
-#[cfg(unix)]
-mod signals;
+mod sharing;
 mod support;
-#[cfg(unix)]
 mod terminal;
-#[cfg(unix)]
-mod token_cache;
-mod verify;
+mod usage;

@@ -35,10 +35,11 @@ fn list(total: u64, size: u64, fields: String) -> String {
 fn peak(base_url: &str, format: &str) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pools");
-    let mut command = program(&["export", "pools", "--format", format, "--out"]);
+    let mut command = program(&format!(
+        "export pools --paced false --format {format} --out"
+    ));
     let mut child = command
         .arg(&path)
-        .args(["--paced", "false"])
         .env("TALENTDATA_BASE_URL", base_url)
         .env("TALENTDATA_CLIENT_ID", "me")
         .env("TALENTDATA_CLIENT_SECRET", stub::SECRET)
@@ -54,8 +55,8 @@ fn peak(base_url: &str, format: &str) -> usize {
         peak = peak.max(kibibytes.unwrap_or(0) / 1024);
         sleep(Duration::from_millis(2));
     }
-    let ended = Ended::of(child.wait_with_output().unwrap());
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = Ended::wait(child);
+    ended.quiet();
     peak
 }
 

@@ -1,37 +1,25 @@
 //! Starts the program with nothing of this machine's settings, and a sandbox for it.
 
-use serde_json::Value;
+pub(crate) use rustix::process::Signal;
+use rustix::process::{Pid, kill_process};
+use serde_json::{Value, json};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use talentdata_core::ErrorKind;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
+use tempfile::TempDir;
 
-/// A sandbox that no test runs into the limit of by chance, and that takes fault rules.
-pub(crate) fn sandbox(options: Options) -> Sandbox {
-    let options = Options {
-        policy: Policy::Unlimited,
-        faults: true,
-        ..options
-    };
-    Sandbox::start(options).unwrap()
-}
-
-/// The sizes of lists.
-pub(crate) fn records(sizes: &[(&str, u64)]) -> Options {
-    let sizes = sizes.iter().map(|(name, size)| ((*name).to_owned(), *size));
-    Options {
-        records: sizes.collect(),
-        ..Options::default()
-    }
-}
-
-/// The program with these arguments, and no settings from anywhere else.
-pub(crate) fn program(arguments: &[&str]) -> Command {
+/// The program with these words as its arguments, and no settings from anywhere else.
+pub(crate) fn program(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talentdata"));
     command
-        .args(arguments)
+        .args(words.split_whitespace())
         .env_clear()
         .env("HOME", "/nonexistent")
         // Else the file of the shared budget would make that home.
@@ -42,14 +30,134 @@ pub(crate) fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// The program with the sandbox's address and credentials in its environment.
-pub(crate) fn against(sandbox: &Sandbox, arguments: &[&str]) -> Command {
-    let mut command = program(arguments);
-    command
-        .env("TALENTDATA_BASE_URL", sandbox.base_url())
-        .env("TALENTDATA_CLIENT_ID", sandbox.client_id())
-        .env("TALENTDATA_CLIENT_SECRET", sandbox.client_secret());
-    command
+/// A service, and a directory in which the program is run.
+pub(crate) struct Trial {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) directory: TempDir,
+}
+
+/// Lists of these sizes, in a service that no test runs into the limit of by chance, and that takes fault rules.
+pub(crate) fn trial(sizes: &[(&str, u64)]) -> Trial {
+    Trial::new(sizes, Options::default())
+}
+
+impl Trial {
+    pub(crate) fn new(sizes: &[(&str, u64)], options: Options) -> Self {
+        let policy = Policy::Unlimited;
+        Trial::limited(sizes, Options { policy, ..options })
+    }
+
+    /// With the limit that the options have.
+    pub(crate) fn limited(sizes: &[(&str, u64)], options: Options) -> Self {
+        let sizes = sizes.iter().map(|(name, size)| ((*name).to_owned(), *size));
+        let options = Options {
+            records: sizes.collect(),
+            faults: true,
+            ..options
+        };
+        Trial {
+            sandbox: Sandbox::start(options).unwrap(),
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The program with the sandbox's address and credentials in its environment.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let mut command = program(words);
+        command
+            .current_dir(self.directory.path())
+            .env("TALENTDATA_BASE_URL", self.sandbox.base_url())
+            .env("TALENTDATA_CLIENT_ID", self.sandbox.client_id())
+            .env("TALENTDATA_CLIENT_SECRET", self.sandbox.client_secret());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &str) -> Ended {
+        run(&mut self.command(words))
+    }
+
+    pub(crate) fn start(&self, words: &str) -> Child {
+        self.command(words).spawn().unwrap()
+    }
+
+    /// Starts the program, and waits until it has sent so many requests.
+    pub(crate) fn start_and_wait(&self, words: &str, requests: u64) -> Child {
+        let enough = self.sandbox.stats().requests + requests;
+        let mut child = self.start(words);
+        wait_until(&mut child, || self.sandbox.stats().requests >= enough);
+        child
+    }
+
+    /// Makes the sandbox answer requests that match so.
+    pub(crate) fn fault(&self, matched: Value, reply: Value) {
+        let script = json!({"rules": [{"match": matched, "reply": reply}]});
+        self.sandbox.set_faults(&script.to_string()).unwrap();
+    }
+
+    pub(crate) fn heal(&self) {
+        self.sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// The names in the directory, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        names(self.directory.path())
+    }
+
+    /// A pipe in the directory that is held open and never read.
+    pub(crate) fn stalled_pipe(&self, name: &str) -> fs::File {
+        let made = Command::new("mkfifo").arg(self.path(name)).status();
+        assert!(made.unwrap().success());
+        let both = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(self.path(name));
+        both.unwrap()
+    }
+
+    /// How many records the checkpoint of an unfinished export to `name` says can be resumed from.
+    pub(crate) fn saved_records(&self, name: &str) -> Option<u64> {
+        let text = fs::read_to_string(self.path(&format!("{name}.part/checkpoint"))).ok()?;
+        let checkpoint: Value = serde_json::from_str(text.split_once('\n')?.1).ok()?;
+        checkpoint["progress"]["receipt"]["records"].as_u64()
+    }
+}
+
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Waits for something that happens while the child runs.
+pub(crate) fn wait_until(child: &mut Child, happened: impl Fn() -> bool) {
+    while !happened() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn send(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
 }
 
 /// Runs to the end.
@@ -74,73 +182,51 @@ impl Ended {
         }
     }
 
-    /// It went well and said nothing but data; those as JSON.
-    pub(crate) fn json(&self) -> Value {
-        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
-        serde_json::from_str(&self.stdout).unwrap()
+    pub(crate) fn wait(child: Child) -> Self {
+        Ended::of(child.wait_with_output().unwrap())
     }
 
-    /// It failed with this code, and said so in one line on standard error.
-    pub(crate) fn error(&self, code: i32) -> &str {
-        assert_eq!(
-            (self.code, self.stdout.as_str()),
-            (Some(code), ""),
-            "{self:?}"
-        );
+    /// It went well and said nothing but data; those.
+    pub(crate) fn quiet(&self) -> &str {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
+        &self.stdout
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(self.quiet()).unwrap()
+    }
+
+    /// It failed with this code, and said so in one line on standard error, with these words.
+    pub(crate) fn error(&self, code: i32, words: &str) -> &str {
+        assert_eq!(self.stdout, "", "{self:?}");
         assert!(self.stderr.starts_with("error: "), "{self:?}");
         assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        self.says(code, words)
+    }
+
+    /// It ended with this code, and said these words, which `|` separates.
+    pub(crate) fn says(&self, code: i32, words: &str) -> &str {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for word in words.split('|') {
+            assert!(self.stderr.contains(word), "{word}: {self:?}");
+        }
         &self.stderr
     }
 }
 
-/// The names in a directory, in order.
-pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-/// How many records the checkpoint of an unfinished export to `path` says can be resumed from.
-#[cfg(unix)]
-pub(crate) fn saved_records(path: &Path) -> Option<u64> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let text = std::fs::read_to_string(Path::new(&part).join("checkpoint")).ok()?;
-    let checkpoint: Value = serde_json::from_str(text.split_once('\n')?.1).ok()?;
-    checkpoint["progress"]["receipt"]["records"].as_u64()
-}
-
-/// Makes the sandbox answer requests to this path so.
-pub(crate) fn fault(sandbox: &Sandbox, path: &str, reply: Value) {
-    let rule = serde_json::json!({"match": {"path": path}, "reply": reply});
-    let script = serde_json::json!({"rules": [rule]});
-    let (status, _) = request(sandbox, "POST", "/__faults", &script.to_string());
-    assert!((200..300).contains(&status), "{status}");
+pub(crate) fn code(kind: ErrorKind) -> i32 {
+    kind.exit_code().into()
 }
 
 /// The requests that the sandbox has seen.
 pub(crate) fn requests(sandbox: &Sandbox) -> Vec<Value> {
-    let (_, body) = request(sandbox, "GET", "/__requests", "");
-    let seen: Value = serde_json::from_str(&body).unwrap();
-    seen["requests"].as_array().unwrap().clone()
-}
-
-/// Status and body of a request.
-pub(crate) fn request(sandbox: &Sandbox, method: &str, path: &str, body: &str) -> (u16, String) {
     let address = sandbox.base_url().strip_prefix("http://").unwrap();
     let mut socket = TcpStream::connect(address).unwrap();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    socket.write_all((head + body).as_bytes()).unwrap();
+    let head = format!("GET /__requests HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    socket.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, body.to_owned())
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let seen: Value = serde_json::from_str(body).unwrap();
+    seen["requests"].as_array().unwrap().clone()
 }

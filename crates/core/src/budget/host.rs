@@ -12,7 +12,8 @@ use super::who::Who;
 use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
 use crate::clock::{self, Time};
 use crate::gate::{
-    Endpoint, GateSettings, Pauses, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, RateHeaders, Requester, SharedGate,
+    Ticket,
 };
 use crate::host::{clock as host_clock, directory};
 use crate::settings::{Config, OnUnreachable};
@@ -26,7 +27,7 @@ use tokio::sync::{oneshot, watch};
 /// While the file cannot be used, it is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-4-";
+const PREFIX: &str = "budget-5-";
 
 /// The budget of one client.
 pub(crate) struct HostBudget {
@@ -43,7 +44,7 @@ struct Shared {
     on_unreachable: OnUnreachable,
     contact: Mutex<Contact>,
     /// What became of requests and is still to be noted in the file, in order.
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<(Ticket, Outcome)>>,
     /// Held while the file is read and written.
     state: Mutex<State>,
 }
@@ -63,16 +64,6 @@ struct Alone {
     /// The part of the budget that is left to this client.
     part: f64,
     try_again: Duration,
-}
-
-/// How a request ended.
-#[derive(Clone)]
-enum Event {
-    Unsent(Ticket),
-    Lost(Ticket),
-    /// And whether it may have reached the service.
-    Failed(Ticket, bool),
-    Answered(Ticket, u16, RateHeaders),
 }
 
 /// Locks what the methods leave whole even when a caller panics between them.
@@ -120,8 +111,8 @@ impl HostBudget {
         }
     }
 
-    fn report(&self, event: Event) {
-        lock(&self.shared.events).push(event);
+    fn report(&self, ticket: Ticket, outcome: Outcome) {
+        lock(&self.shared.events).push((ticket, outcome));
         let shared = Arc::clone(&self.shared);
         off_the_runtime(move || shared.note_events());
     }
@@ -147,19 +138,19 @@ impl Budget for HostBudget {
     }
 
     fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.report(Event::Unsent(ticket));
+        self.report(ticket, Outcome::Unsent);
     }
 
     fn failed(&self, _now: Time, ticket: Ticket, sent: bool) {
-        self.report(Event::Failed(ticket, sent));
+        self.report(ticket, Outcome::Failed { sent });
     }
 
     fn lost(&self, _now: Time, ticket: Ticket) {
-        self.report(Event::Lost(ticket));
+        self.report(ticket, Outcome::Lost);
     }
 
     fn answered(&self, _now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.report(Event::Answered(ticket, status, headers.clone()));
+        self.report(ticket, Outcome::Answered(status, headers.clone()));
     }
 
     fn stats(&self) -> BudgetStats {
@@ -201,7 +192,7 @@ impl Offer {
 impl Drop for Offer {
     fn drop(&mut self) {
         if let Some(Take::Now(ticket)) = self.take {
-            lock(&self.shared.events).push(Event::Unsent(ticket));
+            lock(&self.shared.events).push((ticket, Outcome::Unsent));
             let shared = Arc::clone(&self.shared);
             off_the_runtime(move || shared.note_events());
         }
@@ -259,8 +250,8 @@ impl Shared {
             let now = host_clock::now();
             let events = std::mem::take(&mut *lock(&self.events));
             let alone = state.alone(self, now);
-            for event in events {
-                event.apply(&mut alone.gate, now, self.id);
+            for (ticket, outcome) in events {
+                alone.gate.complete(now, self.id, ticket, &outcome);
             }
         }
     }
@@ -282,9 +273,9 @@ impl State {
         let done = file.change(|gate, now| {
             let mut pauses = self.pauses;
             gate.correct(now, &pauses);
-            for event in &events {
-                event.apply(gate, now, shared.id);
-                if let Event::Answered(_, status, headers) = event {
+            for (ticket, outcome) in &events {
+                gate.complete(now, shared.id, *ticket, outcome);
+                if let Outcome::Answered(status, headers) = outcome {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
             }
@@ -326,19 +317,6 @@ impl Alone {
             gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(shared.settings, now))),
             part: 1.0 / members as f64,
             try_again: now + RETRY,
-        }
-    }
-}
-
-impl Event {
-    fn apply(&self, gate: &mut SharedGate, now: Duration, member: u64) {
-        match self {
-            Event::Unsent(ticket) => gate.unsend(now, member, *ticket),
-            Event::Lost(ticket) => gate.lost(now, member, *ticket),
-            Event::Failed(ticket, sent) => gate.failed(now, member, *ticket, *sent),
-            Event::Answered(ticket, status, headers) => {
-                gate.response(now, member, *ticket, *status, headers);
-            }
         }
     }
 }

@@ -74,12 +74,11 @@ fn state(home: &BudgetHome, seen: Option<(Box<SharedGate>, Duration)>) -> Budget
             seconds_paused: 0.0,
         };
     };
-    let stats = gate.stats();
     BudgetState {
         home,
         members: gate.members(now),
-        requests_per_second: Some(stats.target_rate),
-        mode: Some(stats.mode.to_string()),
+        requests_per_second: Some(gate.rate()),
+        mode: Some(gate.mode().to_owned()),
         seconds_paused: gate.paused_until().saturating_sub(now).as_secs_f64(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Budget, BudgetStats, Contact, Take, Taking};
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, GateSettings, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +22,10 @@ impl ProcessBudget {
             share: settings.share,
             gate: Mutex::new(SharedGate::new(settings, Time::ZERO)),
         }
+    }
+
+    fn complete(&self, now: Time, ticket: Ticket, outcome: &Outcome) {
+        self.gate().complete(now, ID, ticket, outcome);
     }
 
     fn gate(&self) -> MutexGuard<'_, SharedGate> {
@@ -43,19 +47,19 @@ impl Budget for ProcessBudget {
     }
 
     fn unsend(&self, now: Time, ticket: Ticket) {
-        self.gate().unsend(now, ID, ticket);
+        self.complete(now, ticket, &Outcome::Unsent);
     }
 
     fn failed(&self, now: Time, ticket: Ticket, sent: bool) {
-        self.gate().failed(now, ID, ticket, sent);
+        self.complete(now, ticket, &Outcome::Failed { sent });
     }
 
     fn lost(&self, now: Time, ticket: Ticket) {
-        self.gate().lost(now, ID, ticket);
+        self.complete(now, ticket, &Outcome::Lost);
     }
 
     fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.gate().response(now, ID, ticket, status, headers);
+        self.complete(now, ticket, &Outcome::Answered(status, headers.clone()));
     }
 
     fn stats(&self) -> BudgetStats {

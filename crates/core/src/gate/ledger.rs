@@ -18,9 +18,9 @@ const TRUST_EARLY: f64 = 0.8;
 /// Samples that the mean is taken over.
 const MEAN_OVER: u32 = 32;
 
-/// What has become of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum State {
     InFlight,
     Answered(Time),
     /// No response will come; the server may have counted it all the same.
@@ -31,63 +31,53 @@ pub(super) enum Outcome {
 pub(super) struct Entry {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    pub(super) outcome: Outcome,
+    pub(super) state: State,
 }
 
 /// Requests in the order they were sent, and the round trips of those that were responded to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
-    entries: VecDeque<Entry>,
-    next_id: u64,
+    pub(super) entries: VecDeque<Entry>,
     samples: u32,
     span_began: Time,
     least: [Duration; 2],
-    mean: Duration,
+    /// The usual round trip.
+    pub(super) mean: Duration,
 }
 
 impl Ledger {
-    /// Notes a request that is sent now. With `window`, it is remembered as long as it matters to windows of that length.
+    /// Notes a request of a member that is sent now, and remembers it as long as it matters to windows of this length.
     pub(super) fn send(&mut self, ticket: Ticket, member: u64, window: Duration) {
         let keep = window.saturating_mul(WINDOWS_KEPT);
         self.entries.retain(|entry| {
-            entry.outcome == Outcome::InFlight || entry.ticket.sent + keep >= ticket.sent
+            entry.state == State::InFlight || entry.ticket.sent + keep >= ticket.sent
         });
+        let state = State::InFlight;
         self.entries.push_back(Entry {
             ticket,
             member,
-            outcome: Outcome::InFlight,
+            state,
         });
     }
 
-    pub(super) fn new_id(&mut self) -> u64 {
-        self.next_id = self.next_id.wrapping_add(1);
-        self.next_id
-    }
-
     /// Forgets a request that was never sent after all.
-    pub(super) fn unsend(&mut self, ticket: Ticket) -> bool {
-        let found = self.position(ticket);
-        found.is_some_and(|index| self.entries.remove(index).is_some())
+    pub(super) fn unsend(&mut self, ticket: Ticket) {
+        let unsent = |entry: &Entry| entry.ticket == ticket && entry.state == State::InFlight;
+        self.entries.retain(|entry| !unsent(entry));
     }
 
     /// Settles a request that is in flight; false where it is not.
-    pub(super) fn settle(&mut self, ticket: Ticket, outcome: Outcome) -> bool {
-        let found = self.position(ticket);
-        let Some(entry) = found.and_then(|index| self.entries.get_mut(index)) else {
+    pub(super) fn settle(&mut self, ticket: Ticket, state: State) -> bool {
+        // A ticket of another ledger may have the same number.
+        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.state == State::InFlight;
+        let Some(entry) = self.entries.iter_mut().find(own) else {
             return false;
         };
-        entry.outcome = outcome;
-        if let Outcome::Answered(now) = outcome {
+        entry.state = state;
+        if let State::Answered(now) = state {
             self.sample(now, now.saturating_sub(ticket.sent));
         }
         true
-    }
-
-    /// Where the request is, if it is in flight. A ticket of another ledger may have the same number.
-    fn position(&self, ticket: Ticket) -> Option<usize> {
-        self.entries
-            .iter()
-            .position(|entry| entry.ticket == ticket && entry.outcome == Outcome::InFlight)
     }
 
     fn sample(&mut self, now: Time, round_trip: Duration) {
@@ -102,6 +92,11 @@ impl Ledger {
         self.mean = (self.mean * (weight - 1) + round_trip) / weight;
     }
 
+    /// Whether no response has come yet.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.samples == 0
+    }
+
     /// A round trip is never believed to be shorter than this.
     pub(super) fn floor(&self) -> Duration {
         let least = self.least[0].min(self.least[1]);
@@ -111,33 +106,24 @@ impl Ledger {
         }
     }
 
-    /// The usual round trip.
-    pub(super) fn mean(&self) -> Duration {
-        self.mean
-    }
-
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Entry> {
-        let in_flight = |entry: &&Entry| entry.outcome == Outcome::InFlight;
+        let in_flight = |entry: &&Entry| entry.state == State::InFlight;
         self.entries.iter().filter(in_flight)
     }
 
-    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter()
+    /// When the requests were sent, in order.
+    pub(super) fn sent(&self) -> impl DoubleEndedIterator<Item = Time> {
+        self.entries.iter().map(|entry| entry.ticket.sent)
     }
 
     pub(super) fn last_sent(&self) -> Time {
-        self.nth_last_sent(1).unwrap_or_default()
-    }
-
-    /// When the `n`th request from the end was sent; `n` counts from 1.
-    pub(super) fn nth_last_sent(&self, n: usize) -> Option<Time> {
-        let index = self.entries.len().checked_sub(n)?;
-        self.entries.get(index).map(|entry| entry.ticket.sent)
+        self.sent().next_back().unwrap_or_default()
     }
 
     /// How many requests were sent after `from` and not after `to`.
     pub(super) fn sent_between(&self, from: Time, to: Time) -> u32 {
-        let sent = self.entries.iter().map(|entry| entry.ticket.sent);
-        sent.filter(|sent| *sent > from && *sent <= to).count() as u32
+        self.sent()
+            .filter(|sent| *sent > from && *sent <= to)
+            .count() as u32
     }
 }

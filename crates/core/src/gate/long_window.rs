@@ -47,7 +47,7 @@ impl LongWindow {
 pub(crate) struct Part {
     pub(crate) until: Time,
     spent: u32,
-    /// The service has told when the window ends.
+    /// The service has said when the window ends.
     is_aligned: bool,
 }
 
@@ -62,7 +62,7 @@ impl Part {
         self.spent = self.spent.saturating_add(1);
     }
 
-    /// A response has come; the first one tells when the window ends.
+    /// A response has come; the first one says when the window ends.
     pub(crate) fn seen(&mut self, now: Time, headers: &RateHeaders) {
         if let (false, Some(reset)) = (self.is_aligned, headers.reset) {
             (self.is_aligned, self.until) = (true, now.saturating_add(reset));

@@ -1,20 +1,18 @@
 //! What is believed about the server's way of counting, and the mode of sending that follows from it: the even pace until
 //! something better is known, the whole limit where the budget refills all the time, alignment with windows that follow a
-//! clock.
+//! clock. And how much others take from the same budget, who are left theirs.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Time;
 use super::ledger::Ledger;
-use super::others::Others;
-use super::slots::Slots;
-use super::windows::{Alignment, Edge, Sign, Windows};
-use super::{Mode, Time};
+use super::slots::{LEFT_ALONE, Slots};
+use super::windows::{Alignment, Edge, Windows};
 
-/// An alignment that was wrong is not tried again for this long, doubled each time, up to an hour.
-const FIRST_BAR: Duration = Duration::from_secs(15);
-const MOST_DOUBLINGS: u32 = 8;
+/// An alignment that was wrong is not tried again for this long.
+const BARRED: Duration = Duration::from_secs(15);
 /// A window policy shows the sum of what is left and what we took to be about the limit for the last quarter of each
 /// window; so many times the limit for this part of a window proves that the budget refills.
 const ABOVE: f64 = 1.25;
@@ -25,6 +23,17 @@ const DRY: f64 = 0.3;
 /// place.
 const CATCH_UP: f64 = 0.92;
 
+/// Weight of one response in the estimate of what others take.
+const WEIGHT: f64 = 0.06;
+/// A count says something about the pace of others when this part of its window is over.
+const TELLING: f64 = 0.3;
+/// Fewer requests a window than this cannot be distinguished from jitter.
+pub(super) const NOTICED: f64 = 1.5;
+/// This many times the variance of what others take is left to them, under the root: two and a half deviations.
+const DEVIATIONS: f64 = 6.0;
+/// What others do is not seen for the round trip, and for this much longer: a request of ours apart.
+const UNSEEN: Duration = Duration::from_millis(30);
+
 /// The limit in force.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
@@ -33,8 +42,15 @@ pub(super) struct Plan {
     pub(super) window: Duration,
 }
 
-/// What one response tells about the budget, next to what we know of our own requests.
-#[derive(Debug, Clone, Copy)]
+impl Plan {
+    /// What others take while it is not seen, at so many requests a window.
+    pub(super) fn unseen(self, others: f64, ledger: &Ledger) -> f64 {
+        others * (ledger.mean + UNSEEN).div_duration_f64(self.window)
+    }
+}
+
+/// What one response shows of the budget, next to what we know of our own requests.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Count {
     pub(super) received: Time,
     pub(super) sent: Time,
@@ -42,70 +58,51 @@ pub(super) struct Count {
     pub(super) remaining: u32,
     /// Our own requests within the window that ended with this one, by send time.
     pub(super) own: u32,
-    /// How long the server's window still lasts, where it tells parts of a second.
-    pub(super) rest: Option<Duration>,
-    pub(super) refused: bool,
+    /// The server has said to a part of a second when its window ends.
+    pub(super) is_exact: bool,
 }
 
 /// Beliefs about one server with one limit.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Model {
-    plan: Plan,
-    slots: Slots,
-    others: Others,
+    pub(super) plan: Plan,
+    pub(super) slots: Slots,
+    /// The count of the request that was sent last of those that were responded to.
+    newest: Option<Count>,
+    /// What others take, in requests a window.
+    others: f64,
     /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
     refill: (Option<Time>, bool),
     windows: Windows,
     /// An edge has been seen, so that there are fixed windows of one kind or the other.
     fixed: bool,
     alignment: Option<Alignment>,
-    wrong_alignments: u32,
     barred_until: Time,
 }
 
 impl Model {
     /// For a server that counts to `limit` in each window.
     pub(super) fn new(limit: u32, window: Duration) -> Self {
-        let plan = Plan {
-            limit: limit.max(1),
-            window,
-        };
+        let limit = limit.max(1);
+        let plan = Plan { limit, window };
         Self {
             plan,
             slots: Slots::new(plan),
-            others: Others::default(),
+            newest: None,
+            others: 0.0,
             refill: (None, false),
             windows: Windows::default(),
             fixed: false,
             alignment: None,
-            wrong_alignments: 0,
             barred_until: Time::ZERO,
         }
     }
 
-    pub(super) fn plan(&self) -> Plan {
-        self.plan
-    }
-
-    /// Numbers that were read may be anything.
-    pub(super) fn is_valid(&self) -> bool {
-        let aligned = self.alignment.as_ref().map_or(0.0, |lock| lock.others);
-        let numbers = [
-            self.slots.slots,
-            self.slots.before,
-            self.others.spent,
-            aligned,
-        ];
-        numbers.iter().all(|number| (0.0..=1e9).contains(number))
-            && self.slots.slots >= 1.0
-            && self.plan.limit >= 1
-    }
-
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> &'static str {
         match self.alignment {
-            _ if self.refill.1 => Mode::Refill,
-            Some(_) => Mode::Locked,
-            None => Mode::Universal,
+            _ if self.refill.1 => "refill",
+            Some(_) => "locked",
+            None => "universal",
         }
     }
 
@@ -127,22 +124,12 @@ impl Model {
             alignment.roll(now, plan);
             return alignment.next(ledger, plan);
         }
-        let begun = self.begun(self.others.newest_sent());
-        let clear = self.others.clear_at(ledger, begun, plan);
-        self.slots.next(plan, ledger).max(clear)
-    }
-
-    /// When the window began in which a request was sent, where that is known.
-    fn begun(&self, sent: Time) -> Option<Edge> {
-        let windows = Some(&self.windows).filter(|_| self.fixed)?;
-        windows.begun(sent, self.plan.window)
+        self.slots.next(plan, ledger).max(self.clear_at(ledger))
     }
 
     /// A request is sent; where it may have been long since the last, an alignment is no longer relied on.
     pub(super) fn sent(&mut self, now: Time) {
-        if let Some(alignment) = &self.alignment
-            && alignment.is_stale(now)
-        {
+        if self.alignment.as_ref().is_some_and(|it| it.is_stale(now)) {
             self.give_up_alignment();
         }
     }
@@ -159,45 +146,40 @@ impl Model {
         }
     }
 
-    /// A request was served, and nothing said about what is left.
-    pub(super) fn served(&mut self, now: Time) {
-        self.slots.served(now, self.plan);
-    }
-
+    /// A response shows a count.
     pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger) {
         let (plan, now, floor) = (self.plan, count.received, ledger.floor());
         self.seek_refill(count);
         if let Some(alignment) = &mut self.alignment {
             alignment.roll(now, plan);
-            let right = alignment.seen(count, ledger, plan);
+            let right = alignment.seen(count, ledger);
             if !right {
-                let bar = FIRST_BAR * (1 << self.wrong_alignments.min(MOST_DOUBLINGS));
-                self.barred_until = now + bar;
-                self.wrong_alignments = self.wrong_alignments.saturating_add(1);
+                self.barred_until = now + BARRED;
             }
             if !right || self.refill.1 {
                 self.give_up_alignment();
             }
         }
-        let sign = match self.alignment {
-            Some(_) => Sign::None,
-            None => self.windows.seen(count, plan, floor),
-        };
-        let begun = self.begun(count.sent);
-        self.others.seen(count, begun, ledger, plan);
+        // One that was overtaken by a later request says nothing about an edge.
+        let before = self.newest.filter(|newest| count.sent > newest.sent);
+        if self.newest.is_none() || before.is_some() {
+            self.newest = Some(*count);
+        }
+        let before = before.filter(|_| self.alignment.is_none());
+        let has_jumped = before.is_some_and(|it| self.windows.seen(count, &it, plan, floor));
+        self.estimate_others(count, ledger);
         self.slots.seen(count, plan);
-        if !matches!(sign, Sign::None) && !self.fixed {
+        if has_jumped && !self.fixed {
             self.fixed = true;
             self.slots.take_all(plan);
         }
-        if let Sign::Clock(edge) = sign
-            && now >= self.barred_until
-        {
-            self.alignment = Some(Alignment::new(count, edge, plan.window, floor));
+        if has_jumped && now >= self.barred_until {
+            let edge = self.windows.clock();
+            self.alignment = edge.map(|edge| Alignment::new(count, edge, plan.window, floor));
         }
     }
 
-    /// Tells a budget that refills all the time, such as a token bucket, from one that is counted in windows.
+    /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
     fn seek_refill(&mut self, count: &Count) {
         let limit = f64::from(self.plan.limit);
         if f64::from(count.remaining) < DRY * limit {
@@ -208,5 +190,57 @@ impl Model {
             let since = *self.refill.0.get_or_insert(count.received);
             self.refill.1 |= count.received >= since + self.plan.window.mul_f64(PROOF);
         }
+    }
+
+    /// When the window began in which a request was sent, where that is known.
+    fn begun(&self, sent: Time) -> Option<Edge> {
+        let last = self.windows.last.filter(|_| self.fixed)?;
+        (sent < last.latest + self.plan.window).then_some(last)
+    }
+
+    fn estimate_others(&mut self, count: &Count, ledger: &Ledger) {
+        let (own, part) = match self.begun(count.sent) {
+            Some(Edge { earliest, .. }) => {
+                let elapsed = count.sent.saturating_sub(earliest);
+                let own = ledger.sent_between(earliest, count.sent);
+                (own, elapsed.div_duration_f64(self.plan.window))
+            }
+            None => (count.own, 1.0),
+        };
+        if part >= TELLING {
+            let limit = self.plan.limit;
+            let others = f64::from(limit.saturating_sub(count.remaining + own)) / part;
+            self.others += WEIGHT * (others - self.others);
+        }
+    }
+
+    /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from
+    /// it; at the latest a window after the newest count, which by then says nothing.
+    fn clear_at(&self, ledger: &Ledger) -> Time {
+        let (others, plan) = (self.others, self.plan);
+        let Some(newest) = self.newest.filter(|_| others >= NOTICED) else {
+            return Time::ZERO;
+        };
+        let variance = plan.unseen(others - NOTICED, ledger);
+        let need = LEFT_ALONE + (DEVIATIONS * variance).sqrt();
+        let since = ledger.sent_between(newest.sent, Time::MAX);
+        let missing = need - (f64::from(newest.remaining) - f64::from(since) - 1.0);
+        let latest = newest.received + plan.window;
+        if let Some(begun) = self.begun(newest.sent) {
+            // Nothing comes back before the end, and until then the others go on taking theirs.
+            let end = latest.min(begun.latest + plan.window);
+            let theirs = (-missing).max(0.0) / others;
+            return end.saturating_sub(plan.window.mul_f64(theirs));
+        }
+        if missing <= 0.0 {
+            return Time::ZERO;
+        }
+        // Each request of ours that drops out of the window gives one back.
+        let counted = |sent: &Time| *sent <= newest.sent && *sent + plan.window > newest.sent;
+        let enough = ledger
+            .sent()
+            .filter(counted)
+            .nth(missing.ceil() as usize - 1);
+        enough.map_or(latest, |sent| (sent + plan.window).min(latest))
     }
 }

@@ -17,7 +17,7 @@ const FIRST: f64 = 0.5;
 /// No probe is further away, in seconds.
 const LONGEST: f64 = 8.0;
 /// Doublings after which the back-off has reached its longest anyway.
-const MOST_STEPS: u32 = 8;
+const MAX_STEPS: u32 = 8;
 
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,6 @@ pub struct Failures {
 
 impl Failures {
     /// Whether they are an outage.
-    #[must_use]
     pub fn is_outage(&self) -> bool {
         self.count >= OUTAGE
     }
@@ -39,21 +38,16 @@ impl Failures {
 /// How the service fails, and when it is probed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outage {
-    row: Row,
+    failures: Failures,
+    /// How often the back-off has doubled.
+    steps: u32,
     last_success: Time,
     /// What the latest success has ended. It goes on if the body of that response breaks off.
-    ended: Option<(Ticket, Row)>,
+    ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
     probe_at: Time,
     /// Of the part of the back-off that is drawn next.
     seed: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Row {
-    failures: Failures,
-    /// How often the back-off has doubled.
-    steps: u32,
 }
 
 /// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
@@ -75,18 +69,18 @@ impl Outage {
 
     /// The failures so far, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        (self.row.failures.count > 0).then_some(self.row.failures)
+        (self.failures.count > 0).then_some(self.failures)
     }
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
         let lasts = |probe: Ticket| probe.age(now).as_secs_f64() < LONGEST;
-        self.row.failures.is_outage() && self.probe.is_some_and(lasts)
+        self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
     /// Before this, no probe is sent.
     pub(crate) fn probe_at(&self) -> Time {
-        match self.row.failures.is_outage() {
+        match self.failures.is_outage() {
             true => self.probe_at,
             false => Time::ZERO,
         }
@@ -94,7 +88,7 @@ impl Outage {
 
     /// A request is sent; during an outage it is the probe.
     pub(crate) fn sent(&mut self, ticket: Ticket) {
-        if self.row.failures.is_outage() {
+        if self.failures.is_outage() {
             self.probe = Some(ticket);
         }
     }
@@ -113,7 +107,8 @@ impl Outage {
 
     /// The service has responded, and is not down.
     pub(crate) fn succeeded(&mut self, now: Time, ticket: Ticket) {
-        self.ended = Some((ticket, std::mem::take(&mut self.row)));
+        self.ended = Some((ticket, self.failures, self.steps));
+        (self.failures, self.steps) = Default::default();
         self.last_success = now;
         self.probe = None;
     }
@@ -121,25 +116,26 @@ impl Outage {
     /// A request has failed, or the body of a response broke off that had seemed a success.
     pub(crate) fn failed(&mut self, now: Time, ticket: Ticket) {
         let mut probed = self.probe.take_if(|probe| *probe == ticket).is_some();
-        if let Some((_, row)) = self.ended.take_if(|(ended, _)| *ended == ticket)
-            && row.failures.count > self.row.failures.count
+        if let Some((_, failures, steps)) = self.ended.take_if(|(ended, ..)| *ended == ticket)
+            && failures.count > self.failures.count
         {
-            (self.row, probed) = (row, row.failures.is_outage());
+            (self.failures, self.steps) = (failures, steps);
+            probed = failures.is_outage();
         }
-        let failures = &mut self.row.failures;
+        let failures = &mut self.failures;
         if failures.count == 0 {
             failures.since = ticket.sent.max(self.last_success).min(now);
         }
         failures.count = failures.count.saturating_add(1);
         // Those that were under way when the outage began say nothing new.
-        if failures.is_outage() && (probed || self.row.steps == 0) {
+        if failures.is_outage() && (probed || self.steps == 0) {
             self.back_off(now);
         }
     }
 
     fn back_off(&mut self, now: Time) {
-        let steps = self.row.steps.min(MOST_STEPS);
-        self.row.steps = steps + 1;
+        let steps = self.steps.min(MAX_STEPS);
+        self.steps = steps + 1;
         let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
         let mut rng = Rng::with_seed(self.seed);
         let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
@@ -150,19 +146,13 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        Endpoint, Gate, GateSettings, PriorityClass, Ready, Requester, SharedGate, Turn,
-    };
+    use super::super::Endpoint;
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn ticket(id: u64, sent: Time) -> Ticket {
-        Ticket {
-            id,
-            sent,
-            endpoint: Endpoint::Api,
-        }
+        Ticket::new(id, sent, Endpoint::Api)
     }
 
     /// An outage that began at 1 s: two requests have failed.
@@ -181,10 +171,7 @@ mod tests {
         for round in 0..100 {
             let now = round * 10 * MS;
             outage.failed(now, ticket(1, now));
-            assert_eq!(
-                (outage.probe_at(), outage.is_probed(now)),
-                (Time::ZERO, false)
-            );
+            assert!(outage.probe_at().is_zero() && !outage.is_probed(now));
             outage.succeeded(now, ticket(2, now));
         }
         assert_eq!(outage.failures(), None);
@@ -253,56 +240,6 @@ mod tests {
         outage.failed(now + 3 * MS, ticket(6, now));
         let failures = outage.failures().unwrap();
         assert_eq!((failures.count, failures.since), (1, now + 2 * MS));
-    }
-
-    #[test]
-    fn however_many_members_there_are_few_requests_go_into_an_outage() {
-        const END: Time = Duration::from_secs(20);
-        for members in [1, 10, 50] {
-            let mut gate = SharedGate::new(GateSettings::default(), Time::ZERO);
-            // Who does something next, and the request that has failed by then.
-            let mut next: Vec<(Time, u64, Option<Ticket>)> =
-                (0..members).map(|id| (MS * id as u32, id, None)).collect();
-            let mut sent = 0;
-            loop {
-                next.sort_by_key(|(at, id, _)| (*at, *id));
-                let (now, id, failed) = next[0];
-                if now > END {
-                    break;
-                }
-                if let Some(ticket) = failed {
-                    gate.failed(now, id, ticket, true);
-                }
-                let requester = Requester {
-                    id,
-                    process: 1,
-                    name: "test",
-                    share: 1.0,
-                };
-                let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
-                next[0] = match turn {
-                    Turn::Now(ticket) => {
-                        sent += 1;
-                        (now + 20 * MS, id, Some(ticket))
-                    }
-                    Turn::Wait { again, .. } => (again.max(now + MS), id, None),
-                };
-            }
-            assert!((5..=12).contains(&sent), "{members}: {sent}");
-        }
-    }
-
-    #[test]
-    fn a_request_without_a_connection_gives_its_turn_back() {
-        let mut gate = Gate::new(GateSettings::default());
-        for second in 1..100 {
-            let now = second * 10 * 1000 * MS;
-            assert_eq!(gate.ready(now), Ready::Now);
-            let ticket = gate.send(now);
-            gate.failed(now, ticket, false);
-        }
-        assert_eq!((gate.stats().sends, gate.stats().lost), (0, 0));
-        assert_eq!(gate.failures().unwrap().count, 99);
     }
 
     #[test]

@@ -2,71 +2,52 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-use fastrand::Rng;
-
 use super::headers::RateHeaders;
-use super::{Endpoint, Ticket, Time};
+use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time};
 
-/// Base of the back-off when a refusal names no time: the window of the documented limit.
-const BLIND_BASE: f64 = 1.0;
-/// Base of the back-off where a time is named, for the server knows better.
-const TOLD_BASE: f64 = 0.25;
-/// Base of the back-off after a 503, and the longest one: if that goes on, `outage` decides.
-const UNAVAILABLE_BASE: f64 = 0.1;
-const LONGEST_UNAVAILABLE: f64 = 1.6;
-/// No back-off of our own is longer, in seconds.
-const LONGEST_BACKOFF: f64 = 16.0;
-/// The service is at ease again when this long after the pause for a refusal it has refused nothing more: a call that it
-/// refuses again and again then waits longer each time, whatever becomes of others meanwhile.
-const CALM: Duration = Duration::from_secs(2);
+/// In seconds, the base of the back-off and the longest: where a refusal names a time, for the server knows better;
+const NAMED: (f64, f64) = (0.25, 16.0);
+/// where it names none, from the window of the documented limit on;
+const BLIND: (f64, f64) = (1.0, 16.0);
+/// and after a 503: if that goes on, `outage` decides.
+const AFTER_503: (f64, f64) = (0.1, 1.6);
+/// The back-off starts afresh when this long after the pause for a refusal nothing more was refused: a call that is refused
+/// again and again waits longer each time, whatever becomes of others meanwhile.
+const DECAY: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
 /// Steps after which the back-off has reached its longest anyway.
-const MOST_STEPS: i32 = 10;
-
-/// Why sending is paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
-    /// The budget of the window is used up.
-    Exhausted,
-    /// The server refused a request.
-    Refused,
-}
-
-/// With what the server refused a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The status that the service document names.
-    TooMany,
-    /// Some gateways respond with 503 in its place, then without the service's headers. It may as well be a fault that
-    /// passes at once.
-    Unavailable,
-}
-
-impl Refusal {
-    pub(super) fn of(status: u16, headers: &RateHeaders) -> Option<Self> {
-        match status {
-            super::TOO_MANY_REQUESTS => Some(Self::TooMany),
-            UNAVAILABLE if headers.remaining.is_none() => Some(Self::Unavailable),
-            _ => None,
-        }
-    }
-}
+const MAX_STEPS: i32 = 10;
 
 /// The rule for all requests, and for those under a limit that only the token endpoint has.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Rules {
-    pub(super) common: Rule,
-    pub(super) token: Rule,
+    common: Rule,
+    token: Rule,
+    /// Of the jitter that is drawn next.
+    seed: u64,
+}
+
+/// When the documented rule lets the next request go.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Rule {
+    until: Time,
+    refusals_in_a_row: i32,
+    last_refusal: Time,
+    /// When the pause for it ends.
+    refused_until: Time,
 }
 
 impl Rules {
     pub(crate) fn new(seed: u64) -> Self {
+        let (common, token) = Default::default();
         Self {
-            common: Rule::new(seed),
-            token: Rule::new(seed),
+            common,
+            token,
+            seed,
         }
     }
 
@@ -78,9 +59,9 @@ impl Rules {
         }
     }
 
-    /// Lets nothing be sent before `told`, and does not wait beyond `latest`.
-    pub(super) fn correct(&mut self, told: Time, latest: Time) {
-        self.common.until = self.common.until.max(told);
+    /// Lets nothing be sent before `earliest`, and does not wait beyond `latest`.
+    pub(super) fn correct(&mut self, earliest: Time, latest: Time) {
+        self.common.until = self.common.until.max(earliest);
         for rule in [&mut self.common, &mut self.token] {
             rule.until = rule.until.min(latest);
             rule.refused_until = rule.refused_until.min(latest);
@@ -103,112 +84,54 @@ impl Rules {
             true => &mut self.token,
             false => &mut self.common,
         };
-        let refusal = Refusal::of(status, headers);
-        let must_wait = rule.response(now, ticket.sent, refusal, headers, window);
+        let named = headers.retry_after.or(headers.reset);
+        let is_vague = headers.retry_after.is_none() && headers.reset_is_integer;
+        // What a reset of 0 in whole seconds means, and none at all.
+        let mut wait = named
+            .filter(|wait| !wait.is_zero() || !is_vague)
+            .unwrap_or(window);
+        let back_off = match status {
+            TOO_MANY_REQUESTS if named.is_some() => Some(NAMED),
+            TOO_MANY_REQUESTS => Some(BLIND),
+            // Some gateways respond with 503 in place of 429, then without the service's headers. It may as well be a fault
+            // that passes at once.
+            UNAVAILABLE if headers.remaining.is_none() => Some(AFTER_503),
+            _ => None,
+        };
+        if let Some(back_off) = back_off {
+            if named.is_none() && status == UNAVAILABLE {
+                wait = Duration::ZERO;
+            }
+            wait = wait.max(rule.back_off(now, ticket.sent, back_off, &mut self.seed));
+            rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
+        } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
+            rule.refusals_in_a_row = 0;
+        }
+        let must_wait = back_off.is_some() || headers.remaining == Some(0);
+        if must_wait {
+            rule.until = rule.until.max(now.saturating_add(wait));
+        }
         (!is_own, must_wait)
     }
 }
 
-/// When the documented rule lets the next request go.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Rule {
-    until: Time,
-    /// Of the jitter that is drawn next.
-    seed: u64,
-    refusals_in_a_row: i32,
-    last_refusal: Time,
-    /// When the pause for it ends.
-    refused_until: Time,
-    exhausted: Duration,
-    refused: Duration,
-}
-
 impl Rule {
-    pub(super) fn new(seed: u64) -> Self {
-        Self {
-            until: Time::ZERO,
-            seed,
-            refusals_in_a_row: 0,
-            last_refusal: Time::ZERO,
-            refused_until: Time::ZERO,
-            exhausted: Duration::ZERO,
-            refused: Duration::ZERO,
-        }
-    }
-
-    /// Lets nothing be sent before this time.
-    pub(super) fn wait_until(&mut self, until: Time) {
-        self.until = self.until.max(until);
-    }
-
-    /// Time paused so far because the budget was used up, and because of refusals.
-    pub(super) fn paused(&self) -> (Duration, Duration) {
-        (self.exhausted, self.refused)
-    }
-
-    /// Applies the rule to the response received `now` to a request that left at `sent`. `default_wait` is the wait meant by
-    /// a reset of 0 in whole seconds, and by none at all. Whether we are told to wait.
-    pub(super) fn response(
+    /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
+    fn back_off(
         &mut self,
         now: Time,
         sent: Time,
-        refusal: Option<Refusal>,
-        headers: &RateHeaders,
-        default_wait: Duration,
-    ) -> bool {
-        let told = headers.retry_after.or(headers.reset);
-        if refusal.is_none() && sent > self.refused_until.saturating_add(CALM) {
-            self.refusals_in_a_row = 0;
-        }
-        let cause = match headers.remaining {
-            _ if refusal.is_some() => Cause::Refused,
-            Some(0) => Cause::Exhausted,
-            _ => return false,
-        };
-        let vague = headers.retry_after.is_none() && headers.reset_is_integer;
-        let wait = match told {
-            Some(wait) if wait.is_zero() && vague => default_wait,
-            Some(wait) => wait,
-            None if refusal == Some(Refusal::Unavailable) => Duration::ZERO,
-            None => default_wait,
-        };
-        let wait = match cause {
-            Cause::Exhausted => wait,
-            Cause::Refused => {
-                let (base, longest) = match refusal {
-                    Some(Refusal::Unavailable) => (UNAVAILABLE_BASE, LONGEST_UNAVAILABLE),
-                    _ if told.is_some() => (TOLD_BASE, LONGEST_BACKOFF),
-                    _ => (BLIND_BASE, LONGEST_BACKOFF),
-                };
-                let wait = wait.max(self.back_off(now, sent, base, longest));
-                self.refused_until = self.refused_until.max(now.saturating_add(wait));
-                wait
-            }
-        };
-        self.pause(now, wait, cause);
-        true
-    }
-
-    /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(&mut self, now: Time, sent: Time, base: f64, longest: f64) -> Duration {
+        (base, longest): (f64, f64),
+        seed: &mut u64,
+    ) -> Duration {
         if self.refusals_in_a_row == 0 || sent > self.last_refusal {
-            self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MOST_STEPS);
+            self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MAX_STEPS);
             self.last_refusal = now;
         }
         let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
-        let mut rng = Rng::with_seed(self.seed);
+        let mut rng = Rng::with_seed(*seed);
         let jitter = 0.5 + 0.5 * rng.f64();
-        self.seed = rng.get_seed();
+        *seed = rng.get_seed();
         Duration::from_secs_f64(doubled.min(longest) * jitter)
-    }
-
-    fn pause(&mut self, now: Time, wait: Duration, cause: Cause) {
-        let until = now.saturating_add(wait);
-        let longer = until.saturating_sub(self.until.max(now));
-        match cause {
-            Cause::Exhausted => self.exhausted += longer,
-            Cause::Refused => self.refused += longer,
-        }
-        self.until = self.until.max(until);
     }
 }

@@ -13,55 +13,45 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use super::ledger::{Ledger, Outcome};
+use super::ledger::{Entry, Ledger, State};
 use super::model::{Count, Plan};
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
 pub(super) const LEFT_ALONE: f64 = 1.0;
 /// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
 const CAUTION: f64 = 1.0;
-/// With fewer slots nothing would be learned any more. Of the first count we plan with what is left, but not with less than
-/// the second of these.
-const FEWEST: (f64, f64) = (2.0, 4.0);
+/// With fewer slots nothing would be learned any more.
+const MIN: f64 = 2.0;
 /// The part of a window by which a request may be counted later than the fastest.
 const MARGIN: f64 = 0.07;
 /// The pace is this much denser than the slots allow, so that a late request does not cost its place.
 const CATCH_UP: f64 = 0.97;
-/// Counts for less than this part of the slots say nothing about the rest.
-const TELLING: f64 = 0.1;
 /// Windows that must agree before slots grow.
 const AGREEING: usize = 3;
 /// The part of the room seen that is taken at a time, and the least and the most of it.
 const GROWTH: f64 = 0.4;
 const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
-/// Where no counts are shown: slots that come back each window without a refusal, or the part of those that the last refusal
-/// cost, if that is more; by how many they stay below those that were too much, and for how long, doubled each time.
-const UNSHOWN_GROWTH: (f64, f64) = (0.5, 0.15);
+/// Where no counts are shown: slots that come back each window without a refusal; by how many they stay below those that
+/// were too much, and for how long.
+const UNSHOWN_GROWTH: f64 = 1.0;
 const UNSHOWN_MARGIN: f64 = 2.0;
-const UNSHOWN_HOLD: Duration = Duration::from_secs(8);
+const UNSHOWN_HOLD: Duration = Duration::from_secs(20);
 /// What is left of the slots, at least, when others spend as well.
 const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
-/// A number of slots that has failed is not tried again for this long, doubled each time.
-const HOLD: Duration = Duration::from_secs(30);
-/// Doublings, at most: of the one hold, and of the other.
-const MOST_DOUBLINGS: (u32, u32) = (5, 3);
+/// A number of slots that has failed is not tried again for this long.
+const HOLD: Duration = Duration::from_secs(60);
 
 /// The number of slots, and what it was learned from.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Slots {
     pub(super) slots: f64,
-    begun: bool,
     last_overshoot: Time,
     /// The slots there were at the last overshoot.
-    pub(super) before: f64,
-    /// How often a number of slots was too many for ourselves alone, and until when it is not tried again.
-    failures: u32,
-    failed_at: f64,
-    held_until: Time,
-    /// Where no counts are shown: how often in a row more was tried without success.
-    tries: u32,
+    before: f64,
+    /// A number of slots that was too many for ourselves alone, and until when it is not tried again.
+    failed: (u32, Time),
     /// The current stretch of one window's length: when it began, how many counts it has shown, and the least.
     span: (Time, u32, u32),
     /// The least counts of the last spans, newest first; none left where there was no such span.
@@ -69,21 +59,17 @@ pub(super) struct Slots {
 }
 
 /// The most slots, all of which are used when the server is known to leave us so many.
-fn most(plan: Plan) -> f64 {
+fn max(plan: Plan) -> f64 {
     (f64::from(plan.limit) - LEFT_ALONE).max(1.0)
 }
 
 impl Slots {
     pub(super) fn new(plan: Plan) -> Self {
         Self {
-            slots: (most(plan) - CAUTION).max(1.0),
-            begun: false,
+            slots: (max(plan) - CAUTION).max(1.0),
             last_overshoot: Time::ZERO,
-            before: most(plan),
-            failures: 0,
-            failed_at: 1e6,
-            held_until: Time::ZERO,
-            tries: 0,
+            before: max(plan),
+            failed: (0, Time::ZERO),
             span: (Time::ZERO, 0, 0),
             least: [0; AGREEING],
         }
@@ -91,25 +77,25 @@ impl Slots {
 
     /// When the next request may go.
     pub(super) fn next(&self, plan: Plan, ledger: &Ledger) -> Time {
-        let Some(last) = ledger.nth_last_sent(1) else {
+        let Some(last) = ledger.sent().next_back() else {
             return Time::ZERO;
         };
         let even = plan.window.div_f64(self.slots.max(1.0)).mul_f64(CATCH_UP);
         (last + even).max(self.slot_free(plan, ledger))
     }
 
-    /// When the oldest of as many requests as there are slots gives up its own. A response tells that its request was
+    /// When the oldest of as many requests as there are slots gives up its own. A response shows that its request was
     /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the margin.
     fn slot_free(&self, plan: Plan, ledger: &Ledger) -> Time {
         let (margin, floor) = (plan.window.mul_f64(MARGIN), ledger.floor());
-        let counted_by = |(sent, outcome): (Time, Outcome)| match outcome {
-            Outcome::Answered(at) => at.saturating_sub(floor).min(sent + margin),
-            Outcome::InFlight | Outcome::Lost => sent + margin,
+        let counted_by = |entry: &Entry| {
+            let latest = entry.ticket.sent + margin;
+            match entry.state {
+                State::Answered(at) => at.saturating_sub(floor).min(latest),
+                State::InFlight | State::Lost => latest,
+            }
         };
-        let sent = ledger
-            .entries()
-            .map(|entry| (entry.ticket.sent, entry.outcome));
-        let mut counted_by: Vec<Time> = sent.map(counted_by).collect();
+        let mut counted_by: Vec<Time> = ledger.entries.iter().map(counted_by).collect();
         let slots = self.slots.ceil() as usize;
         if slots == 0 || counted_by.len() < slots {
             return Time::ZERO;
@@ -120,7 +106,7 @@ impl Slots {
 
     /// The server counts in fixed windows, which leave us all slots.
     pub(super) fn take_all(&mut self, plan: Plan) {
-        self.slots = most(plan);
+        self.slots = max(plan);
     }
 
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
@@ -128,17 +114,13 @@ impl Slots {
         if sent <= self.last_overshoot {
             return; // seen before, by a request that was under way together with this one
         }
-        self.tries = self
-            .tries
-            .saturating_add(u32::from(now >= self.tried_again_at()));
         (self.last_overshoot, self.before) = (now, self.slots);
         let own = f64::from(own) - LEFT_ALONE;
         let alone = OWN_PART * f64::from(plan.limit);
         self.slots = if own >= alone {
-            self.held_until = now + HOLD * (1 << self.failures.min(MOST_DOUBLINGS.0));
-            self.failures = self.failures.saturating_add(1);
-            self.failed_at = self.slots.ceil();
-            (self.failed_at - 1.0).max(alone)
+            let failed = self.slots.ceil();
+            self.failed = (failed as u32, now + HOLD);
+            (failed - 1.0).max(alone)
         } else {
             own.min(self.slots - 1.0).max(self.slots * BACK_OFF)
         };
@@ -147,16 +129,11 @@ impl Slots {
 
     /// A response showed a count; once a window's length the slots are reconsidered.
     pub(super) fn seen(&mut self, count: &Count, plan: Plan) {
-        if !self.begun {
-            self.begun = true;
-            // What others have taken is not ours to plan with.
-            self.slots = self.slots.min(f64::from(count.remaining).max(FEWEST.1));
-        }
-        let (begun, counts, least) = &mut self.span;
-        if count.received >= *begun + plan.window {
-            if f64::from(*counts) >= TELLING * self.slots {
+        let (begun, counts, least) = self.span;
+        if count.received >= begun + plan.window {
+            if counts > 0 {
                 self.least.rotate_right(1);
-                self.least[0] = *least;
+                self.least[0] = least;
                 self.grow(count.received, plan);
             }
             self.span = (count.received, 0, plan.limit);
@@ -173,7 +150,7 @@ impl Slots {
         let others_took = self.slots < OWN_PART * f64::from(plan.limit);
         let recent = &self.least[..if others_took { 1 } else { AGREEING }];
         let room = f64::from(recent.iter().copied().min().unwrap_or(0)) - LEFT_ALONE;
-        let held = now < self.held_until && self.slots + 1.0 >= self.failed_at;
+        let held = now < self.failed.1 && self.slots + 1.0 >= f64::from(self.failed.0);
         if room >= 1.0 && !held {
             self.slots += (GROWTH * room).clamp(GROWTH_BOUNDS.0, GROWTH_BOUNDS.1);
             self.keep_in_bounds(plan);
@@ -188,27 +165,15 @@ impl Slots {
         }
         self.span.0 = now;
         // The caution of the beginning stays, for nothing would show that it was not needed.
-        let caution = most(plan) - CAUTION;
-        let most = match now < self.tried_again_at() {
-            true => caution.min(self.before - UNSHOWN_MARGIN),
-            false => caution,
-        };
-        if self.slots > self.before + UNSHOWN_MARGIN {
-            self.tries = 0;
+        let mut most = max(plan) - CAUTION;
+        if now < self.last_overshoot + UNSHOWN_HOLD {
+            most = most.min(self.before - UNSHOWN_MARGIN);
         }
-        let growth = UNSHOWN_GROWTH
-            .0
-            .max(UNSHOWN_GROWTH.1 * (self.before - self.slots));
-        self.slots = (self.slots + growth).min(most).max(self.slots);
+        self.slots = (self.slots + UNSHOWN_GROWTH).min(most).max(self.slots);
         self.keep_in_bounds(plan);
     }
 
-    /// When more slots are tried than were too much the last time, where no counts are shown.
-    fn tried_again_at(&self) -> Time {
-        self.last_overshoot + UNSHOWN_HOLD * (1 << self.tries.min(MOST_DOUBLINGS.1))
-    }
-
     fn keep_in_bounds(&mut self, plan: Plan) {
-        self.slots = self.slots.max(FEWEST.0).min(most(plan));
+        self.slots = self.slots.max(MIN).min(max(plan));
     }
 }

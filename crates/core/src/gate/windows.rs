@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use super::ledger::Ledger;
-use super::model::{Count, Plan};
-use super::others::{NOTICED, Others};
+use super::model::{Count, NOTICED, Plan};
 use super::slots::LEFT_ALONE;
 
 /// Two counts further apart than this, in windows, may have more than one edge between them.
@@ -46,67 +45,50 @@ impl Edge {
     }
 }
 
-/// The newest count, the newest edge, and what the edges so far have in common.
+/// The newest edge, and what the edges so far have in common.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
-    newest: Option<(Time, u32)>,
     /// Between which counts the remaining ones rose last: with fixed windows, an edge.
-    last: Option<Edge>,
+    pub(super) last: Option<Edge>,
     common: Option<Edge>,
     agreeing: u32,
 }
 
-/// What the newest count says about windows.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Sign {
-    /// Nothing.
-    None,
-    /// The server counts in fixed windows.
-    Fixed,
-    /// And they follow a clock, with this edge.
-    Clock(Edge),
-}
-
 impl Windows {
-    /// When the window of a request that was sent at `sent` began, where that was seen; for fixed windows.
-    pub(super) fn begun(&self, sent: Time, window: Duration) -> Option<Edge> {
-        self.last.filter(|edge| sent < edge.latest + window)
-    }
-
-    /// Compares a count with the one before; `floor` is the least round trip.
-    pub(super) fn seen(&mut self, count: &Count, plan: Plan, floor: Duration) -> Sign {
-        let newest = self.newest;
-        if newest.is_some_and(|(sent, _)| count.sent <= sent) {
-            return Sign::None; // overtaken by a later request
-        }
-        self.newest = Some((count.sent, count.remaining));
-        let Some((before, remaining)) = newest else {
-            return Sign::None;
-        };
+    /// Compares a count with the newest before it; `floor` is the least round trip. Whether the counts have jumped as only
+    /// those of fixed windows do.
+    pub(super) fn seen(
+        &mut self,
+        count: &Count,
+        newest: &Count,
+        plan: Plan,
+        floor: Duration,
+    ) -> bool {
+        let before = newest.sent;
         let edge = Edge {
             earliest: before,
             latest: count.received.saturating_sub(floor).max(before),
         };
         let (limit, now_left) = (f64::from(plan.limit), f64::from(count.remaining));
-        let rise = now_left - f64::from(remaining);
+        let rise = now_left - f64::from(newest.remaining);
         if rise >= BEYOND * limit {
             self.last = Some(edge);
         }
         let jumped = count.sent <= before + plan.window.mul_f64(NEAR)
             && rise >= JUMP * limit
             && now_left >= limit - f64::from(count.own) + BEYOND * limit;
-        if !jumped {
-            return Sign::None;
+        if jumped {
+            let older = self.common;
+            let agreed = older.and_then(|older| edge.agreeing_with(older, plan.window));
+            self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
+            self.common = agreed.or(Some(edge));
         }
-        let older = self.common;
-        let agreed = older.and_then(|older| edge.agreeing_with(older, plan.window));
-        self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
-        let common = agreed.unwrap_or(edge);
-        self.common = Some(common);
-        match self.agreeing >= AGREEING {
-            true => Sign::Clock(common),
-            false => Sign::Fixed,
-        }
+        jumped
+    }
+
+    /// The newest edge, where they follow a clock.
+    pub(super) fn clock(&self) -> Option<Edge> {
+        self.common.filter(|_| self.agreeing >= AGREEING)
     }
 }
 
@@ -132,7 +114,7 @@ const FIRST: u32 = 4;
 const WEIGHT: f64 = 0.25;
 /// What others take while it is not seen, for sure: their mean, and a fifth for its variation; but no more than this.
 const FOR_SURE: f64 = 1.2;
-const MOST_UNSEEN: f64 = 8.0;
+const MAX_UNSEEN: f64 = 8.0;
 /// Part of a step, at that pace, for which the end of a window is kept free.
 const SPARE: f64 = 0.6;
 
@@ -145,15 +127,13 @@ pub(super) struct Alignment {
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: Duration,
     /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
-    pub(super) edge: Edge,
+    edge: Edge,
     members: u32,
     least: u32,
     /// What others take in a window.
-    pub(super) others: f64,
-    /// The server told the last time, to a part of a second, when the window ends.
+    others: f64,
+    /// The server said the last time, to a part of a second, when the window ends.
     is_exact: bool,
-    /// No window has ended later than it should, as far as the server has told, and it has refused nothing.
-    is_punctual: bool,
 }
 
 impl Alignment {
@@ -172,7 +152,6 @@ impl Alignment {
             least: count.remaining,
             others: 0.0,
             is_exact: false,
-            is_punctual: true,
         }
     }
 
@@ -192,47 +171,30 @@ impl Alignment {
         let begin = next.saturating_add(plan.window.saturating_mul(skipped));
         self.edge.earliest += begin.saturating_sub(self.edge.latest);
         self.edge.latest = begin;
-        self.trial = self.trial_after();
         if self.members > 0 {
+            self.trial = self.trial.saturating_sub(1);
             let others = plan.limit.saturating_sub(self.least + self.members);
             self.others += WEIGHT * (f64::from(others) - self.others);
         }
         (self.members, self.least) = (0, plan.limit);
     }
 
-    /// What is left of the trial after this window; one in which nothing was seen is tried again.
-    fn trial_after(&self) -> u32 {
-        self.trial.saturating_sub(u32::from(self.members > 0))
-    }
-
-    /// When the next window begins.
+    /// When the next window begins, or is entered. Where nothing was seen in one of the trial, it is tried again.
     fn next_window(&self, window: Duration) -> Time {
-        let next = self.edge.latest + window + self.sooner(self.trial);
-        next.saturating_sub(self.sooner(self.trial_after()))
-    }
-
-    /// How much sooner a window is entered, this many windows before the end of the trial.
-    fn sooner(&self, trial: u32) -> Duration {
-        match trial {
-            0 => Duration::ZERO,
-            _ => self.step * TRIAL.saturating_sub(trial),
+        let next = self.edge.latest + window;
+        match self.trial {
+            1 if self.members > 0 => next + self.step * (TRIAL - 1),
+            2.. if self.members > 0 => next.saturating_sub(self.step),
+            _ => next,
         }
     }
 
     /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
-    pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger, plan: Plan) -> bool {
+    pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger) -> bool {
         if count.sent < self.edge.latest {
             return true;
         }
-        self.is_exact = count.rest.is_some();
-        self.is_punctual &= !count.refused
-            && count.rest.is_none_or(|rest| {
-                // Seen from a request, a window ends the sooner the longer the request was on its way. One that opened
-                // with our first request, which goes at the latest edge, ends a window later than that.
-                let end = count.sent.saturating_add(rest);
-                let latest = self.edge.latest + self.sooner(self.trial) + plan.window - DRIFT / 2;
-                end <= latest || end > latest + plan.window / 2 // that of the next window
-            });
+        self.is_exact = count.is_exact;
         self.members = self.members.saturating_add(1);
         self.least = self.least.min(count.remaining);
         count.remaining > LOW || self.sent(ledger, count.sent) > FIRST
@@ -249,11 +211,11 @@ impl Alignment {
         let on_trial = self.trial > 0;
         let alone = self.others < NOTICED;
         let others = if alone { 0.0 } else { self.others };
-        // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
-        let harmless = alone && self.is_exact && self.is_punctual;
+        // A request that finds the budget used up makes us wait, but here perhaps no longer than the window lasts anyway.
+        let harmless = alone && self.is_exact;
         let spared = if harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));
-        let unseen = (FOR_SURE * Others::unseen(others, ledger, plan)).min(MOST_UNSEEN);
+        let unseen = (FOR_SURE * plan.unseen(others, ledger)).min(MAX_UNSEEN);
         let in_flight = ledger.in_flight().count() as f64;
         let left = f64::from(self.least) - in_flight - reserve - unseen;
         let sent = f64::from(self.sent(ledger, Time::MAX));
@@ -262,7 +224,7 @@ impl Alignment {
             return next_window;
         }
         let middle = earliest + latest.saturating_sub(earliest) / 2;
-        let late = ledger.mean().saturating_sub(ledger.floor()).mul_f64(LATE);
+        let late = ledger.mean.saturating_sub(ledger.floor()).mul_f64(LATE);
         let end = (middle + plan.window).saturating_sub(late);
         let even = end.saturating_sub(last).div_f64(ours + SPARE);
         let closest = plan.window.mul_f64(CLOSEST / f64::from(plan.limit));

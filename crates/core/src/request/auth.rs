@@ -41,24 +41,12 @@ pub(crate) struct Auth {
 #[derive(Default)]
 struct State {
     token: Option<Arc<Token>>,
-    failure: Option<Failure>,
+    /// A renewal that failed is not tried again before this.
+    renew_at: Time,
+    /// The last attempt to get a token, if it failed while there was none.
+    failure: Option<(Time, Error)>,
     /// Whether the service has refused a token since the last one was fetched.
     refused: bool,
-}
-
-/// The last attempt to get a token, when it failed.
-struct Failure {
-    at: Time,
-    error: Error,
-    /// Whether a token was still valid then, so that nobody was told of the failure.
-    unnoticed: bool,
-}
-
-/// What a caller gets without a request.
-#[derive(Debug)]
-enum Known {
-    Token(Arc<Token>),
-    Failure(Error),
 }
 
 impl Auth {
@@ -84,20 +72,17 @@ impl Auth {
         if let Some(rejected) = rejected {
             state.reject(rejected);
         }
-        match state.known(clock::now(), asked) {
-            Some(Known::Token(token)) => Ok(token),
-            Some(Known::Failure(error)) => Err(error),
-            None => {
-                #[cfg(unix)]
-                let outcome = match &self.shared {
-                    Some(shared) => shared.token(rejected.map(AsRef::as_ref), fetch).await,
-                    None => fetch().await,
-                };
-                #[cfg(not(unix))]
-                let outcome = fetch().await;
-                state.note(clock::now(), outcome)
-            }
+        if let Some(known) = state.known(clock::now(), asked) {
+            return known;
         }
+        #[cfg(unix)]
+        let outcome = match &self.shared {
+            Some(shared) => shared.token(rejected.map(AsRef::as_ref), fetch).await,
+            None => fetch().await,
+        };
+        #[cfg(not(unix))]
+        let outcome = fetch().await;
+        state.note(clock::now(), outcome)
     }
 
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
@@ -129,23 +114,15 @@ impl State {
         self.token.clone().filter(|token| token.is_valid(now))
     }
 
-    /// What a caller who has been waiting since `asked` gets without a request; none when one is due.
-    fn known(&self, now: Time, asked: Time) -> Option<Known> {
-        let valid = self.valid(now);
-        if let Some(token) = valid.as_ref().filter(|token| token.is_fresh(now)) {
-            return Some(Known::Token(Arc::clone(token)));
+    /// The outcome for a caller that has been waiting since `asked`; none when a token has to be fetched.
+    fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
+        if let Some(token) = self.valid(now) {
+            return (token.is_fresh(now) || now < self.renew_at).then_some(Ok(token));
         }
-        let failure = self.failure.as_ref()?;
-        let recent = now < failure.at + FAILED_FOR;
-        let refused = failure.error.kind() == ErrorKind::Auth && now < failure.at + REFUSED_FOR;
-        match valid {
-            Some(token) => (recent || refused).then_some(Known::Token(token)),
-            // The token that lasted then has run out since, which is worth another attempt.
-            None if failure.unnoticed => None,
-            // Whoever was already waiting when the fetch failed gets its outcome, not a fetch each.
-            None => (refused || recent && failure.at >= asked)
-                .then(|| Known::Failure(failure.error.clone())),
-        }
+        // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
+        let (at, error) = self.failure.as_ref()?;
+        let concerns = now < *at + keeps(error) && (is_refusal(error) || *at >= asked);
+        concerns.then(|| Err(error.clone()))
     }
 
     /// Takes in the outcome of a fetch; the old token outlives a renewal that failed.
@@ -161,15 +138,26 @@ impl State {
                 Ok(token)
             }
             Err(error) => {
-                let valid = self.valid(now);
-                self.failure = Some(Failure {
-                    at: now,
-                    error: error.clone(),
-                    unnoticed: valid.is_some(),
-                });
-                valid.ok_or(error)
+                if let Some(token) = self.valid(now) {
+                    self.renew_at = now + keeps(&error);
+                    return Ok(token);
+                }
+                self.failure = Some((now, error.clone()));
+                Err(error)
             }
         }
+    }
+}
+
+fn is_refusal(error: &Error) -> bool {
+    error.kind() == ErrorKind::Auth
+}
+
+/// How long a failure to get a token counts.
+fn keeps(error: &Error) -> Duration {
+    match is_refusal(error) {
+        true => REFUSED_FOR,
+        false => FAILED_FOR,
     }
 }
 

@@ -4,7 +4,7 @@ use super::auth::{Refusals, Token, read_token};
 use super::memory::{Claim, ScanMetrics};
 use super::queue::{HeadOfQueue, Permit, Priority};
 use super::retry::Endurance;
-use super::transport::{Bounds, Response, SMALL_BODY};
+use super::transport::{Response, SMALL_BODY};
 use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::clock::{self, Time};
@@ -14,7 +14,7 @@ use crate::settings::{self, not_set};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
-use talentdata_types::{CREATE_TOKEN, Method, Operation, TokenRequest, TokenUse};
+use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -63,23 +63,20 @@ impl Call {
             outage_until: Time::MAX,
         }
     }
+
+    fn is_for_token(&self) -> bool {
+        self.operation.id == CREATE_TOKEN.id
+    }
 }
 
-/// A call that may be sent now.
-struct Admitted<'a> {
+/// The turn of a call, which may be sent now.
+struct Turn<'a> {
     token: Option<Arc<Token>>,
     permit: Permit,
-    /// When it became the first in the queue.
+    /// When the call became the first in the queue.
     begun: Time,
-    /// The first place in the queue, where this call tries the token: nobody else is sent before the response.
+    /// The first place in the queue, where this call tries the token: no other request is sent before the response.
     trial: Option<HeadOfQueue<'a>>,
-}
-
-/// Why a call could not be sent.
-enum NotAdmitted {
-    /// It needs a token, and there is none.
-    Token(Error),
-    Budget(Error),
 }
 
 impl Client {
@@ -122,7 +119,7 @@ impl Client {
         call: &Call,
         mut claim: Option<&mut Claim>,
         read: impl Fn(&Response) -> Result<T>,
-        endurance: &mut Endurance,
+        endurance: &mut Endurance<'_>,
     ) -> Result<T> {
         let mut refusals = Refusals::default();
         let mut priority = call.priority;
@@ -132,19 +129,15 @@ impl Client {
                 endurance.waited_for_others(claim.take_waited());
             }
             let refused = refusals.latest.as_ref();
-            let Admitted {
+            let turn = self.admit(call, priority, endurance, refused).await?;
+            let Some(Turn {
                 token,
                 permit,
                 begun,
                 trial,
-            } = match self.admit(call, priority, endurance, refused).await {
-                Ok(admitted) => admitted,
-                Err(NotAdmitted::Budget(error)) => return Err(error),
-                Err(NotAdmitted::Token(error)) => {
-                    let failures = self.0.queue.failures();
-                    endurance.failed(clock::now(), error, failures, false)?;
-                    continue;
-                }
+            }) = turn
+            else {
+                continue;
             };
             endurance.sends();
             if let Some(metrics) = &call.metrics {
@@ -154,19 +147,17 @@ impl Client {
                 counts.waited += permit.waited();
             }
             let request = self.request(call, token.as_deref());
-            let bounds = Bounds {
-                body: call.most,
-                deadline: endurance.deadline(),
-                claim: claim.as_deref_mut(),
-            };
+            let deadline = endurance.deadline();
             let answered = |status| {
                 if let Some(token) = &token {
                     token.answered(status);
                 }
                 drop(trial);
             };
-            let response = self.0.transport.send(request, permit, bounds, answered);
-            let response = response.await;
+            let (transport, within) = (&self.0.transport, claim.as_deref_mut());
+            let response = transport
+                .send(request, permit, call.most, deadline, within, answered)
+                .await;
             if let Some(claim) = &mut claim {
                 endurance.waited_for_others(claim.take_waited());
             }
@@ -183,14 +174,9 @@ impl Client {
                         "received a response"
                     );
                     let judged = judge(&response, call.operation, &read);
-                    judged.map_err(|error| {
-                        let error = response.describe(error, &scrubber());
-                        match call.operation.id == CREATE_TOKEN.id {
-                            // Whatever its status, its body may hold a token.
-                            true => error.with_body(None),
-                            false => error,
-                        }
-                    })
+                    // Whatever its status, a response of the token endpoint may hold a token.
+                    let shows_body = !call.is_for_token();
+                    judged.map_err(|error| response.describe(error, &scrubber(), shows_body))
                 }
                 // What the library says of a connection may quote the other end.
                 Err(error) => Err(error.fit(&scrubber())),
@@ -243,19 +229,20 @@ impl Client {
     }
 
     /// Waits for the budget, with a token that is still valid when the request may go, or is as new as one can be;
-    /// `refused` is one that the service no longer takes.
+    /// `refused` is one that the service no longer takes. None where no token could be had, and the call goes on.
     async fn admit(
         &self,
         call: &Call,
         priority: Priority,
-        endurance: &mut Endurance,
+        endurance: &mut Endurance<'_>,
         refused: Option<&Arc<Token>>,
-    ) -> std::result::Result<Admitted<'_>, NotAdmitted> {
+    ) -> Result<Option<Turn<'_>>> {
+        let queue = &self.0.queue;
         let asked = clock::now();
         // The call for a token goes in the place of the call that needs it.
-        let head = match call.operation.id == CREATE_TOKEN.id {
+        let head = match call.is_for_token() {
             true => None,
-            false => Some(self.0.queue.head(priority).await),
+            false => Some(queue.head(priority).await),
         };
         let begun = clock::now();
         if priority == Priority::Scan {
@@ -268,29 +255,33 @@ impl Client {
             (Priority::Scan, settings::Priority::Normal) => PriorityClass::Scan,
             (Priority::Scan, settings::Priority::Background) => PriorityClass::Background,
         };
-        let endpoint = match call.operation.id == CREATE_TOKEN.id {
+        let endpoint = match call.is_for_token() {
             true => Endpoint::Token,
             false => Endpoint::Api,
         };
         loop {
-            let outage_until = endurance.outage_until(clock::now(), self.0.queue.failures());
+            let outage_until = endurance.outage_until(clock::now(), queue.failures());
             let token = self.token_for(call.operation, asked, refused, outage_until);
-            let token = token.await;
-            let token = token.map_err(NotAdmitted::Token)?;
-            let permit = self.0.queue.pass(class, endpoint, endurance).await;
-            let permit = permit.map_err(NotAdmitted::Budget)?;
+            let token = match token.await {
+                Ok(token) => token,
+                Err(error) => {
+                    endurance.failed(clock::now(), error, queue.failures(), false)?;
+                    return Ok(None);
+                }
+            };
+            let permit = queue.pass(class, endpoint, endurance).await?;
             // The response that brought the token may ask for a wait that is longer than its life. Another token
             // would be no better, and each one costs a request with the secret.
             let usable =
                 |token: &Arc<Token>| token.is_valid(clock::now()) || token.is_issued_since(begun);
             if token.as_ref().is_none_or(usable) {
                 let is_trial = token.as_ref().is_some_and(|token| token.is_to_be_tried());
-                return Ok(Admitted {
+                return Ok(Some(Turn {
                     token,
                     permit,
                     begun,
                     trial: head.filter(|_| is_trial),
-                });
+                }));
             }
         }
     }
@@ -327,12 +318,12 @@ impl Client {
         let Some(client_secret) = config.client_secret.clone() else {
             return Err(not_set("client_secret"));
         };
-        let body = to_json(&TokenRequest {
+        let request = serde_json::json!(TokenRequest {
             client_id,
             client_secret,
-        })?;
+        });
         let call = Call {
-            body: Some(body),
+            body: Some(request.to_string().into_bytes()),
             outage_until,
             ..Call::to(CREATE_TOKEN)
         };
@@ -346,16 +337,8 @@ impl Client {
         for (name, value) in &call.query {
             url.query_pairs_mut().append_pair(name, value);
         }
-        let method = match call.operation.method {
-            Method::Get => http::Method::GET,
-            Method::Head => http::Method::HEAD,
-            Method::Options => http::Method::OPTIONS,
-            Method::Put => http::Method::PUT,
-            Method::Delete => http::Method::DELETE,
-            Method::Post => http::Method::POST,
-            Method::Patch => http::Method::PATCH,
-            Method::Trace => http::Method::TRACE,
-        };
+        let method = call.operation.method.as_str().as_bytes();
+        let method = http::Method::from_bytes(method).unwrap_or_default();
         let mut request = reqwest::Request::new(method, url);
         *request.body_mut() = call.body.clone().map(Into::into);
         let json = HeaderValue::from_static("application/json");
@@ -377,16 +360,14 @@ impl Client {
     }
 }
 
+/// Reads a response of this operation; the token endpoint has its own reading of the statuses.
 fn judge<T>(
     response: &Response,
     operation: &Operation,
     read: impl Fn(&Response) -> Result<T>,
 ) -> Result<T> {
-    // The token endpoint has its own reading of the statuses.
-    match response
-        .error_of_status()
-        .filter(|_| operation.id != CREATE_TOKEN.id)
-    {
+    let fault = response.error_of_status();
+    match fault.filter(|_| operation.id != CREATE_TOKEN.id) {
         Some(error) => Err(error),
         None => read(response),
     }
@@ -397,14 +378,4 @@ fn may_have_been_carried_out(error: &Error) -> bool {
     // Without a connection nothing was sent, and what the rate limit refuses is not carried out.
     let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
     !untouched.contains(&error.kind())
-}
-
-/// A request body.
-fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|_| {
-        Error::new(
-            ErrorKind::Internal,
-            "a request could not be written as JSON",
-        )
-    })
 }

@@ -82,7 +82,7 @@ impl AdmissionQueue {
         self: &Arc<Self>,
         class: PriorityClass,
         endpoint: Endpoint,
-        endurance: &mut Endurance,
+        endurance: &mut Endurance<'_>,
     ) -> Result<Permit> {
         let (mut came, mut told) = (None, false);
         loop {

@@ -124,17 +124,11 @@ impl Response {
         from_json(self.json_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
     }
 
-    /// Adds to an error what this response tells of itself, and makes all of it fit to be shown.
-    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber) -> Error {
-        let body = if error.kind() == ErrorKind::TokenResponse {
-            None
-        } else {
-            scrubber.snippet(&self.body)
-        };
-        error
-            .with_request_id(self.request_id())
-            .with_body(body)
-            .fit(scrubber)
+    /// Adds to an error what this response tells of itself, its body only if asked to, all of it fit to be shown.
+    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber, shows_body: bool) -> Error {
+        let body = shows_body.then(|| scrubber.snippet(&self.body)).flatten();
+        let error = error.with_request_id(self.request_id()).with_body(body);
+        error.fit(scrubber)
     }
 }
 
@@ -245,7 +239,7 @@ mod tests {
         ] {
             let mut response = Response::of_json("{}");
             let header = (http::header::CONTENT_TYPE, kind.parse().unwrap());
-            response.headers = std::sync::Arc::new([header].into_iter().collect());
+            response.headers = [header].into_iter().collect();
             assert_eq!(response.foreign_charset(), charset, "{kind}");
         }
     }

@@ -17,49 +17,42 @@ const LONGEST: Duration = Duration::from_secs(16);
 const DOWN_FOR: &str = "; no request has succeeded for ";
 
 /// What a call has been through, and how long it goes on.
-#[derive(Debug)]
-pub(crate) struct Endurance {
+pub(crate) struct Endurance<'a> {
+    config: &'a Config,
     is_scan: bool,
-    max_attempts: u32,
-    max_wait: Duration,
-    timeout: Duration,
     began: Time,
-    /// How long a scan waits for a service that is down.
-    max_outage: Duration,
-    /// Until when it waits at most.
+    /// Until when it waits at most for a service that is down.
     outage_until: Time,
     /// Failures in a row that had happened before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
     deadline: Time,
     /// Requests sent so far.
     attempts: u32,
-    /// Those that count against the maximum.
+    /// Those that failed and count against the maximum.
     faults: u32,
     /// Those that were sent while the service was down, which a scan waits out.
     in_outage: u32,
-    /// Those whose token was refused.
-    refusals: u32,
     last: Option<Error>,
 }
 
-impl Endurance {
+impl<'a> Endurance<'a> {
     /// A call that begins now, and waits no longer than `outage_until` for a service that is down.
-    pub(crate) fn new(config: &Config, priority: Priority, outage_until: Time, now: Time) -> Self {
-        let is_scan = priority == Priority::Scan;
+    pub(crate) fn new(
+        config: &'a Config,
+        priority: Priority,
+        outage_until: Time,
+        now: Time,
+    ) -> Self {
         Endurance {
-            is_scan,
-            max_attempts: config.max_attempts,
-            max_wait: config.max_wait,
-            timeout: config.timeout,
+            config,
+            is_scan: priority == Priority::Scan,
             began: now,
-            max_outage: config.max_outage,
             outage_until,
             failures_before: None,
             deadline: now.saturating_add(config.timeout),
             attempts: 0,
             faults: 0,
             in_outage: 0,
-            refusals: 0,
             last: None,
         }
     }
@@ -93,7 +86,7 @@ impl Endurance {
         let ends = failures
             .since
             .max(self.began)
-            .saturating_add(self.max_outage);
+            .saturating_add(self.config.max_outage);
         match self.is_scan {
             true => ends.min(self.outage_until),
             false => self.outage_until,
@@ -108,7 +101,7 @@ impl Endurance {
         // After a success, they are counted anew.
         *before = (*before).min(failures.count);
         let seen = failures.count - *before;
-        now >= self.outage_ends(failures) || !self.is_scan && seen >= self.max_attempts
+        now >= self.outage_ends(failures) || !self.is_scan && seen >= self.config.max_attempts
     }
 
     /// The same for the token that the call needs. Where nothing has failed yet, an outage would begin now.
@@ -122,9 +115,8 @@ impl Endurance {
 
     /// Whether the call goes on with another token after the service has refused one. Refusals use no attempts, unless
     /// something else has failed as well.
-    pub(crate) fn refused(&mut self) -> bool {
-        self.refusals += 1;
-        self.faults == 0 || self.counted() < self.max_attempts
+    pub(crate) fn refused(&self) -> bool {
+        self.faults == 0 || self.counted() < self.config.max_attempts
     }
 
     /// Takes in a failed attempt, or that no token could be had. How long to back off before the next attempt, besides what
@@ -142,8 +134,8 @@ impl Endurance {
         let told = error.retry_after().unwrap_or_default();
         let most = match error.retryability() {
             Retryability::Never => 0,
-            Retryability::Once => self.max_attempts.min(2),
-            Retryability::Yes => self.max_attempts,
+            Retryability::Once => self.config.max_attempts.min(2),
+            Retryability::Yes => self.config.max_attempts,
         };
         let waits_out = outage.filter(|_| self.is_scan && most > 0);
         let backoff = match waits_out {
@@ -165,7 +157,7 @@ impl Endurance {
                 (self.counted() < most && wait.max(told) < left).then_some(wait)
             }
         };
-        match backoff.filter(|_| told <= self.max_wait) {
+        match backoff.filter(|_| told <= self.config.max_wait) {
             Some(wait) => {
                 self.last = Some(error);
                 Ok(wait)
@@ -178,10 +170,8 @@ impl Endurance {
     pub(crate) fn out_of_time(&mut self) -> Error {
         // Why it has taken so long, if that is known.
         self.last.take().unwrap_or_else(|| {
-            let message = format!(
-                "not done within the operation's deadline of {} s",
-                self.timeout.as_secs_f64()
-            );
+            let limit = self.config.timeout.as_secs_f64();
+            let message = format!("not done within the operation's deadline of {limit} s");
             Error::new(ErrorKind::Timeout, message)
         })
     }
@@ -189,8 +179,8 @@ impl Endurance {
     /// The error of a call that the budget does not let go for so long.
     pub(crate) fn wait_is_too_long(&self, now: Time, wait: Duration) -> Option<Error> {
         let (name, limit) = match now.saturating_add(wait) > self.deadline {
-            true => ("timeout", self.timeout),
-            false if wait > self.max_wait => ("max_wait", self.max_wait),
+            true => ("timeout", self.config.timeout),
+            false if wait > self.config.max_wait => ("max_wait", self.config.max_wait),
             false => return None,
         };
         let message = format!(
@@ -218,8 +208,9 @@ impl Endurance {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
+        let max_outage = self.config.max_outage.as_secs_f64();
         let limit = match self.is_scan {
-            true => format!(" (max_outage is {} s)", self.max_outage.as_secs_f64()),
+            true => format!(" (max_outage is {max_outage} s)"),
             false => String::new(),
         };
         // The call for a token may have said so already.
@@ -252,15 +243,23 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn call(priority: Priority, change: impl Fn(&mut Builder) -> &mut Builder) -> Endurance {
+    fn call(
+        priority: Priority,
+        change: impl Fn(&mut Builder) -> &mut Builder,
+    ) -> Endurance<'static> {
         let mut builder = Builder::default();
         builder.base_url("https://talent.example");
         change(&mut builder);
-        Endurance::new(&builder.config().unwrap(), priority, Time::MAX, Time::ZERO)
+        let config = Box::leak(Box::new(builder.config().unwrap()));
+        Endurance::new(config, priority, Time::MAX, Time::ZERO)
     }
 
-    fn single() -> Endurance {
+    fn single() -> Endurance<'static> {
         call(Priority::Single, |builder| builder)
+    }
+
+    fn scan() -> Endurance<'static> {
+        call(Priority::Scan, |builder| builder)
     }
 
     fn status(status: u16) -> Error {
@@ -276,9 +275,18 @@ mod tests {
     }
 
     /// Fails once more, without others.
-    fn fails(call: &mut Endurance, error: Error) -> Option<Duration> {
+    fn fails(call: &mut Endurance<'_>, error: Error) -> Option<Duration> {
+        fails_in(call, Time::ZERO, error, None).ok()
+    }
+
+    fn fails_in(
+        call: &mut Endurance<'_>,
+        now: Time,
+        error: Error,
+        failures: Option<Failures>,
+    ) -> Result<Duration> {
         call.sends();
-        call.failed(Time::ZERO, error, None, true).ok()
+        call.failed(now, error, failures, true)
     }
 
     #[test]
@@ -290,28 +298,32 @@ mod tests {
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
         assert_eq!(fails(&mut call, status(500)), None);
+        let damaged = Error::new(ErrorKind::Decode, "").with_retryability(Retryability::Once);
+        for (error, most) in [(Error::new(ErrorKind::Auth, ""), 1), (damaged, 2)] {
+            let mut call = single();
+            let mut tries = (1..).take_while(|_| fails(&mut call, error.clone()).is_some());
+            assert_eq!(tries.by_ref().count() + 1, most, "{error}");
+        }
     }
 
     #[test]
-    fn the_rate_limit_refuses_no_more_often_than_there_are_attempts_and_the_gate_waits() {
+    fn the_rate_limit_and_tokens_that_are_refused_exceed_no_attempts() {
         for most in [1, 2, 4] {
             let mut call = call(Priority::Scan, |builder| builder.max_attempts(most));
             for _ in 1..most {
+                // The gate waits.
                 assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
             }
             assert_eq!(fails(&mut call, limited(1)), None);
         }
-    }
-
-    #[test]
-    fn refused_tokens_use_no_attempts_until_something_else_fails() {
-        let mut call = call(Priority::Single, |builder| builder.max_attempts(3));
+        let three = || call(Priority::Single, |builder| builder.max_attempts(3));
+        let mut refused = three();
         for _ in 0..10 {
-            call.sends();
-            assert!(call.refused());
+            refused.sends();
+            assert!(refused.refused());
         }
-        let mut call = self::call(Priority::Single, |builder| builder.max_attempts(3));
         // 429, 401, 429: what a service that alternates gets to see.
+        let mut call = three();
         assert!(fails(&mut call, limited(1)).is_some());
         call.sends();
         assert!(call.refused());
@@ -336,75 +348,43 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_help_is_not_repeated() {
-        assert_eq!(fails(&mut single(), Error::new(ErrorKind::Auth, "")), None);
-        let damaged = Error::new(ErrorKind::Decode, "").with_retryability(Retryability::Once);
-        let mut call = single();
-        assert!(fails(&mut call, damaged.clone()).is_some());
-        assert!(fails(&mut call, damaged).is_none());
-    }
-
-    #[test]
     fn a_scan_waits_as_long_as_an_outage_may_last_and_uses_no_attempts() {
-        let mut call = call(Priority::Scan, |builder| builder);
+        let mut call = scan();
         // The last success was at 5 s.
         let since = 5 * SECOND;
         for second in 5..65 {
-            call.sends();
-            let failures = failures(second, since);
-            let wait = call.failed(second * SECOND, status(503), failures, true);
+            let wait = fails_in(
+                &mut call,
+                second * SECOND,
+                status(503),
+                failures(second, since),
+            );
             assert_eq!(wait.unwrap(), Duration::ZERO, "{second}");
         }
-        call.sends();
-        let error = call
-            .failed(65 * SECOND, status(503), failures(70, since), true)
-            .unwrap_err();
-        let wanted =
-            "no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
-        assert!(error.message().ends_with(wanted), "{error}");
+        let over = fails_in(&mut call, 65 * SECOND, status(503), failures(70, since));
+        let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
+        assert_eq!(over.unwrap_err().message(), wanted);
         // Others succeed: it is this request that fails.
-        let mut call = self::call(Priority::Scan, |builder| builder);
+        let mut call = scan();
         for _ in 0..3 {
             assert!(fails(&mut call, status(500)).is_some());
         }
         assert!(fails(&mut call, status(500)).is_none());
-    }
-
-    #[test]
-    fn five_minutes_are_survived_where_ten_are_allowed() {
-        let mut call = call(Priority::Scan, |builder| {
+        let mut call = self::call(Priority::Scan, |builder| {
             builder.max_outage(600 * SECOND).max_attempts(1)
         });
         for second in 1..300 {
-            call.sends();
             call.waited_for_others(SECOND);
             let error = Error::new(ErrorKind::Connect, "");
-            let wait = call.failed(second * SECOND, error, failures(9, Time::ZERO), true);
+            let wait = fails_in(&mut call, second * SECOND, error, failures(9, Time::ZERO));
             assert!(wait.is_ok(), "{second}");
         }
         assert!(call.deadline() > 500 * SECOND);
     }
 
-    #[test]
-    fn a_single_call_ends_with_its_attempts() {
-        let mut call = single();
-        for attempt in 1..4 {
-            call.sends();
-            let failed = call.failed(SECOND, status(500), failures(attempt, SECOND / 2), true);
-            assert!(failed.is_ok());
-        }
-        call.sends();
-        let error = call
-            .failed(4 * SECOND, status(500), failures(4, SECOND / 2), true)
-            .unwrap_err();
-        let wanted =
-            "the service failed; no request has succeeded for 3.5 s, 4 have failed in a row";
-        assert_eq!(error.message(), wanted);
-    }
-
     /// Each probe is eight seconds after the one before, and either the call's own or that of another.
     #[test]
-    fn a_single_call_that_comes_late_ends_when_as_many_probes_have_failed_as_it_has_attempts() {
+    fn a_single_call_ends_when_as_many_probes_have_failed_as_it_has_attempts() {
         for own in 0..4 {
             let mut call = single();
             let (mut count, mut now) = (40, SECOND);
@@ -414,61 +394,50 @@ mod tests {
                 now += 8 * SECOND;
                 count += 1;
                 if probe < own {
-                    call.sends();
-                    let failed = call.failed(now, status(500), failures(probe + 1, now), true);
-                    assert!(failed.is_ok(), "{own}");
+                    let failures = failures(probe + 1, now);
+                    assert!(
+                        fails_in(&mut call, now, status(500), failures).is_ok(),
+                        "{own}"
+                    );
                 }
             }
             let failures = Failures { count, since };
             assert!(call.gives_up(now, &failures), "{own}");
             let error = call.outage_is_too_long(now, failures);
             assert_eq!(error.kind(), ErrorKind::Server);
-            assert!(
-                error.message().ends_with("44 have failed in a row"),
-                "{error}"
-            );
+            let wanted = "; no request has succeeded for 33.0 s, 44 have failed in a row";
+            assert!(error.message().ends_with(wanted), "{error}");
         }
         // After a success between, the failures of another outage count from its beginning.
         let mut call = single();
-        let mut gives_up = |count| {
-            let since = Time::ZERO;
-            call.gives_up(SECOND, &Failures { count, since })
-        };
+        let since = Time::ZERO;
+        let mut gives_up = |count| call.gives_up(SECOND, &Failures { count, since });
         assert!(!gives_up(40) && !gives_up(43) && !gives_up(2) && !gives_up(5) && gives_up(6));
     }
 
     #[test]
     fn the_call_for_a_token_waits_no_longer_than_the_call_that_needs_it() {
-        let scan = call(Priority::Scan, |builder| builder.max_outage(5 * SECOND));
-        let until = scan.outage_until(2 * SECOND, None);
+        let call = call(Priority::Scan, |builder| builder.max_outage(5 * SECOND));
+        let until = call.outage_until(2 * SECOND, None);
         assert_eq!(until, 7 * SECOND);
-        assert_eq!(
-            scan.outage_until(2 * SECOND, failures(3, SECOND)),
-            6 * SECOND
-        );
-        let config = Builder::default()
-            .base_url("https://talent.example")
-            .config()
-            .unwrap();
-        let token = Endurance::new(&config, Priority::Single, until, 2 * SECOND);
-        let failed = Failures {
-            count: 3,
-            since: 2 * SECOND,
-        };
-        assert_eq!(token.outage_ends(&failed), until);
+        let during = call.outage_until(2 * SECOND, failures(3, SECOND));
+        assert_eq!(during, 6 * SECOND);
+        let token = Endurance::new(call.config, Priority::Single, until, 2 * SECOND);
+        let (count, since) = (3, 2 * SECOND);
+        assert_eq!(token.outage_ends(&Failures { count, since }), until);
     }
 
     #[test]
     fn a_scan_survives_that_no_token_can_be_had_while_the_service_is_down() {
-        let mut call = call(Priority::Scan, |builder| builder);
-        let failed = call.failed(SECOND, status(502), failures(4, Time::ZERO), false);
-        assert_eq!(failed.unwrap(), Duration::ZERO);
-        let error = call.describe(SECOND, status(502), failures(4, Time::ZERO));
-        let failed = call.failed(61 * SECOND, error, failures(9, Time::ZERO), false);
+        let mut call = scan();
+        let mut failed = |now, error, failures| call.failed(now, error, failures, false);
+        let down = failures(4, Time::ZERO);
+        assert_eq!(failed(SECOND, status(502), down).unwrap(), Duration::ZERO);
+        let error = scan().describe(SECOND, status(502), down);
+        let over = failed(61 * SECOND, error, failures(9, Time::ZERO));
         let wanted = "the service failed; no request has succeeded for 61.0 s, 9 have failed in a row (max_outage is 60 s)";
-        assert_eq!(failed.unwrap_err().message(), wanted);
-        assert!(call.failed(SECOND, status(502), None, false).is_err());
-        let failed = single().failed(SECOND, status(502), failures(4, Time::ZERO), false);
-        assert!(failed.is_err());
+        assert_eq!(over.unwrap_err().message(), wanted);
+        assert!(failed(SECOND, status(502), None).is_err());
+        assert!(single().failed(SECOND, status(502), down, false).is_err());
     }
 }

@@ -13,7 +13,6 @@ use bytes::{Bytes, BytesMut};
 pub(crate) use client::system_tls;
 use http::{HeaderMap, StatusCode};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
@@ -30,34 +29,14 @@ pub(crate) struct Transport {
     idle: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
-    last: Mutex<Option<(StatusCode, Arc<HeaderMap>)>>,
-}
-
-/// Status and headers of a response, for whoever looks into what the service said.
-#[derive(Clone, Debug)]
-pub struct LastResponse {
-    /// The status.
-    pub status: StatusCode,
-    /// The headers.
-    pub headers: HeaderMap,
 }
 
 /// What the service answered.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
-    pub(crate) headers: Arc<HeaderMap>,
+    pub(crate) headers: HeaderMap,
     pub(crate) limits: RateHeaders,
     pub(crate) body: Bytes,
-}
-
-/// What one attempt may take.
-pub(crate) struct Bounds<'a> {
-    /// The largest body, decompressed, in bytes.
-    pub(crate) body: usize,
-    /// When the call has to be done.
-    pub(crate) deadline: Time,
-    /// The memory of a page.
-    pub(crate) claim: Option<&'a mut Claim>,
 }
 
 impl Transport {
@@ -71,21 +50,23 @@ impl Transport {
                 Some(proxy) => format!("{} through the proxy {proxy}", config.base_url),
                 None => config.base_url.to_string(),
             },
-            last: Mutex::default(),
         })
     }
 
-    /// Sends one request and reads its response, whatever the status; `answered` is told the status as soon as it is
-    /// known, which a body may follow much later.
+    /// Sends one request and reads its response, whatever the status, until `deadline`: at most `most` bytes of body, as
+    /// far as there is memory for a page. `answered` is told the status as soon as it is known, which a body may follow
+    /// much later.
     pub(crate) async fn send(
         &self,
         request: reqwest::Request,
         mut permit: Permit,
-        bounds: Bounds<'_>,
+        most: usize,
+        deadline: Time,
+        claim: Option<&mut Claim>,
         answered: impl FnOnce(StatusCode),
     ) -> Result<Response> {
         let begun = clock::now();
-        let until = begun.saturating_add(self.attempt).min(bounds.deadline);
+        let until = begun.saturating_add(self.attempt).min(deadline);
         permit.sent();
         let mut response = match self.within(until, self.http.execute(request)).await {
             Ok(Ok(response)) => response,
@@ -95,7 +76,7 @@ impl Transport {
             }
             Err(timeout) => {
                 // A call that has no time left has not waited long enough to know that the request failed.
-                if clock::now() < bounds.deadline {
+                if clock::now() < deadline {
                     permit.failed(true);
                 }
                 return Err(timeout);
@@ -105,17 +86,10 @@ impl Transport {
         let limits = RateHeaders::read(response.headers(), SystemTime::now());
         permit.answered(clock::now(), status.as_u16(), &limits);
         answered(status);
-        let headers = Arc::new(std::mem::take(response.headers_mut()));
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((status, Arc::clone(&headers)));
-        let deadline = bounds.deadline;
-        let body = self.body(response, until, bounds).await;
-        if body
-            .as_ref()
-            .is_err_and(|error| error.kind() != ErrorKind::TooLarge)
-            && status.is_success()
-            && clock::now() < deadline
-        {
+        let headers = std::mem::take(response.headers_mut());
+        let body = self.body(response, until, most, claim).await;
+        let broke = |error: &Error| error.kind() != ErrorKind::TooLarge;
+        if status.is_success() && body.as_ref().is_err_and(broke) && clock::now() < deadline {
             permit.failed(true);
         }
         Ok(Response {
@@ -131,11 +105,12 @@ impl Transport {
         &self,
         mut response: reqwest::Response,
         mut until: Time,
-        mut bounds: Bounds<'_>,
+        most: usize,
+        mut claim: Option<&mut Claim>,
     ) -> Result<Bytes> {
         let status = response.status();
         let most = match status.is_success() {
-            true => bounds.body,
+            true => most,
             false => SMALL_BODY,
         };
         let too_large = || {
@@ -153,7 +128,7 @@ impl Transport {
             if room > body.capacity() {
                 room = room.next_multiple_of(ROOM);
                 let waiting = clock::now();
-                if let Some(claim) = &mut bounds.claim {
+                if let Some(claim) = &mut claim {
                     claim.grow(room).await;
                 }
                 // Waiting for memory is no fault of the service.
@@ -197,14 +172,6 @@ impl Transport {
             Error::new(ErrorKind::Timeout, message)
         })
     }
-
-    pub(crate) fn last(&self) -> Option<LastResponse> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().map(|(status, headers)| LastResponse {
-            status: *status,
-            headers: HeaderMap::clone(headers),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -213,7 +180,7 @@ impl Response {
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {
         Response {
             status: StatusCode::OK,
-            headers: Arc::default(),
+            headers: HeaderMap::new(),
             limits: RateHeaders::default(),
             body: body.into(),
         }
@@ -224,11 +191,12 @@ impl Response {
 mod tests {
     use super::*;
     use crate::budget::{Budget, BudgetStats, Take, Taking};
-    use crate::gate::{Endpoint, Gate, GateSettings, PriorityClass, Ticket};
+    use crate::gate::{Endpoint, PriorityClass, Ticket};
     use crate::request::queue::{AdmissionQueue, Priority};
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
     use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
     use tokio::sync::Notify;
 
     /// Notes what became of the requests.
@@ -243,7 +211,7 @@ mod tests {
 
     impl Budget for Recorder {
         fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
-            let ticket = Gate::new(GateSettings::default()).send(now);
+            let ticket = Ticket::new(1, now, Endpoint::Api);
             Box::pin(std::future::ready(Take::Now(ticket)))
         }
 
@@ -283,14 +251,11 @@ mod tests {
             .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
             .await
             .unwrap();
-        let bounds = Bounds {
-            body: SMALL_BODY,
-            deadline: clock::now() + left,
-            claim: None,
-        };
+        let deadline = clock::now() + left;
         let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
-        let sent = transport.send(request, permit, bounds, |_| ()).await;
+        let sent = transport.send(request, permit, SMALL_BODY, deadline, None, |_| ());
+        let sent = sent.await;
         assert!(sent.is_err());
         told.lock().unwrap().clone()
     }

@@ -3,8 +3,7 @@
 
 mod extremes;
 mod lists;
-mod long;
-mod resumed;
+mod runs;
 mod services;
 
 use super::Doubt;
@@ -14,7 +13,8 @@ use super::sequence::Sequence;
 use crate::error::Result;
 use crate::record::IdentityKey;
 use fastrand::Rng;
-use std::collections::{HashMap, HashSet, VecDeque};
+use lists::List;
+use std::collections::{HashSet, VecDeque};
 
 /// A page as a service sends it: records by number.
 struct Page {
@@ -58,40 +58,42 @@ impl Run {
 }
 
 /// What a scan has done.
+#[derive(Default)]
 struct Outcome {
     delivered: Vec<u64>,
-    /// Those, and before the ones of each page those that came during the scan, each once.
-    seen: Vec<u64>,
-    /// Those that came during the scan, and the records around each on its page.
-    strays: HashMap<u64, (Option<u64>, Option<u64>)>,
     doubts: Vec<Doubt>,
     counted: bool,
-    /// The lowest and the highest total that came with a page that joined.
-    totals: (u64, u64),
     requests: u64,
     /// Where it stands, if it was stopped.
     position: Option<Resume>,
 }
 
 impl Outcome {
-    fn repeats(&self) -> bool {
-        self.delivered.iter().collect::<HashSet<_>>().len() < self.delivered.len()
+    fn is_proven(&self) -> bool {
+        self.doubts.is_empty()
+    }
+
+    fn repeats(&self) -> usize {
+        self.delivered.len() - self.delivered.iter().collect::<HashSet<_>>().len()
     }
 
     /// How many of these were not delivered.
     fn lost<'a>(&self, records: impl IntoIterator<Item = &'a u64>) -> usize {
         let delivered: HashSet<&u64> = self.delivered.iter().collect();
-        let lost = records
-            .into_iter()
-            .filter(|record| !delivered.contains(record));
-        lost.count()
+        let records = records.into_iter();
+        records.filter(|record| !delivered.contains(record)).count()
+    }
+
+    /// How many of the records that were in the list all the time were lost, and how many came twice.
+    fn wrong(&self, list: &List) -> usize {
+        self.lost(list.stable()) + self.repeats()
     }
 }
 
 /// More requests than any scan of these lists may take.
 const MOST_REQUESTS: u64 = 100_000;
 
-fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
+fn scan(service: &mut impl Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
     let mut joiner = Joiner::default();
     let mut entries = Vec::new();
     let mut key = IdentityKey::random();
@@ -101,46 +103,18 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
     }
     let mut sequence: Sequence<Page> = Sequence::new(joiner, run.ahead);
     let mut underway = VecDeque::new();
-    let mut outcome = Outcome {
-        delivered: Vec::new(),
-        seen: Vec::new(),
-        strays: HashMap::new(),
-        doubts: Vec::new(),
-        counted: false,
-        totals: (u64::MAX, 0),
-        requests: 0,
-        position: None,
-    };
+    let mut outcome = Outcome::default();
     loop {
         while let Some(joined) = sequence.join()? {
             let (page, delivery) = (joined.page, joined.delivery);
-            for stray in &delivery.late {
-                if outcome.strays.contains_key(&page.records[*stray]) {
-                    continue;
-                }
-                outcome.seen.push(page.records[*stray]);
-                let others = |index: &usize| !delivery.late.contains(index);
-                let before = (0..*stray).rev().find(others);
-                let behind = (*stray + 1..page.records.len()).find(others);
-                let record = |index: Option<usize>| index.map(|index| page.records[index]);
-                let around = (record(before), record(behind));
-                outcome.strays.insert(page.records[*stray], around);
-            }
             for (index, entry) in &delivery.fresh {
-                let record = page.records[*index];
-                outcome.delivered.push(record);
-                if !outcome.strays.contains_key(&record) {
-                    outcome.seen.push(record);
-                }
+                outcome.delivered.push(page.records[*index]);
                 entries.extend(entry.to_bytes());
             }
             let joiner = &sequence.joiner;
             let evidence = &joiner.evidence;
             outcome.doubts = evidence.doubts().to_vec();
             outcome.counted = evidence.is_counted();
-            let (low, high) = outcome.totals;
-            let total = page.total;
-            outcome.totals = (low.min(total), high.max(total));
             if delivery.end {
                 return Ok(outcome);
             }
@@ -183,6 +157,31 @@ fn scan(service: &mut dyn Service, run: &Run, random: &mut Rng) -> Result<Outcom
         outcome.requests += 1;
         assert!(outcome.requests < MOST_REQUESTS, "the scan does not end");
     }
+}
+
+/// Scans in several runs, each stopped after as many requests as `stop` says, with `between` after it; the last of them
+/// goes to the end.
+fn in_runs<S: Service>(
+    service: &mut S,
+    mut run: Run,
+    random: &mut Rng,
+    mut stop: impl FnMut(usize, &mut Rng) -> Option<u64>,
+    mut between: impl FnMut(&mut S, &mut Rng),
+) -> Result<Outcome> {
+    let mut whole = Outcome::default();
+    for number in 0.. {
+        run.stop = stop(number, random);
+        let outcome = scan(service, &run, random)?;
+        whole.delivered.extend(outcome.delivered);
+        whole.requests += outcome.requests;
+        whole.doubts = outcome.doubts;
+        run.resume = outcome.position;
+        if run.resume.is_none() {
+            break;
+        }
+        between(service, random);
+    }
+    Ok(whole)
 }
 
 /// The pages of a list that does not change.

@@ -3,14 +3,15 @@
 #[path = "../../../../tests/cases/form.rs"]
 mod form;
 
-use crate::fault::post_rules;
+use crate::start;
+use crate::stub::post_rules;
 use form::{Case, ExpectedError, Suite, Verb};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 use talentdata_core::types::{Resource, VersionCheckRequest};
 use talentdata_core::{Client, Error, RawRecord};
-use talentdata_sandbox::{Options, Sandbox, limit::Policy};
+use talentdata_sandbox::Options;
 
 /// What a verb yields.
 #[derive(Default)]
@@ -24,14 +25,17 @@ fn named(list: &str) -> Resource {
     list.parse().unwrap()
 }
 
-async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
-    let json = |value: &dyn erased::Json| Yield {
-        value: value.json(),
+fn valued(value: impl serde::Serialize) -> Yield {
+    Yield {
+        value: serde_json::to_value(value).unwrap(),
         ..Yield::default()
-    };
+    }
+}
+
+async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
     Ok(match verb {
-        Verb::Version => json(&client.version().await?),
-        Verb::Permissions => json(&client.permissions().await?),
+        Verb::Version => valued(client.version().await?),
+        Verb::Permissions => valued(client.permissions().await?),
         Verb::Check {
             version,
             categories,
@@ -41,34 +45,28 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
                 client_version: version.clone(),
                 endpoints: endpoints.collect(),
             };
-            json(&client.check_version(&request).await?)
+            valued(client.check_version(&request).await?)
         }
         Verb::Page {
             list,
             limit,
             offset,
         } => {
-            let page = client
-                .resource(named(list))
-                .page(Some(*limit), *offset)
-                .await?;
+            let list = client.resource(named(list));
             Yield {
-                records: page.records,
+                records: list.page(Some(*limit), *offset).await?.records,
                 ..Yield::default()
             }
         }
         Verb::Scan(list) => {
             let mut scan = client.resource(named(list)).list();
-            let mut records = Vec::new();
+            let mut found = Yield::default();
             while let Some(record) = scan.next().await {
-                records.push(record?);
+                found.records.push(record?);
             }
             let completeness = serde_json::to_value(scan.receipt().completeness).unwrap();
-            Yield {
-                records,
-                completeness: completeness.as_str().map(str::to_owned),
-                ..Yield::default()
-            }
+            found.completeness = completeness.as_str().map(str::to_owned);
+            found
         }
         Verb::Repeat { repeat, verb } => {
             let mut last = Yield::default();
@@ -80,44 +78,21 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Yield, Error> {
     })
 }
 
-mod erased {
-    //! Any response as JSON.
-    pub(super) trait Json {
-        fn json(&self) -> serde_json::Value;
-    }
-    impl<T: serde::Serialize> Json for T {
-        fn json(&self) -> serde_json::Value {
-            serde_json::to_value(self).unwrap()
-        }
-    }
-}
-
 async fn run(case: &Case) {
     let defaults = Options::default();
-    let sandbox = Sandbox::start(Options {
+    let lifetime = case.sandbox.token_lifetime_s.map(Duration::from_secs);
+    let (sandbox, mut builder) = start(Options {
         records: case.sandbox.records.clone(),
         max_limit: case.sandbox.max_limit,
         gzip: case.sandbox.gzip,
-        token_lifetime: case
-            .sandbox
-            .token_lifetime_s
-            .map_or(defaults.token_lifetime, Duration::from_secs),
-        policy: Policy::Unlimited,
+        token_lifetime: lifetime.unwrap_or(defaults.token_lifetime),
         faults: true,
         ..defaults
-    })
-    .unwrap();
+    });
     post_rules(sandbox.base_url(), &case.rules);
-    let secret = case
-        .client
-        .client_secret
-        .as_deref()
-        .unwrap_or(sandbox.client_secret());
-    let mut builder = Client::builder();
-    builder
-        .base_url(sandbox.base_url())
-        .client_id(sandbox.client_id())
-        .client_secret(secret);
+    let secret = case.client.client_secret.as_deref();
+    let secret = secret.unwrap_or(sandbox.client_secret());
+    builder.client_secret(secret);
     if let Some(attempts) = case.client.max_attempts {
         builder.max_attempts(attempts);
     }
@@ -134,11 +109,7 @@ async fn run(case: &Case) {
     }
     let seen = sandbox.stats().requests_by_path;
     for (path, count) in &case.expect.requests {
-        assert_eq!(
-            seen.get(path).copied().unwrap_or(0),
-            *count,
-            "requests to {path}"
-        );
+        assert_eq!(seen.get(path).unwrap_or(&0), count, "requests to {path}");
     }
 }
 
@@ -147,16 +118,11 @@ fn compare(case: &Case, found: &Yield) {
         assert_eq!(found.records.len(), count, "records");
     }
     if let Some(ids) = &case.expect.ids {
-        let found: Vec<String> = found
-            .records
-            .iter()
-            .map(|record| {
-                record.to::<Value>().unwrap()["id"]
-                    .as_str()
-                    .unwrap()
-                    .to_owned()
-            })
-            .collect();
+        let text = |record: &RawRecord| {
+            let id = record.value().at("id").unwrap().unwrap();
+            id.text().unwrap().into_owned()
+        };
+        let found: Vec<String> = found.records.iter().map(text).collect();
         assert_eq!(&found, ids);
     }
     if let Some(wanted) = &case.expect.completeness {
@@ -172,8 +138,7 @@ fn compare_error(expected: &ExpectedError, error: &Error, secret: &str) {
     for text in &expected.says {
         assert!(
             error.message().contains(text),
-            "{text:?} is not in: {}",
-            error.message()
+            "{text:?} is not in: {error}"
         );
     }
     if expected.status.is_some() {

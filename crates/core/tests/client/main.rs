@@ -1,31 +1,31 @@
-//! The client against the sandbox, over real sockets.
+//! The client against services on real sockets: the sandbox, and services that a test scripts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod calls;
 mod cases;
 mod completeness;
-mod fault;
-mod lists;
+#[cfg(target_os = "linux")]
+mod memory;
 mod network;
 mod outages;
-mod proxies;
 mod secrets;
 mod stub;
 mod tokens;
 
 use talentdata_core::Client;
-use talentdata_sandbox::{Options, Sandbox};
+use talentdata_core::settings::Builder;
+use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
-/// A sandbox and a client of it.
-fn start(options: Options) -> (Sandbox, Client) {
+/// A sandbox without a rate limit, and settings of a client of it.
+fn start(options: Options) -> (Sandbox, Builder) {
     secrets::listen();
-    let sandbox = Sandbox::start(options).unwrap();
-    let client = Client::builder()
+    let policy = Policy::Unlimited;
+    let sandbox = Sandbox::start(Options { policy, ..options }).unwrap();
+    let mut settings = Client::builder();
+    settings
         .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
-        .client_secret(sandbox.client_secret())
-        .build()
-        .unwrap();
-    (sandbox, client)
+        .client_secret(sandbox.client_secret());
+    (sandbox, settings)
 }

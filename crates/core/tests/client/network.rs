@@ -1,6 +1,6 @@
 //! What a network may do: names that lead elsewhere, proxies, old TLS, responses that never come to their point.
 
-use crate::stub;
+use crate::stub::{self, PERMISSIONS, tell};
 use std::io::{ErrorKind as IoErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -15,41 +15,17 @@ const BASE_URL: &str = "TALENTDATA_TEST_NETWORK";
 /// The other end of the tests below that need a process with an environment of its own.
 #[tokio::test]
 async fn act_as_child() {
-    let Ok(base_url) = std::env::var(BASE_URL) else {
-        return;
-    };
-    let client = stub::settings(&base_url).max_attempts(1).build().unwrap();
-    match client.permissions().await {
-        Ok(_) => println!("\noutcome: done"),
-        Err(error) => println!("\noutcome: {error}"),
+    if let Ok(base_url) = std::env::var(BASE_URL) {
+        let client = stub::settings(&base_url).max_attempts(1).build().unwrap();
+        let outcome = client.permissions().await;
+        tell(&outcome.map_or_else(|error| error.to_string(), |_| "done".to_owned()));
     }
 }
 
 /// What a child says of its call.
 fn outcome_of(base_url: &str, environment: &[(&str, &str)]) -> String {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "network::act_as_child", "--nocapture"]);
-    for variable in ["NO_PROXY", "no_proxy"] {
-        child.env_remove(variable);
-    }
-    child
-        .env(BASE_URL, base_url)
-        .envs(environment.iter().copied());
-    let output = child.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let outcome = text.lines().find_map(|line| line.strip_prefix("outcome: "));
-    outcome.unwrap_or_else(|| panic!("{output:?}")).to_owned()
-}
-
-/// A service that answers everything, and its port.
-fn service() -> (String, u16) {
-    let base_url = stub::serve(|request, socket| match request.asks_for_a_token() {
-        true => stub::reply(socket, 200, "", stub::token("any-token", 3600.0)),
-        false => stub::reply(socket, 200, "", r#"{"roles":[],"permissions":[]}"#),
-    });
-    let (_, port) = base_url.rsplit_once(':').unwrap();
-    let port = port.parse().unwrap();
-    (base_url, port)
+    let environment = [environment, &[(BASE_URL, base_url)]].concat();
+    stub::child("network::act_as_child", &environment)
 }
 
 /// Whether anybody has connected to this address.
@@ -74,8 +50,9 @@ fn localhost_is_this_machine_whatever_the_name_service_says() {
     compiler.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
     compiler.arg(&library).arg(source).arg("-ldl");
     assert!(compiler.status().unwrap().success());
-    let (_, port) = service();
-    let stranger = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    let service = stub::serve_api(|_| (200, "", PERMISSIONS.to_owned()));
+    let (_, port) = service.rsplit_once(':').unwrap();
+    let stranger = TcpListener::bind(("127.0.0.2", port.parse().unwrap())).unwrap();
     let preload = [("LD_PRELOAD", library.to_str().unwrap())];
     let outcome = outcome_of(&format!("http://localhost:{port}"), &preload);
     assert!(!was_visited(&stranger), "{outcome}");
@@ -103,63 +80,117 @@ fn what_is_meant_for_this_machine_goes_through_no_proxy() {
         assert!(!was_visited(&proxy), "{host}: {outcome}");
         assert!(visited.join().unwrap(), "{host}: {outcome}");
     }
+    // The setting goes before the environment.
+    let none = [environment[1], ("TALENTDATA_PROXY", "none")];
+    // The name is known nowhere.
+    let outcome = outcome_of("https://talent.invalid", &none);
+    assert!(!was_visited(&proxy), "{outcome}");
+    let wanted = "cannot connect to https://talent.invalid: ";
+    assert!(outcome.contains(wanted), "{outcome}");
+    let excluded = [environment[1], ("NO_PROXY", "other.example, .invalid")];
+    let outcome = outcome_of("https://talent.invalid", &excluded);
+    assert!(!was_visited(&proxy), "{outcome}");
+    assert!(outcome.contains(wanted), "{outcome}");
     proxy.set_nonblocking(false).unwrap();
-    let asked = std::thread::spawn(move || {
-        let (mut socket, _) = proxy.accept().unwrap();
-        let mut line = [0; 64];
-        let read = socket.read(&mut line).unwrap();
-        String::from_utf8_lossy(&line[..read]).into_owned()
-    });
+    let (_, asked) = answers(proxy, "", std::sync::mpsc::channel().1);
     let outcome = outcome_of("https://talent.example", &environment);
     let asked = asked.join().unwrap();
-    assert!(
-        asked.starts_with("CONNECT talent.example:443 "),
-        "{asked} {outcome}"
-    );
-    assert!(
-        outcome.contains(&format!("through the proxy {address}")),
-        "{outcome}"
-    );
+    let wanted = "CONNECT talent.example:443 ";
+    assert!(asked.starts_with(wanted), "{asked} {outcome}");
+    let wanted = format!("through the proxy {address}");
+    assert!(outcome.contains(&wanted), "{outcome}");
 }
 
-#[test]
-fn the_setting_goes_before_the_proxies_of_the_environment() {
-    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", proxy.local_addr().unwrap());
-    let environment = [
-        ("HTTPS_PROXY", address.as_str()),
-        ("TALENTDATA_PROXY", "none"),
-    ];
-    // The name is known nowhere.
-    let outcome = outcome_of("https://talent.invalid", &environment);
-    assert!(!was_visited(&proxy), "{outcome}");
-    assert!(
-        outcome.contains("cannot connect to https://talent.invalid: "),
-        "{outcome}"
-    );
+/// The port of a proxy that answers one request so, and ends the connection when `hold` is dropped; and what it was asked.
+fn answers(
+    proxy: TcpListener,
+    answer: &'static str,
+    hold: std::sync::mpsc::Receiver<()>,
+) -> (u16, std::thread::JoinHandle<String>) {
+    let port = proxy.local_addr().unwrap().port();
+    let asked = std::thread::spawn(move || {
+        let (mut socket, _) = proxy.accept().unwrap();
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            socket.read_exact(&mut byte).unwrap();
+            asked.extend(byte);
+        }
+        socket.write_all(answer.as_bytes()).unwrap();
+        // Nothing is ever sent.
+        let _ = hold.recv();
+        String::from_utf8(asked).unwrap()
+    });
+    (port, asked)
 }
 
-/// The outcome of a call to a server that answers the first bytes of a connection so, and how often it was tried.
-async fn tried(answer: Vec<u8>) -> (ErrorKind, u32) {
+/// The proxy refuses, or connects, and then the service does not answer, or ends the connection; or it is not there.
+#[tokio::test]
+async fn every_error_names_the_proxy_and_none_its_password() {
+    const REFUSED: &str = "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
+    const CONNECTED: &str = "HTTP/1.1 200 Connection established\r\n\r\n";
+    for (answer, silent, wanted) in [
+        (Some(CONNECTED), true, "timed out connecting to"),
+        (Some(CONNECTED), false, "cannot connect to"),
+        (Some(REFUSED), false, "cannot connect to"),
+        (None, false, "cannot connect to"),
+    ] {
+        let (hold, held) = std::sync::mpsc::channel();
+        let keep = silent.then_some(hold);
+        // Taken, and nothing listens there.
+        let nobody = tokio::net::TcpSocket::new_v4().unwrap();
+        nobody.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let proxy = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, asked) = match answer {
+            Some(answer) => {
+                let (port, asked) = answers(proxy(), answer, held);
+                (port, Some(asked))
+            }
+            None => (nobody.local_addr().unwrap().port(), None),
+        };
+        let mut settings = stub::settings("https://talent.example");
+        settings
+            // What others meet at this address is theirs.
+            .budget("process")
+            .proxy(format!("http://user:CANARY-proxy@127.0.0.1:{port}"))
+            .connect_timeout(Duration::from_millis(500))
+            .max_attempts(1);
+        let client = settings.build().unwrap();
+        let error = client.version().await.unwrap_err();
+        drop(keep);
+        let wanted =
+            format!("{wanted} https://talent.example through the proxy http://127.0.0.1:{port}");
+        assert!(error.message().starts_with(&wanted), "{error}");
+        let shown = format!("{error:?} {client:?}");
+        assert!(!shown.contains("CANARY"), "{shown}");
+        if let Some(asked) = asked {
+            let asked = asked.join().unwrap().to_lowercase();
+            assert!(asked.starts_with("connect talent.example:443 "), "{asked}");
+            assert!(asked.contains("proxy-authorization: basic "), "{asked}");
+        }
+    }
+}
+
+/// A server of TLS that answers the first bytes of a connection so, none to end it: the outcome of a call, and how often
+/// it was tried.
+async fn tried(answer: Option<Vec<u8>>) -> (ErrorKind, u32) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let connections = Arc::new(AtomicU32::new(0));
-    std::thread::spawn({
-        let connections = Arc::clone(&connections);
-        move || {
-            for mut socket in listener.incoming().map_while(Result::ok) {
-                connections.fetch_add(1, Ordering::Relaxed);
-                let _ = socket.read(&mut [0; 4096]);
-                let _ = socket.write_all(&answer);
+    let counter = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let _ = socket.read(&mut [0; 4096]);
+            if let Some(answer) = &answer {
+                let _ = socket.write_all(answer);
                 // Not closed before the client has read what it is told.
                 let _ = socket.read(&mut [0; 4096]);
             }
         }
     });
-    let client = stub::settings(&format!("https://{address}"))
-        .build()
-        .unwrap();
-    let error = client.permissions().await.unwrap_err();
+    let client = stub::settings(&format!("https://{address}")).build();
+    let error = client.unwrap().permissions().await.unwrap_err();
     (error.kind(), connections.load(Ordering::Relaxed))
 }
 
@@ -172,73 +203,51 @@ async fn a_server_without_a_common_tls_version_is_not_tried_again() {
     hello.extend([0, 0, 0x2f, 0]);
     let plain = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec();
     for answer in [alert, hello, plain] {
-        assert_eq!(tried(answer).await, (ErrorKind::Tls, 1));
+        assert_eq!(tried(Some(answer)).await, (ErrorKind::Tls, 1));
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handshake_that_is_cut_is_tried_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut socket in listener.incoming().map_while(Result::ok) {
-            let _ = socket.read(&mut [0; 4096]);
-        }
-    });
-    let client = stub::settings(&format!("https://{address}"))
-        .build()
-        .unwrap();
-    let error = client.permissions().await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connect, 4));
+    // A handshake that is cut may go through the next time.
+    assert_eq!(tried(None).await, (ErrorKind::Connect, 4));
 }
 
 /// Writes interim responses, so many or until nobody reads them any more.
 fn interim(socket: &mut TcpStream, count: usize) {
+    let response = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
     for _ in 0..count {
-        if socket
-            .write_all(b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n")
-            .is_err()
-        {
+        if socket.write_all(response).is_err() {
             return;
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interim_responses_without_end_are_a_timeout() {
-    let base_url = stub::serve(|_, socket| interim(socket, usize::MAX));
-    let mut settings = stub::settings(&base_url);
-    settings
-        .attempt_timeout(Duration::from_millis(500))
-        .max_attempts(1);
-    let error = settings.build().unwrap().version().await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
-    let wanted = format!("no complete response from {base_url} within 0.5 s");
-    assert_eq!(error.message(), wanted);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn some_interim_responses_are_passed_over() {
+async fn responses_that_never_come_to_their_point_are_timeouts() {
+    let version = async |base_url: &str, attempt: u64, idle: u64| {
+        let mut settings = stub::settings(base_url);
+        settings
+            .attempt_timeout(Duration::from_millis(attempt))
+            .idle_timeout(Duration::from_millis(idle))
+            .max_attempts(1);
+        let error = settings.build().unwrap().version().await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
+        error.message().to_owned()
+    };
+    let endless = stub::serve(|_, socket| interim(socket, usize::MAX));
+    let wanted = format!("no complete response from {endless} within 0.5 s");
+    assert_eq!(version(&endless, 500, 20_000).await, wanted);
+    let stops = stub::serve(|_, socket| {
+        let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{");
+    });
+    let wanted = format!("timed out waiting for {stops}");
+    assert_eq!(version(&stops, 60_000, 100).await, wanted);
+    // Some interim responses are passed over.
     let base_url = stub::serve(|request, socket| {
         interim(socket, 16);
         let body = match request.asks_for_a_token() {
             true => stub::token("any-token", 3600.0),
-            false => r#"{"roles":[],"permissions":[]}"#.to_owned(),
+            false => PERMISSIONS.to_owned(),
         };
         stub::reply(socket, 200, "", body);
     });
     let client = stub::settings(&base_url).build().unwrap();
     client.permissions().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_response_that_stops_is_a_timeout() {
-    let base_url = stub::serve(|_, socket| {
-        let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{");
-    });
-    let mut settings = stub::settings(&base_url);
-    settings.idle_timeout(Duration::from_millis(100));
-    let client = settings.max_attempts(1).build().unwrap();
-    let error = client.version().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Timeout);
 }

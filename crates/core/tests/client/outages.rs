@@ -1,6 +1,6 @@
 //! A service that is down for a while: scans wait for it, single calls say so within seconds, and it is asked seldom.
 
-use crate::stub::{self, Request};
+use crate::stub::{self, PERMISSIONS, Request};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ impl Outage {
             let body = match request.path.split('?').next() {
                 Some("/v1/oauth/token") => stub::token("any-token", 3600.0),
                 Some("/v1/contacts") => stub::contacts(request, TOTAL),
-                _ => r#"{"roles":[],"permissions":[]}"#.to_owned(),
+                _ => PERMISSIONS.to_owned(),
             };
             return stub::reply(socket, 200, "", body);
         };
@@ -186,28 +186,35 @@ async fn clients_that_share_a_budget_share_the_probes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
-    let (outage, base_url) = start();
-    let mut settings = stub::settings(&base_url);
-    settings.max_outage(Duration::from_millis(1500));
-    let client = settings.build().unwrap();
-    let scanning = tokio::spawn(async move { scan(&client).await });
-    served(&outage, 4).await;
-    outage.set(Some(Down::Status(502)));
-    let error = scanning.await.unwrap().unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Server, Some(502))
-    );
-    let message = error.message();
-    assert!(
-        message.starts_with("the service failed; no request has succeeded for "),
-        "{message}"
-    );
-    assert!(
-        message.ends_with(" have failed in a row (max_outage is 1.5 s)"),
-        "{message}"
-    );
-    assert!(outage.requests() <= DOZEN);
+    // In the second row, the token cannot be had already: its own call would wait for more than eleven seconds.
+    for (pages, max_outage, status) in [(4, 1500, 502), (0, 2000, 503)] {
+        let (outage, base_url) = start();
+        let mut settings = stub::settings(&base_url);
+        settings.max_outage(Duration::from_millis(max_outage));
+        let client = settings.build().unwrap();
+        if pages == 0 {
+            outage.set(Some(Down::Status(status)));
+        }
+        let began = Instant::now();
+        let scanning = tokio::spawn(async move { scan(&client).await });
+        served(&outage, pages).await;
+        outage.set(Some(Down::Status(status)));
+        let error = scanning.await.unwrap().unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(9), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Server);
+        let message = error.message();
+        if pages > 0 {
+            assert_eq!(error.status(), Some(status));
+            assert!(message.starts_with("the service failed; "), "{message}");
+        }
+        let middle = "; no request has succeeded for ";
+        assert!(message.contains(middle), "{message}");
+        let limit = max_outage as f64 / 1000.0;
+        let ends = format!(" have failed in a row (max_outage is {limit} s)");
+        assert!(message.ends_with(&ends), "{message}");
+        assert_eq!(message.matches("in a row").count(), 1, "{message}");
+        assert!(outage.requests() <= DOZEN);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -218,10 +225,8 @@ async fn a_single_call_ends_with_its_attempts_and_says_for_how_long_it_tried() {
     let error = client.version().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Transport, 4));
     assert_eq!(outage.requests(), 4);
-    assert!(
-        error.message().ends_with("4 have failed in a row"),
-        "{error}"
-    );
+    let message = error.message();
+    assert!(message.ends_with("4 have failed in a row"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,123 +237,75 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
         .max_outage(Duration::from_secs(600))
         .max_attempts(2);
     let client = settings.build().unwrap();
-    let scanning = tokio::spawn({
-        let client = client.clone();
-        async move { scan(&client).await }
-    });
+    let other = client.clone();
+    let scanning = tokio::spawn(async move { scan(&other).await });
     served(&outage, 8).await;
     outage.set(Some(Down::Status(500)));
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The pages of the scan would wait for ten minutes.
     let error = client.permissions().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Server);
-    assert!(
-        error.message().contains("no request has succeeded for"),
-        "{error}"
-    );
+    let message = error.message();
+    assert!(message.contains("no request has succeeded for"), "{error}");
     scanning.abort();
 }
 
 #[tokio::test]
-async fn the_rate_limit_is_met_no_more_often_than_there_are_attempts() {
+async fn the_rate_limit_and_refused_tokens_share_the_attempts() {
     let requests = Arc::new(AtomicU64::new(0));
-    let base_url = stub::serve({
-        let requests = Arc::clone(&requests);
-        move |_, socket| {
-            requests.fetch_add(1, Ordering::Relaxed);
-            stub::reply(socket, 429, "x-ratelimit-reset: 1\r\n", "");
-        }
+    let counter = Arc::clone(&requests);
+    let limited = stub::serve(move |_, socket| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        stub::reply(socket, 429, "x-ratelimit-reset: 1\r\n", "");
     });
-    let client = stub::settings(&base_url).max_attempts(2).build().unwrap();
+    let client = stub::settings(&limited).max_attempts(2).build().unwrap();
     let error = client.version().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.attempts()),
-        (ErrorKind::RateLimited, 2)
-    );
+    let facts = (error.kind(), error.attempts());
+    assert_eq!(facts, (ErrorKind::RateLimited, 2));
     assert_eq!(requests.load(Ordering::Relaxed), 2);
-}
-
-#[tokio::test]
-async fn refusals_of_tokens_and_of_the_rate_limit_share_the_attempts() {
     // Each token works once, and then the service refuses by turns.
-    let requests = Arc::new(AtomicU64::new(0));
-    let base_url = stub::serve({
-        let (requests, tokens) = (Arc::clone(&requests), AtomicU64::new(0));
-        move |request, socket| match request.asks_for_a_token() {
-            true => {
-                let number = tokens.fetch_add(1, Ordering::Relaxed);
-                stub::reply(
-                    socket,
-                    200,
-                    "",
-                    stub::token(&format!("token-number-{number}"), 3600.0),
-                );
+    let (counter, tokens) = (Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
+    let requests = Arc::clone(&counter);
+    let base_url = stub::serve(move |request, socket| {
+        if request.asks_for_a_token() {
+            let number = tokens.fetch_add(1, Ordering::Relaxed);
+            let token = stub::token(&format!("token-number-{number}"), 3600.0);
+            return stub::reply(socket, 200, "", token);
+        }
+        match counter.fetch_add(1, Ordering::Relaxed) {
+            0 => stub::reply(socket, 200, "", PERMISSIONS),
+            number if number % 2 == 1 => {
+                stub::reply(socket, 429, "x-ratelimit-reset: 0.05\r\n", "");
             }
-            false => match requests.fetch_add(1, Ordering::Relaxed) {
-                0 => stub::reply(socket, 200, "", r#"{"roles":[],"permissions":[]}"#),
-                number if number % 2 == 1 => {
-                    stub::reply(socket, 429, "x-ratelimit-reset: 0.05\r\n", "");
-                }
-                _ => stub::reply(socket, 401, "", ""),
-            },
+            _ => stub::reply(socket, 401, "", ""),
         }
     });
     let client = stub::settings(&base_url).max_attempts(3).build().unwrap();
     client.permissions().await.unwrap();
     let error = client.permissions().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.attempts()),
-        (ErrorKind::RateLimited, 3)
-    );
+    let facts = (error.kind(), error.attempts());
+    assert_eq!(facts, (ErrorKind::RateLimited, 3));
     assert_eq!(requests.load(Ordering::Relaxed), 4);
-}
-
-/// The error of a scan with a time limit of a second, and how long it took.
-async fn in_a_second(base_url: &str) -> (Error, Duration) {
-    let mut settings = stub::settings(base_url);
-    settings.timeout(Duration::from_secs(1)).max_attempts(20);
-    let client = settings.build().unwrap();
-    let began = Instant::now();
-    (scan(&client).await.unwrap_err(), began.elapsed())
 }
 
 #[tokio::test]
 async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
-    let base_url = stub::serve(|request, socket| match request.asks_for_a_token() {
-        true => stub::reply(socket, 200, "", stub::token("any-token", 3600.0)),
-        false => stub::reply(socket, 429, "x-ratelimit-reset: 0.2\r\n", ""),
-    });
-    let (error, took) = in_a_second(&base_url).await;
-    assert_eq!(error.kind(), ErrorKind::RateLimited);
-    assert!(took < Duration::from_secs(10), "{took:?}");
-}
-
-#[tokio::test]
-async fn a_wait_that_comes_with_the_token_does_not_exceed_the_time_limit() {
-    let base_url = stub::serve(|request, socket| {
+    const WAIT: &str =
+        "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";
+    let limited = stub::serve_api(|_| (429, "x-ratelimit-reset: 0.2\r\n", String::new()));
+    // The wait comes with the token.
+    let slow = stub::serve(|request, socket| {
         assert!(request.asks_for_a_token());
-        let wait =
-            "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";
-        stub::reply(socket, 200, wait, stub::token("any-token", 3600.0));
+        stub::reply(socket, 200, WAIT, stub::token("any-token", 3600.0));
     });
-    let (error, took) = in_a_second(&base_url).await;
-    assert_eq!(error.kind(), ErrorKind::RateLimited);
-    assert!(error.message().contains("timeout is 1 s"), "{error}");
-    assert!(took < Duration::from_secs(10), "{took:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scan_that_meets_an_outage_gives_up_in_time() {
-    let (outage, base_url) = start();
-    outage.set(Some(Down::Status(503)));
-    let mut settings = stub::settings(&base_url);
-    settings.max_outage(Duration::from_secs(2));
-    let client = settings.build().unwrap();
-    let began = Instant::now();
-    let error = scan(&client).await.unwrap_err();
-    // The call for the token would wait for more than eleven.
-    assert!(began.elapsed() < Duration::from_secs(9), "{error}");
-    let message = error.message();
-    assert!(message.ends_with("(max_outage is 2 s)"), "{message}");
-    assert_eq!(message.matches("in a row").count(), 1, "{message}");
+    for (base_url, says) in [(limited, ""), (slow, "timeout is 1 s")] {
+        let mut settings = stub::settings(&base_url);
+        settings.timeout(Duration::from_secs(1)).max_attempts(20);
+        let client = settings.build().unwrap();
+        let began = Instant::now();
+        let error = scan(&client).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RateLimited);
+        assert!(error.message().contains(says), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{error}");
+    }
 }

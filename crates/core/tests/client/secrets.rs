@@ -1,12 +1,13 @@
 //! No log line, at any level of any library, and no error holds the secret or the token, whatever the service sends back.
 
-use crate::{fault, start, stub};
+use crate::start;
+use crate::stub::{self, PERMISSIONS};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 use talentdata_core::Error;
 use talentdata_core::types::Resource;
-use talentdata_sandbox::{Options, limit::Policy};
+use talentdata_sandbox::Options;
 
 /// What all tests of this program have logged, at the highest level.
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -41,7 +42,7 @@ async fn the_most_talkative_log_holds_no_secret() {
         let body = match request.path.split('?').next() {
             Some("/v1/oauth/token") => stub::token(token, 3600.0),
             Some("/v1/contacts") => stub::contacts(request, 9),
-            _ => r#"{"roles":[],"permissions":[]}"#.to_owned(),
+            _ => PERMISSIONS.to_owned(),
         };
         stub::reply(socket, 200, "", body);
     });
@@ -55,24 +56,20 @@ async fn the_most_talkative_log_holds_no_secret() {
         assert!(!text.contains(secret), "{text}");
     }
     assert!(!format!("{client:?}").contains(stub::SECRET));
-}
-
-#[tokio::test]
-async fn the_sandbox_does_not_show_what_clients_sent_it_in_confidence() {
-    let (sandbox, client) = start(Options {
+    // The sandbox does not show either what it was sent in confidence.
+    let (sandbox, settings) = start(Options {
         faults: true,
         ..Options::default()
     });
-    client.permissions().await.unwrap();
-    let requests = fault::get(sandbox.base_url(), "/__requests");
+    settings.build().unwrap().permissions().await.unwrap();
+    let requests = stub::get(sandbox.base_url(), "/__requests");
     assert!(requests.contains("Bearer [redacted]"), "{requests}");
     assert!(!requests.contains(sandbox.client_secret()), "{requests}");
 }
 
 /// The error of a list, where the service has issued this token and answers so.
 async fn error_of(token: &str, reply: &Value) -> Error {
-    let (sandbox, client) = start(Options {
-        policy: Policy::Unlimited,
+    let (sandbox, settings) = start(Options {
         faults: true,
         ..Options::default()
     });
@@ -81,8 +78,8 @@ async fn error_of(token: &str, reply: &Value) -> Error {
         json!({"match": {"path": "/v1/oauth/token"}, "reply": {"status": 200, "body": issued}}),
         json!({"match": {"path": "/v1/contacts"}, "reply": reply}),
     ];
-    fault::post_rules(sandbox.base_url(), &rules);
-    let contacts = client.resource(Resource::Contacts);
+    stub::post_rules(sandbox.base_url(), &rules);
+    let contacts = settings.build().unwrap().resource(Resource::Contacts);
     contacts.page(None, 0).await.unwrap_err()
 }
 
@@ -122,7 +119,7 @@ async fn short_secrets_and_tokens_work_and_no_error_shows_text_that_may_hold_the
         Some("/v1/oauth/token") => stub::reply(socket, 200, "", stub::token("t", 3600.0)),
         Some("/v1/oauth/token/permissions") => {
             assert_eq!(request.token, "t");
-            stub::reply(socket, 200, "", r#"{"roles":[],"permissions":[]}"#);
+            stub::reply(socket, 200, "", PERMISSIONS);
         }
         Some("/v1/contacts") => stub::reply(socket, 200, "", r#"{"Xyz1 t":[{}],"b":[{}]}"#),
         Some("/v1/pools") => {

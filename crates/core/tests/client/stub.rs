@@ -1,7 +1,12 @@
-//! A service made of one function, on a socket of loopback, for what the sandbox does not do.
+//! What the tests share: a service made of one function, for what the sandbox does not do; the sandbox's own endpoints; and
+//! tests that run again in a process of their own.
 
-use std::io::{BufRead, BufReader, Write};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
 use talentdata_core::Client;
 use talentdata_core::settings::Builder;
@@ -49,6 +54,19 @@ pub(crate) fn serve_on(
         }
     });
     format!("http://{address}")
+}
+
+/// The same for a service that issues tokens of an hour, and answers all other requests with status, headers and body.
+pub(crate) fn serve_api(
+    answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
+) -> String {
+    serve(move |request, socket| {
+        let (status, headers, body) = match request.asks_for_a_token() {
+            true => (200, "", token("any-token", 3600.0)),
+            false => answer(request),
+        };
+        reply(socket, status, headers, body);
+    })
 }
 
 /// Answers the requests of one connection.
@@ -100,6 +118,9 @@ pub(crate) fn token(token: &str, lifetime: f64) -> String {
     format!(r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{lifetime}}}"#)
 }
 
+/// The response to a call for the permissions.
+pub(crate) const PERMISSIONS: &str = r#"{"roles":[],"permissions":[]}"#;
+
 /// A page of a list of `total` contacts.
 pub(crate) fn contacts(request: &Request, total: u64) -> String {
     contacts_of(request, total, |index| index)
@@ -109,12 +130,9 @@ pub(crate) fn contacts(request: &Request, total: u64) -> String {
 pub(crate) fn contacts_of(request: &Request, total: u64, id: impl Fn(u64) -> u64) -> String {
     let offset = request.number("offset").unwrap_or(0);
     let limit = request.number("limit").unwrap_or(20);
-    let records: Vec<String> = (offset..total.min(offset + limit))
-        .map(id)
-        .map(|id| {
-            format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@example.com"}}"#)
-        })
-        .collect();
+    let record = |id| format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@d.e"}}"#);
+    let ids = (offset..total.min(offset + limit)).map(id);
+    let records: Vec<String> = ids.map(record).collect();
     let count = records.len() as u64;
     let more = offset + count < total;
     format!(
@@ -131,4 +149,55 @@ pub(crate) fn settings(base_url: &str) -> Builder {
         .client_id("me")
         .client_secret(SECRET);
     builder
+}
+
+/// Gives a sandbox fault rules.
+pub(crate) fn post_rules(base_url: &str, rules: &[Value]) {
+    let rules = serde_json::json!({ "rules": rules }).to_string();
+    exchange(base_url, "POST", "/__faults", &rules);
+}
+
+/// What a sandbox tells of itself.
+pub(crate) fn get(base_url: &str, path: &str) -> String {
+    exchange(base_url, "GET", path, "")
+}
+
+fn exchange(base_url: &str, method: &str, path: &str, body: &str) -> String {
+    let host = base_url.trim_start_matches("http://");
+    let length = body.len();
+    let mut socket = TcpStream::connect(host).unwrap();
+    write!(
+        socket,
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    body.to_owned()
+}
+
+/// The outcome of a test of this program that runs again in a process of its own, with these variables.
+pub(crate) fn child<T: DeserializeOwned>(test: &str, environment: &[(&str, &str)]) -> T {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]);
+    for variable in ["NO_PROXY", "no_proxy"] {
+        child.env_remove(variable);
+    }
+    let output = child.envs(environment.iter().copied()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let outcome = text.lines().find_map(|line| line.strip_prefix(OUTCOME));
+    let outcome = outcome.unwrap_or_else(|| panic!("{output:?}"));
+    serde_json::from_str(outcome).unwrap()
+}
+
+/// The line in which a child tells what came of it begins with this.
+const OUTCOME: &str = "outcome: ";
+
+/// Tells the parent what came of it, and ends the child.
+pub(crate) fn tell(outcome: &impl Serialize) -> ! {
+    // The name of the test may stand in the line before.
+    println!("\n{OUTCOME}{}", serde_json::to_string(outcome).unwrap());
+    std::process::exit(0);
 }

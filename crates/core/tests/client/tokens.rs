@@ -1,68 +1,58 @@
 //! One token however many callers wait, renewed as it runs out.
 
+use crate::stub::PERMISSIONS;
 use crate::{start, stub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use talentdata_core::{Client, ErrorKind};
-use talentdata_sandbox::{Options, limit::Policy};
+use talentdata_core::{Client, Error, ErrorKind};
+use talentdata_sandbox::Options;
+use tokio::task::JoinSet;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_concurrent_first_calls_ask_for_one_token() {
-    let (sandbox, client) = start(Options {
-        policy: Policy::Unlimited,
-        ..Options::default()
-    });
-    let mut calls = tokio::task::JoinSet::new();
+/// A thousand calls at once.
+fn a_thousand(client: &Client) -> JoinSet<Result<(), Error>> {
+    let mut calls = JoinSet::new();
     for _ in 0..1000 {
         let client = client.clone();
-        calls.spawn(async move { client.permissions().await });
+        calls.spawn(async move { client.permissions().await.map(drop) });
     }
+    calls
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_concurrent_first_calls_ask_for_one_token_and_share_its_refusal() {
+    let (sandbox, mut settings) = start(Options::default());
+    let mut calls = a_thousand(&settings.build().unwrap());
     // The rest would only wait for the budget.
     for _ in 0..60 {
         calls.join_next().await.unwrap().unwrap().unwrap();
     }
     assert_eq!(sandbox.stats().token_posts, 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_who_wait_for_a_refused_token_get_the_same_error() {
-    let (sandbox, _) = start(Options {
-        policy: Policy::Unlimited,
-        ..Options::default()
-    });
-    let client = Client::builder()
-        .base_url(sandbox.base_url())
-        .client_id(sandbox.client_id())
-        .client_secret("wrong-secret")
-        .build()
-        .unwrap();
-    let mut calls = tokio::task::JoinSet::new();
-    for _ in 0..1000 {
-        let client = client.clone();
-        calls.spawn(async move { client.permissions().await });
-    }
+    drop(calls);
+    let client = settings.client_secret("wrong-secret").build().unwrap();
+    let mut calls = a_thousand(&client);
     while let Some(outcome) = calls.join_next().await {
         assert_eq!(outcome.unwrap().unwrap_err().kind(), ErrorKind::Auth);
     }
-    assert_eq!(sandbox.stats().token_posts, 1);
+    assert_eq!(sandbox.stats().token_posts, 2);
 }
 
 #[tokio::test]
-async fn whoever_fetches_the_token_may_be_cancelled() {
-    let (sandbox, client) = start(Options {
-        policy: Policy::Unlimited,
+async fn the_caller_that_fetches_the_token_may_be_cancelled() {
+    let (sandbox, settings) = start(Options {
         latency: Duration::from_millis(200),
         ..Options::default()
     });
-    let first = tokio::spawn({
+    let client = settings.build().unwrap();
+    let call = || {
         let client = client.clone();
-        async move { client.permissions().await }
-    });
+        tokio::spawn(async move { client.permissions().await })
+    };
+    let first = call();
     while sandbox.stats().token_posts == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let second = tokio::spawn(async move { client.permissions().await });
+    let second = call();
     first.abort();
     second.await.unwrap().unwrap();
     assert_eq!(sandbox.stats().token_posts, 2);
@@ -71,18 +61,14 @@ async fn whoever_fetches_the_token_may_be_cancelled() {
 #[tokio::test]
 async fn without_credentials_the_error_says_what_to_set_and_nothing_is_sent() {
     let (sandbox, _) = start(Options::default());
-    let client = Client::builder()
-        .base_url(sandbox.base_url())
-        .client_id("me")
-        .build();
+    let mut settings = Client::builder();
+    settings.base_url(sandbox.base_url()).client_id("me");
     // Credentials of the environment would be used, and rightly.
     if std::env::var_os("TALENTDATA_CLIENT_SECRET").is_none() {
-        let error = client.unwrap().permissions().await.unwrap_err();
+        let error = settings.build().unwrap().permissions().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
-        assert!(
-            error.message().contains("TALENTDATA_CLIENT_SECRET"),
-            "{error}"
-        );
+        let message = error.message();
+        assert!(message.contains("TALENTDATA_CLIENT_SECRET"), "{error}");
         assert_eq!(sandbox.stats().requests, 0);
     }
 }
@@ -123,58 +109,47 @@ async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
 async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
     // Long enough for many requests to be under way with each token.
     with_tokens_for_nine_requests(|_| Duration::from_millis(20)).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals_that_come_before_the_first_success_do_not_end_a_scan() {
-    with_tokens_for_nine_requests(|status| match status {
-        200 => Duration::from_millis(100),
-        _ => Duration::ZERO,
+    // Refusals come before the first success.
+    with_tokens_for_nine_requests(|status| {
+        Duration::from_millis(if status == 200 { 100 } else { 0 })
     })
     .await;
 }
 
-/// The outcome of a call where each token comes with a wait that is longer than its life, and how many were issued.
-async fn with_short_lived_tokens(status: u16) -> (Result<(), ErrorKind>, u64) {
+/// The outcome of a call where each token lives so long and comes with these headers, and how many were issued.
+async fn with_tokens(
+    status: u16,
+    lifetime: f64,
+    headers: &'static str,
+) -> (Result<(), ErrorKind>, u64) {
     let issued = Arc::new(AtomicU64::new(0));
-    let base_url = stub::serve({
-        let issued = Arc::clone(&issued);
-        move |request, socket| {
-            if request.asks_for_a_token() {
-                let number = issued.fetch_add(1, Ordering::Relaxed);
-                let wait = "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 1.2\r\n";
-                stub::reply(
-                    socket,
-                    200,
-                    wait,
-                    stub::token(&format!("token-number-{number}"), 1.0),
-                );
-            } else {
-                stub::reply(socket, status, "", r#"{"roles":[],"permissions":[]}"#);
-            }
+    let counter = Arc::clone(&issued);
+    let base_url = stub::serve(move |request, socket| {
+        if request.asks_for_a_token() {
+            let number = counter.fetch_add(1, Ordering::Relaxed);
+            let token = stub::token(&format!("token-number-{number}"), lifetime);
+            return stub::reply(socket, 200, headers, token);
         }
+        stub::reply(socket, status, "", PERMISSIONS);
     });
     let client = stub::settings(&base_url).build().unwrap();
     let outcome = client.permissions().await.map(drop);
+    if let Err(error) = &outcome {
+        assert_eq!(error.attempts(), 2, "{error}");
+    }
     let outcome = outcome.map_err(|error| error.kind());
     (outcome, issued.load(Ordering::Relaxed))
 }
 
 #[tokio::test]
-async fn a_token_that_expires_during_the_wait_it_came_with_is_not_fetched_for_ever() {
-    // Its life is only what the service says; whether it still takes the token is seen by trying.
-    assert_eq!(with_short_lived_tokens(200).await, (Ok(()), 1));
+async fn tokens_that_help_nothing_are_not_fetched_for_ever() {
     let refused = Err(ErrorKind::Auth);
-    assert_eq!(with_short_lived_tokens(401).await, (refused, 2));
-}
-
-#[tokio::test]
-async fn a_token_that_is_refused_as_soon_as_it_is_issued_is_renewed_once() {
-    let base_url = stub::serve(|request, socket| match request.asks_for_a_token() {
-        true => stub::reply(socket, 200, "", stub::token("token-number-1", 3600.0)),
-        false => stub::reply(socket, 401, "", ""),
-    });
-    let client = stub::settings(&base_url).build().unwrap();
-    let error = client.permissions().await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Auth, 2));
+    // One that is refused as soon as it is issued is renewed once.
+    assert_eq!(with_tokens(401, 3600.0, "").await, (refused, 2));
+    // It expires during the wait that it came with. Its life is only what the service says; whether it still takes the token
+    // is seen by trying.
+    let wait =
+        "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 1.2\r\n";
+    assert_eq!(with_tokens(200, 1.0, wait).await, (Ok(()), 1));
+    assert_eq!(with_tokens(401, 1.0, wait).await, (refused, 2));
 }

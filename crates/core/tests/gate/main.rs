@@ -1,14 +1,8 @@
-//! The rate gate against simulated servers, on virtual time.
+//! The rate gate: step by step, and against simulated servers on virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod endpoints;
 mod goals;
 mod headers;
-mod long_window;
-mod network;
 mod properties;
-mod referee;
 mod rule;
-mod scenario;
-mod server;
-mod sharing;
+mod simulation;

@@ -1,16 +1,21 @@
-//! What must hold whatever the server does. The simulation itself breaks off on the hard rules: no send while told to
-//! wait, never more than the limit in any window of send times, bounded requests in flight, and no wait without end.
+//! What must hold whatever befalls the members, the server and the network. The simulation itself breaks off on the hard
+//! rules: no send of anybody while the service says to wait, never more than the limit in any window of all members' sends,
+//! bounded requests in flight, waits that end in the future, and no time that was named and then taken back.
 
 use std::time::Duration;
 
 use fastrand::Rng;
-use talentdata_core::gate::{Gate, GateSettings, Mode, RateHeaders, Ready};
+use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::scenario::{LIMIT, Others, Scenario};
-use crate::server::Quirk;
+use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, Work, secs};
 
-const QUIRKS: [Quirk; 11] = [
+/// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
+const PASSED_BY_EACH: u64 = 3;
+/// Where those before it vanish it does not know at once: it asks again within 250 ms.
+const PASSED_UNSEEN: u64 = 10;
+
+const QUIRKS: [Quirk; 12] = [
     Quirk::None,
     Quirk::ReadsLate,
     Quirk::CountsLate,
@@ -20,75 +25,158 @@ const QUIRKS: [Quirk; 11] = [
     Quirk::OnlyRetryAfter,
     Quirk::Silent,
     Quirk::Unavailable,
+    Quirk::Down,
     Quirk::Lies,
     Quirk::Garbage,
 ];
 
-pub(crate) fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.usize(0..from.len())]
 }
 
-pub(crate) fn seconds(rng: &mut Rng, most: f64) -> Duration {
+fn seconds(rng: &mut Rng, most: f64) -> Duration {
     Duration::from_secs_f64(most * rng.f64())
 }
 
-/// Anything that a network, a server and its other clients may do.
-pub(crate) fn anything(seed: u64) -> Scenario {
-    let mut rng = Rng::with_seed(seed);
-    let policy = pick(&mut rng, &Policy::ALL);
-    let rounding = pick(&mut rng, &ResetRounding::ALL);
-    let mut scenario = Scenario::new(policy, rounding, rng.u64(1..400));
-    scenario.seed = seed;
-    scenario.until = Duration::from_secs(7);
-    scenario.quirk = pick(&mut rng, &QUIRKS);
-    scenario.jitter = rng.f64();
-    scenario.processing = pick(
-        &mut rng,
-        &[
-            Duration::ZERO,
-            Duration::from_millis(100),
-            Duration::from_secs(1),
-        ],
-    );
-    scenario.others = pick(
-        &mut rng,
-        &[
-            Others::None,
-            Others::Steady(10.0),
-            Others::Poisson(20.0),
-            Others::Bursty,
-        ],
-    );
-    let from = seconds(&mut rng, 4.0);
-    scenario.others_during = (from, from + seconds(&mut rng, 4.0));
-    scenario.loss = pick(&mut rng, &[0.0, 0.0, 0.01, 0.3, 1.0]);
-    let from = seconds(&mut rng, 12.0);
-    scenario.outage = (from, from + seconds(&mut rng, 6.0));
-    scenario.unused = pick(&mut rng, &[0.0, 0.1, 0.5]);
-    let limit = pick(&mut rng, &[1, 10, LIMIT, 100]);
-    let change = (seconds(&mut rng, 12.0), pick(&mut rng, &Policy::ALL), limit);
-    scenario.change = rng.bool().then_some(change);
-    scenario.share = pick(&mut rng, &[1.0, 1.0, 0.5, 0.01]);
+fn span(rng: &mut Rng, latest: f64, longest: f64) -> (Duration, Duration) {
+    let from = seconds(rng, latest);
+    (from, from + seconds(rng, longest))
+}
+
+fn anyone(rng: &mut Rng) -> Plan {
+    use PriorityClass::{Background, Scan, Single};
+    let works = [Work::Scan, Work::Scan, Work::Calls(0.5), Work::Calls(20.0)];
+    Plan {
+        work: pick(rng, &works),
+        class: pick(rng, &[Single, Scan, Background]),
+        share: pick(rng, &[1.0, 1.0, 0.5, 0.01]),
+        during: span(rng, 4.0, 20.0),
+    }
+}
+
+/// Anything that members, a network, a server and its other clients may do.
+fn anything(seed: u64) -> Scenario {
+    let rng = &mut Rng::with_seed(seed);
+    let others = [
+        Others::None,
+        Others::Steady(10.0),
+        Others::Poisson(20.0),
+        Others::Bursty,
+    ];
+    let limit = pick(rng, &[1, 10, LIMIT, 100]);
+    let change = (seconds(rng, 12.0), pick(rng, &Policy::ALL), limit);
+    let (from, to) = span(rng, 8.0, 6.0);
+    let mut scenario = Scenario {
+        seed,
+        rounding: pick(rng, &ResetRounding::ALL),
+        quirk: pick(rng, &QUIRKS),
+        jitter: rng.f64(),
+        processing: Duration::from_millis(pick(rng, &[0, 100, 1000])),
+        others: pick(rng, &others),
+        others_during: span(rng, 4.0, 4.0),
+        loss: pick(rng, &[0.0, 0.0, 0.01, 0.3, 1.0]),
+        outage: span(rng, 12.0, 6.0),
+        unused: pick(rng, &[0.0, 0.1, 0.5]),
+        change: rng.bool().then_some(change),
+        until: secs(7),
+        killed_every: rng.bool().then(|| secs(rng.u64(1..5))),
+        stopped: rng.bool().then_some((rng.usize(0..8), from, to)),
+        rewritten: pick(rng, &[0.0, 0.02, 0.2]),
+        ..Scenario::new(pick(rng, &Policy::ALL), rng.u64(1..400), 1)
+    };
+    if seed.is_multiple_of(2) {
+        scenario.members = (0..rng.usize(1..8)).map(|_| anyone(rng)).collect();
+    }
     scenario
 }
 
 #[test]
 fn hard_rules_hold_whatever_happens() {
-    for seed in 0..2_000 {
+    for seed in 0..3_000 {
         anything(seed).run();
+    }
+}
+
+/// A server that is used up at the moment of the stop says so ten seconds later; all wait.
+#[test]
+fn a_late_response_is_obeyed_by_all() {
+    for seed in 0..30 {
+        let mut scenario = Scenario::new(Policy::SlidingLog, 100, 3);
+        (scenario.seed, scenario.limit) = (seed, (6, secs(1)));
+        scenario.until = secs(20);
+        scenario.stopped = Some((1, secs(1), secs(11)));
+        scenario.run();
+    }
+}
+
+#[test]
+fn nobody_is_passed_by_more_than_its_turn() {
+    for seed in 0..300 {
+        let mut rng = Rng::with_seed(seed);
+        let members = rng.usize(2..12);
+        let mut scenario = Scenario::new(pick(&mut rng, &Policy::ALL), rng.u64(1..200), members);
+        (scenario.seed, scenario.until) = (seed, secs(12));
+        scenario.loss = pick(&mut rng, &[0.0, 0.01, 0.3]);
+        scenario.killed_every = rng.bool().then(|| secs(rng.u64(1..5)));
+        let run = scenario.run();
+        let passed = run.parts.iter().map(|part| part.most_overtaken).max();
+        let most = PASSED_BY_EACH * members as u64 + PASSED_UNSEEN;
+        assert!(passed <= Some(most), "seed {seed}: {passed:?} of {most}");
+    }
+}
+
+/// What is read is what was written: a run comes out the same whether or not its state is rewritten all the time.
+#[test]
+fn a_state_that_was_written_down_decides_alike() {
+    for seed in 0..4 {
+        for policy in Policy::ALL {
+            let mut scenario = Scenario::new(policy, 20, 4);
+            scenario.members.push(Plan::calls(2.0));
+            scenario.members[0].share = 0.2;
+            (scenario.seed, scenario.loss, scenario.until) = (seed, 0.01, secs(12));
+            scenario.killed_every = Some(secs(4));
+            scenario.rewritten = 0.5;
+            let rewritten = scenario.run();
+            scenario.rewritten = 0.0;
+            let plain = scenario.run();
+            let bytes = rewritten.bytes;
+            assert!(bytes > 0 && plain.bytes == 0);
+            assert_eq!(rewritten, Findings { bytes, ..plain }, "{policy}, {seed}");
+        }
+    }
+}
+
+/// So that it is read and written in microseconds.
+#[test]
+fn the_state_of_ten_members_is_small() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, 100, 10);
+    scenario.rewritten = 0.1;
+    let bytes = scenario.run().bytes;
+    println!("{bytes} bytes");
+    assert!((1..8 << 10).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
+fn however_many_members_there_are_few_requests_go_into_an_outage() {
+    for members in [1, 10, 50] {
+        for seed in 0..10 {
+            let mut scenario = Scenario::new(Policy::ClockWindow, 20, members);
+            (scenario.quirk, scenario.until) = (Quirk::Down, secs(20));
+            scenario.seed = seed;
+            let sends = scenario.run().sends;
+            assert!((5..=12).contains(&sends), "{members}: {sends}");
+        }
     }
 }
 
 #[test]
 fn sending_resumes_after_an_outage() {
-    for seed in 0..15 {
-        for policy in Policy::ALL {
-            let mut scenario = Scenario::new(policy, ResetRounding::Up, 50);
-            scenario.seed = seed;
-            scenario.outage = (Duration::from_secs(2), Duration::from_secs(5));
-            scenario.until = Duration::from_secs(10);
-            let run = scenario.run();
-            // A second of the two may go to a shortage, for the server may count what seemed lost.
+    for policy in Policy::ALL {
+        let mut scenario = Scenario::new(policy, 50, 1);
+        scenario.outage = (secs(2), secs(5));
+        scenario.until = secs(10);
+        for (seed, run) in scenario.runs(15).iter().enumerate() {
+            // A second of the two may go to an overshoot, for the server may count what seemed lost.
             let share = run.share_between(8, 10);
             assert!(share > 0.45, "{policy}, seed {seed}: {share}");
         }
@@ -98,28 +186,29 @@ fn sending_resumes_after_an_outage() {
 #[test]
 fn the_rate_comes_back_when_others_stop_spending() {
     for policy in Policy::ALL {
-        let (mut before, mut after) = (0.0, 0.0);
-        for seed in 0..4 {
-            let mut alone = Scenario::new(policy, ResetRounding::Up, 20);
-            (alone.seed, alone.until) = (seed, Duration::from_secs(50));
-            let mut disturbed = alone.clone();
-            disturbed.others = Others::Poisson(20.0);
-            disturbed.others_during = (Duration::from_secs(5), Duration::from_secs(20));
-            before += alone.run().share_between(35, 50) / 4.0;
-            after += disturbed.run().share_between(35, 50) / 4.0;
-        }
+        let mut scenario = Scenario::new(policy, 20, 1);
+        scenario.until = secs(50);
+        let rate = |scenario: &Scenario| {
+            let runs = scenario.runs(4);
+            runs.iter()
+                .map(|run| run.share_between(35, 50))
+                .sum::<f64>()
+        };
+        let before = rate(&scenario);
+        scenario.others = Others::Poisson(20.0);
+        scenario.others_during = (secs(5), secs(20));
+        let after = rate(&scenario);
         assert!(after > 0.95 * before, "{policy}: {after} after {before}");
     }
 }
 
 #[test]
 fn a_server_that_begins_to_count_in_another_way_is_followed() {
-    let from = Duration::from_secs(10);
     for before in Policy::ALL {
         for after in Policy::ALL {
-            let mut scenario = Scenario::new(before, ResetRounding::Up, 20);
-            scenario.change = Some((from, after, LIMIT));
-            scenario.until = Duration::from_secs(30);
+            let mut scenario = Scenario::new(before, 20, 1);
+            scenario.change = Some((secs(10), after, LIMIT));
+            scenario.until = secs(30);
             let run = scenario.run();
             let share = run.share_between(20, 30);
             assert!(share > 0.8, "{before}, then {after}: {share}");
@@ -129,116 +218,40 @@ fn a_server_that_begins_to_count_in_another_way_is_followed() {
 }
 
 #[test]
-fn a_lower_limit_is_taken_on_and_a_higher_one_is_not() {
-    for (limit, least, most) in [(10, 0.17, 0.25), (100, 0.85, 1.0)] {
-        for policy in Policy::ALL {
-            let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
-            scenario.change = Some((Duration::from_secs(5), policy, limit));
-            scenario.until = Duration::from_secs(30);
-            let share = scenario.run().share_between(15, 30);
-            assert!(
-                (least..=most).contains(&share),
-                "{policy}, {limit}: {share}"
-            );
-        }
-    }
-}
-
-#[test]
-fn a_share_of_the_limit_is_kept() {
-    for policy in Policy::ALL {
-        let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
-        scenario.share = 0.5;
-        scenario.until = Duration::from_secs(30);
-        let share = scenario.run().share_between(10, 30);
-        assert!((0.45..=0.5).contains(&share), "{policy}: {share}");
-    }
-}
-
-#[test]
 fn the_way_of_counting_is_recognised() {
-    for seed in 0..15 {
-        for policy in Policy::ALL {
-            let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
-            scenario.seed = seed;
-            scenario.until = Duration::from_secs(12);
-            let expected = match policy {
-                Policy::ClockWindow => Mode::Locked,
-                Policy::TokenBucket | Policy::Gcra | Policy::Unlimited => Mode::Refill,
-                _ => Mode::Universal,
-            };
-            assert_eq!(scenario.run().stats.mode, expected, "{policy}, seed {seed}");
+    for policy in Policy::ALL {
+        let mut scenario = Scenario::new(policy, 20, 1);
+        scenario.until = secs(12);
+        let expected = match policy {
+            Policy::ClockWindow => "locked",
+            Policy::TokenBucket | Policy::Gcra | Policy::Unlimited => "refill",
+            _ => "universal",
+        };
+        for (seed, run) in scenario.runs(15).iter().enumerate() {
+            assert_eq!(run.mode, expected, "{policy}, seed {seed}");
         }
     }
 }
 
 #[test]
-fn a_lock_is_renewed_without_harm() {
-    let mut scenario = Scenario::new(Policy::ClockWindow, ResetRounding::Up, 20);
-    scenario.until = Duration::from_secs(260);
+fn an_alignment_is_renewed_without_harm() {
+    let mut scenario = Scenario::new(Policy::ClockWindow, 20, 1);
+    scenario.until = secs(260);
     let run = scenario.run();
-    assert!(run.share() > 0.965, "{}", run.share());
-    assert_eq!(run.refused, 0);
-    assert_eq!(run.stats.mode, Mode::Locked);
+    let share = run.share_between(0, 260);
+    assert!(share > 0.965, "{share}");
+    assert_eq!((run.refused, run.mode), (0, "locked"));
 }
 
 #[test]
 fn lost_requests_cost_their_place_and_no_more() {
     for policy in Policy::ALL {
-        let mut shares = 0.0;
-        for seed in 0..20 {
-            let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
-            scenario.seed = seed;
-            scenario.loss = 0.01;
-            scenario.until = Duration::from_secs(30);
-            let run = scenario.run();
-            assert!(run.stats.lost > 0);
-            shares += run.share();
-        }
-        assert!(shares / 20.0 > 0.85, "{policy}: {}", shares / 20.0);
-    }
-}
-
-#[test]
-fn two_gates_on_fixed_shares_fill_the_budget_together() {
-    for policy in Policy::ALL {
-        let mut scenario = Scenario::new(policy, ResetRounding::Up, 20);
-        scenario.share = 0.5;
-        scenario.others = Others::Steady(19.0);
-        scenario.until = Duration::from_secs(30);
-        let run = scenario.run();
-        let share = run.share_between(10, 30);
-        assert!(share > 0.35, "{policy}: {share}");
-        let refused = run.others_asked - run.others_served;
-        assert!(refused * 50 < run.others_asked, "{policy}: {refused}");
-    }
-}
-
-#[test]
-fn permits_that_are_not_used_cost_nothing() {
-    let mut scenario = Scenario::new(Policy::SlidingLog, ResetRounding::Up, 20);
-    scenario.until = Duration::from_secs(30);
-    let plain = scenario.clone().run().share();
-    scenario.unused = 0.5;
-    let wasteful = scenario.run().share();
-    assert!(wasteful > plain - 0.01, "{wasteful} instead of {plain}");
-}
-
-#[test]
-fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
-    let mut gate = Gate::new(GateSettings {
-        limit: 3,
-        ..GateSettings::default()
-    });
-    let mut now = Duration::ZERO;
-    while now < Duration::from_secs(60) {
-        if let Ready::At(at) = gate.ready(now) {
-            now = at;
-        }
-        let ticket = gate.send(now);
-        now += Duration::from_millis(20);
-        gate.response(now, ticket, 200, &RateHeaders::default());
-        let aim = gate.stats().target_rate;
-        assert!(aim <= 2.0, "{aim} a second after {now:?}");
+        let mut scenario = Scenario::new(policy, 20, 1);
+        (scenario.loss, scenario.until) = (0.01, secs(30));
+        let runs = scenario.runs(20);
+        assert!(runs.iter().all(|run| run.lost > 0));
+        let shares = runs.iter().map(|run| run.share_between(0, 30));
+        let mean = shares.sum::<f64>() / 20.0;
+        assert!(mean > 0.85, "{policy}: {mean}");
     }
 }

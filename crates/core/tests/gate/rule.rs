@@ -3,194 +3,337 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use talentdata_core::gate::{Gate, GateSettings, RateHeaders, Ready, Ticket};
+use talentdata_core::gate::{
+    Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
+    Turn,
+};
 
 const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(86_400);
 
-fn gate() -> Gate {
-    Gate::new(GateSettings::default())
-}
-
-fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
+/// What a service shows that counts to `limit` in each window.
+fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     RateHeaders {
-        limit: Some(40),
-        window: Some(Duration::from_secs(1)),
+        limit: Some(limit),
+        window: Some(window),
         remaining: Some(remaining),
-        reset,
-        reset_is_integer: reset.is_some_and(|reset| reset.subsec_nanos() == 0),
+        reset: Some(window),
+        reset_is_integer: true,
         retry_after: None,
     }
 }
 
-/// Sends at 1 s and receives a response 20 ms later; when the next request may go, from then.
-fn wait_after(status: u16, headers: &RateHeaders) -> Duration {
-    let mut gate = gate();
-    let ticket = gate.send(1000 * MS);
-    gate.response(1020 * MS, ticket, status, headers);
-    match gate.ready(1020 * MS) {
-        Ready::Now => Duration::ZERO,
-        Ready::At(at) => at - 1020 * MS,
-        Ready::AfterResponse => panic!("a response has arrived"),
+/// The same with the documented limit.
+fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
+    RateHeaders {
+        reset,
+        reset_is_integer: reset.is_some_and(|reset| reset.subsec_nanos() == 0),
+        ..shown(40, SECOND, remaining)
     }
 }
 
-#[test]
-fn with_requests_remaining_the_next_goes_at_the_even_pace() {
-    assert!(wait_after(200, &headers(39, Some(1000 * MS))) < 20 * MS);
-    assert!(wait_after(503, &headers(30, Some(1000 * MS))) < 20 * MS);
+/// A gate with one member, and the time.
+struct Client {
+    gate: SharedGate,
+    now: Duration,
+    share: f64,
 }
 
-#[test]
-fn with_none_remaining_the_reset_has_to_elapse() {
-    assert_eq!(wait_after(200, &headers(0, Some(1000 * MS))), 1000 * MS);
-    assert_eq!(wait_after(200, &headers(0, Some(5300 * MS))), 5300 * MS);
-    assert_eq!(wait_after(404, &headers(0, Some(2000 * MS))), 2000 * MS);
-}
+impl Client {
+    const ID: u64 = 1;
 
-#[test]
-fn a_whole_reset_of_zero_may_be_almost_a_second() {
-    assert_eq!(
-        wait_after(200, &headers(0, Some(Duration::ZERO))),
-        1000 * MS
-    );
-    assert_eq!(wait_after(200, &headers(0, None)), 1000 * MS);
-}
+    fn new() -> Self {
+        Self::with(GateSettings::default())
+    }
 
-#[test]
-fn a_refusal_waits_though_requests_remain() {
-    assert!(wait_after(429, &headers(39, Some(3000 * MS))) >= 3000 * MS);
-}
+    fn with(settings: GateSettings) -> Self {
+        let gate = SharedGate::new(settings, Duration::ZERO);
+        let (now, share) = (SECOND, 1.0);
+        Self { gate, now, share }
+    }
 
-#[test]
-fn retry_after_goes_before_the_reset() {
-    let mut headers = headers(0, Some(60_000 * MS));
-    headers.retry_after = Some(2000 * MS);
-    assert_eq!(wait_after(200, &headers), 2000 * MS);
-    assert_eq!(wait_after(429, &headers), 2000 * MS);
-}
-
-#[test]
-fn a_long_wait_is_kept_as_told() {
-    let day = Duration::from_secs(86_400);
-    assert_eq!(wait_after(429, &headers(0, Some(day))), day);
-}
-
-#[test]
-fn refusals_without_a_time_back_off_further_and_further() {
-    let mut gate = gate();
-    let mut now = 1000 * MS;
-    let mut waits = Vec::new();
-    for _ in 0..8 {
-        let ticket = gate.send(now);
-        gate.response(now + 20 * MS, ticket, 429, &RateHeaders::default());
-        let Ready::At(at) = gate.ready(now + 20 * MS) else {
-            panic!("told to wait");
+    fn take(&mut self, endpoint: Endpoint) -> Turn {
+        let requester = Requester {
+            id: Self::ID,
+            process: 1,
+            name: "client",
+            share: self.share,
         };
-        waits.push(at - now - 20 * MS);
-        now = at;
+        let class = PriorityClass::Scan;
+        self.gate.take(self.now, &requester, class, endpoint)
     }
-    assert!(waits[0] >= 1000 * MS && waits[0] <= 2000 * MS, "{waits:?}");
-    assert!(waits[3] >= 4000 * MS && waits[7] >= 8000 * MS, "{waits:?}");
-    assert!(waits.iter().all(|wait| *wait <= 16_000 * MS), "{waits:?}");
-    assert!(waits.windows(3).all(|w| w[2] >= w[0]), "{waits:?}");
-}
 
-#[test]
-fn refusals_of_requests_sent_together_count_once() {
-    let mut gate = gate();
-    let together: Vec<Ticket> = (0..4).map(|n| gate.send((1000 + 25 * n) * MS)).collect();
-    for ticket in together {
-        gate.response(1200 * MS, ticket, 429, &RateHeaders::default());
+    fn may_send(&mut self) -> bool {
+        matches!(self.take(Endpoint::Api), Turn::Now(_))
     }
-    let Ready::At(at) = gate.ready(1200 * MS) else {
-        panic!("told to wait");
-    };
-    assert!(at <= 2200 * MS, "{at:?}");
-}
 
-#[test]
-fn the_jitter_depends_on_the_seed_alone() {
-    let third_wait = |seed| {
-        let mut gate = Gate::new(GateSettings {
-            seed,
-            ..GateSettings::default()
-        });
-        let mut now = 1000 * MS;
-        for _ in 0..3 {
-            let ticket = gate.send(now);
-            gate.response(now, ticket, 429, &RateHeaders::default());
-            now += 20_000 * MS;
-        }
-        gate.stats().paused_refused
-    };
-    assert_eq!(third_wait(1), third_wait(1));
-    assert_ne!(third_wait(1), third_wait(2));
-}
-
-#[test]
-fn four_requests_probe_and_a_loss_makes_room() {
-    let mut gate = gate();
-    let mut now = Duration::ZERO;
-    let mut tickets = Vec::new();
-    while gate.ready(now) != Ready::AfterResponse {
-        match gate.ready(now) {
-            Ready::At(at) => now = at,
-            _ => tickets.push(gate.send(now)),
+    /// Sends as soon as the gate lets.
+    fn send(&mut self) -> Ticket {
+        loop {
+            match self.take(Endpoint::Api) {
+                Turn::Now(ticket) => return ticket,
+                Turn::Wait { again, .. } => self.now = again,
+            }
         }
     }
-    assert_eq!(tickets.len(), 4);
-    gate.lost(now, tickets[0]);
-    assert_ne!(gate.ready(now), Ready::AfterResponse);
+
+    /// Sends as many as the gate lets without a response.
+    fn send_all(&mut self) -> Vec<Ticket> {
+        let end = self.now + 10 * SECOND;
+        let mut tickets = Vec::new();
+        while self.now < end {
+            match self.take(Endpoint::Api) {
+                Turn::Now(ticket) => tickets.push(ticket),
+                Turn::Wait { again, .. } => self.now = again,
+            }
+        }
+        tickets
+    }
+
+    fn complete(&mut self, ticket: Ticket, outcome: &Outcome) {
+        self.gate.complete(self.now, Self::ID, ticket, outcome);
+    }
+
+    fn answer(&mut self, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        self.complete(ticket, &Outcome::Answered(status, headers.clone()));
+    }
+
+    /// A request that may go at once, and its response 20 ms later.
+    fn call(&mut self, endpoint: Endpoint, status: u16, headers: &RateHeaders) {
+        let turn = self.take(endpoint);
+        let Turn::Now(ticket) = turn else {
+            panic!("{turn:?} at {:?}", self.now);
+        };
+        self.now += 20 * MS;
+        self.answer(ticket, status, headers);
+    }
+
+    /// How long the next request to this endpoint has to wait.
+    fn wait(&mut self, endpoint: Endpoint) -> Duration {
+        match self.take(endpoint) {
+            Turn::Now(_) => Duration::ZERO,
+            Turn::Wait { earliest, .. } => earliest - self.now,
+        }
+    }
 }
 
 #[test]
-fn what_was_not_sent_never_happened() {
-    let mut gate = gate();
-    let ticket = gate.send(5 * MS);
-    gate.response(25 * MS, ticket, 200, &headers(39, Some(1000 * MS)));
-    let before = (gate.ready(30 * MS), gate.stats());
-    let unused = gate.send(30 * MS);
-    assert_ne!(gate.ready(30 * MS), before.0);
-    gate.unsend(unused);
-    assert_eq!((gate.ready(30 * MS), gate.stats()), before);
-}
-
-#[test]
-fn the_figures_of_a_receipt_add_up() {
-    let mut gate = gate();
-    let exhausted = gate.send(Duration::ZERO);
-    gate.response(20 * MS, exhausted, 200, &headers(0, Some(1000 * MS)));
-    let refused = gate.send(1020 * MS);
-    gate.response(1040 * MS, refused, 429, &headers(0, Some(2000 * MS)));
-    let lost = gate.send(3040 * MS);
-    gate.lost(5000 * MS, lost);
-    let stats = gate.stats();
-    assert_eq!(
-        (stats.sends, stats.responses, stats.lost, stats.refused),
-        (3, 2, 1, 1)
-    );
-    assert_eq!(stats.paused_exhausted, 1000 * MS);
-    assert_eq!(stats.paused_refused, 2000 * MS);
+fn the_documented_rule_is_kept_to_the_letter() {
+    let wait_after = |status, headers: &RateHeaders| {
+        let mut client = Client::new();
+        client.call(Endpoint::Api, status, headers);
+        client.wait(Endpoint::Api)
+    };
+    let retry_after = RateHeaders {
+        retry_after: Some(2 * SECOND),
+        ..headers(0, Some(60 * SECOND))
+    };
+    for (status, headers, wait) in [
+        (200, headers(0, Some(SECOND)), SECOND),
+        (200, headers(0, Some(5300 * MS)), 5300 * MS),
+        (404, headers(0, Some(2 * SECOND)), 2 * SECOND),
+        // A whole reset of zero may be almost a second.
+        (200, headers(0, Some(Duration::ZERO)), SECOND),
+        (200, headers(0, None), SECOND),
+        (429, headers(39, Some(3 * SECOND)), 3 * SECOND),
+        (200, retry_after.clone(), 2 * SECOND),
+        (429, retry_after, 2 * SECOND),
+        (429, headers(0, Some(DAY)), DAY),
+        // A longer window that is used up is waited for.
+        (200, shown(1000, DAY, 0), DAY),
+    ] {
+        assert_eq!(wait_after(status, &headers), wait, "{status}, {headers:?}");
+    }
+    for (status, headers) in [
+        (200, headers(39, Some(SECOND))),
+        (503, headers(30, Some(SECOND))),
+        // A longer window is spent as it comes.
+        (200, shown(1000, DAY, 990)),
+        (200, shown(1000, DAY, 2)),
+        (200, shown(100, 60 * SECOND, 90)),
+    ] {
+        let wait = wait_after(status, &headers);
+        assert!(wait < 20 * MS, "{status}, {headers:?}: {wait:?}");
+    }
 }
 
 #[test]
 fn a_named_limit_is_taken_on_where_it_is_lower() {
-    let rate_with = |limit, seconds| {
-        let mut gate = gate();
-        let ticket = gate.send(Duration::ZERO);
-        let named = RateHeaders {
-            limit: Some(limit),
-            window: Some(Duration::from_secs(seconds)),
-            ..RateHeaders::default()
+    for (headers, rate) in [
+        (shown(20, SECOND, 10), 18.0),
+        (shown(10_000, SECOND, 10), 38.0),
+        // A longer window bounds the pace by no more than its whole limit.
+        (shown(600, 60 * SECOND, 10), 38.0),
+        (shown(10, 60 * SECOND, 5), 8.0),
+        // A limit of none beside requests that remain is how some gateways write "no limit".
+        (shown(0, SECOND, 1_000_000), 38.0),
+        (shown(0, SECOND, 0), 1.0),
+    ] {
+        let mut client = Client::new();
+        client.call(Endpoint::Api, 200, &headers);
+        assert_eq!(client.gate.rate(), rate, "{headers:?}");
+    }
+}
+
+#[test]
+fn refusals_without_a_time_back_off_further_and_further() {
+    let waits = |seed| {
+        let mut client = Client::with(GateSettings {
+            seed,
+            ..GateSettings::default()
+        });
+        let next = |_| {
+            client.call(Endpoint::Api, 429, &RateHeaders::default());
+            let wait = client.wait(Endpoint::Api);
+            client.now += wait;
+            wait.as_secs_f64()
         };
-        gate.response(20 * MS, ticket, 200, &named);
-        gate.stats().target_rate
+        (0..8).map(next).collect::<Vec<f64>>()
     };
-    assert!(rate_with(20, 1) <= 20.0);
-    assert_eq!(rate_with(10_000, 1), rate_with(40, 1));
-    assert_eq!(rate_with(0, 1), 1.0);
-    // A longer window is spent as it comes: see `quota`.
-    assert_eq!(rate_with(600, 60), rate_with(40, 1));
+    let eight = waits(0);
+    assert!(eight[0] >= 1.0 && eight[0] <= 2.0, "{eight:?}");
+    assert!(eight[3] >= 4.0 && eight[7] >= 8.0, "{eight:?}");
+    assert!(eight.iter().all(|wait| *wait <= 16.0), "{eight:?}");
+    assert!(eight.windows(3).all(|w| w[2] >= w[0]), "{eight:?}");
+    assert_eq!(eight, waits(0), "only the seed decides");
+    assert_ne!(eight, waits(1));
+}
+
+#[test]
+fn refusals_of_requests_sent_together_count_once() {
+    let mut client = Client::new();
+    let together: Vec<_> = (0..4).map(|_| client.send()).collect();
+    client.now = 1200 * MS;
+    for ticket in together {
+        client.answer(ticket, 429, &RateHeaders::default());
+    }
+    let wait = client.wait(Endpoint::Api);
+    assert!((500 * MS..=SECOND).contains(&wait), "{wait:?}");
+}
+
+#[test]
+fn four_requests_probe_and_a_loss_makes_room() {
+    let mut client = Client::new();
+    let tickets = client.send_all();
+    assert_eq!(tickets.len(), 4);
+    client.complete(tickets[0], &Outcome::Lost);
+    assert!(client.may_send());
+}
+
+#[test]
+fn an_unsent_request_never_happened() {
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &headers(39, None));
+    client.now += 100 * MS;
+    let unused = client.send();
+    assert!(!client.may_send());
+    client.complete(unused, &Outcome::Unsent);
+    assert!(client.may_send());
+}
+
+#[test]
+fn a_request_without_a_connection_gives_its_turn_back() {
+    let mut client = Client::new();
+    for _ in 0..100 {
+        let ticket = client.send();
+        client.complete(ticket, &Outcome::Failed { sent: false });
+        client.now += 10 * SECOND;
+    }
+    assert_eq!(
+        client.gate.failures().map(|failures| failures.count),
+        Some(100)
+    );
+    let ticket = client.send();
+    client.answer(ticket, 200, &headers(39, None));
+    assert!(
+        client.wait(Endpoint::Api) < 30 * MS,
+        "nothing else was sent"
+    );
+}
+
+#[test]
+fn without_pacing_only_the_rule_is_kept() {
+    let mut client = Client::with(GateSettings {
+        paced: false,
+        ..GateSettings::default()
+    });
+    let tickets: Vec<_> = (0..1000).map(|_| client.send()).collect();
+    assert_eq!(client.now, SECOND);
+    for ticket in tickets {
+        client.answer(ticket, 200, &headers(0, Some(3 * SECOND)));
+    }
+    assert_eq!(client.wait(Endpoint::Api), 3 * SECOND);
+    client.now += 3 * SECOND;
+    assert!(client.may_send());
+}
+
+#[test]
+fn a_limit_of_the_token_endpoint_alone_holds_up_token_requests_alone() {
+    let mut client = Client::new();
+    client.call(Endpoint::Token, 200, &shown(5, 60 * SECOND, 0));
+    assert_eq!(client.wait(Endpoint::Token), 60 * SECOND);
+    assert_eq!(client.gate.rate(), 38.0, "the pace of all is what it was");
+    client.now += 80 * MS;
+    assert!(client.may_send());
+}
+
+#[test]
+fn a_token_request_that_uses_up_the_common_limit_holds_up_all() {
+    for (status, headers) in [(200, shown(40, SECOND, 0)), (429, RateHeaders::default())] {
+        let mut client = Client::new();
+        client.call(Endpoint::Token, status, &headers);
+        let wait = client.wait(Endpoint::Api);
+        assert!(wait > 480 * MS, "{wait:?}");
+    }
+}
+
+#[test]
+fn two_endpoints_that_name_different_limits_do_not_make_the_limit_flap() {
+    let mut client = Client::new();
+    for round in 0..320 {
+        let is_lower_named = round < 200 && round % 2 == 0;
+        let (limit, remaining) = if is_lower_named { (20, 10) } else { (40, 30) };
+        client.call(Endpoint::Api, 200, &shown(limit, SECOND, remaining));
+        client.now += 80 * MS;
+        let rate = client.gate.rate();
+        assert!(round >= 200 || rate <= 19.0, "{rate} in round {round}");
+    }
+    // The lower one has not been named any more.
+    assert!(client.gate.rate() > 25.0);
+}
+
+#[test]
+fn requests_under_way_are_counted_against_a_long_window() {
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &shown(100, DAY, 3));
+    assert_eq!(client.send_all().len(), 3);
+}
+
+#[test]
+fn a_member_that_asks_after_a_silence_has_lost_nothing() {
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &shown(40, SECOND, 20));
+    let ticket = client.send();
+    client.now += 3 * SECOND;
+    let _ = client.take(Endpoint::Api);
+    client.answer(ticket, 200, &shown(10, SECOND, 9));
+    assert_eq!(client.gate.rate(), 8.0, "its response counts");
+}
+
+#[test]
+fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
+    let mut client = Client::with(GateSettings {
+        limit: 3,
+        ..GateSettings::default()
+    });
+    while client.now < 60 * SECOND {
+        let ticket = client.send();
+        client.now += 20 * MS;
+        client.answer(ticket, 200, &RateHeaders::default());
+        let rate = client.gate.rate();
+        assert!(rate <= 2.0, "{rate} a second after {:?}", client.now);
+    }
 }
 
 proptest! {
@@ -201,49 +344,38 @@ proptest! {
         share in prop::num::f64::ANY,
         steps in prop::collection::vec((0..5_u8, 0..100_u32, 0..50_u64, 0..5_000_u32), 1..300),
     ) {
-        let mut gate = Gate::new(GateSettings { limit, share, ..GateSettings::default() });
-        let mut now = Duration::ZERO;
-        let mut sent = Vec::new();
-        let mut open: Vec<Ticket> = Vec::new();
+        let mut client = Client::with(GateSettings { limit, ..GateSettings::default() });
+        client.share = share;
+        let (mut sent, mut open) = (Vec::new(), Vec::new());
         for (step, wait, remaining, reset) in steps {
-            now += wait * MS;
+            client.now += wait * MS;
             match step {
-                0 | 1 => {
-                    if let Ready::At(at) = gate.ready(now) {
-                        prop_assert!(at > now);
-                        now = at;
+                0 | 1 => match client.take(Endpoint::Api) {
+                    Turn::Now(ticket) => {
+                        open.push(ticket);
+                        sent.push(client.now);
                     }
-                    if gate.ready(now) == Ready::Now {
-                        open.push(gate.send(now));
-                        sent.push(now);
+                    Turn::Wait { again, .. } => {
+                        prop_assert!(again > client.now);
+                        client.now = again;
                     }
-                }
-                2 if !open.is_empty() => {
+                },
+                _ if open.is_empty() => {}
+                2 => {
                     let ticket = open.remove(open.len() / 2);
-                    gate.response(now, ticket, 200, &headers(remaining, Some(reset * MS)));
+                    client.answer(ticket, 200, &headers(remaining, Some(reset * MS)));
                 }
-                3 if !open.is_empty() => gate.response(now, open.remove(0), 429, &RateHeaders::default()),
-                _ if !open.is_empty() => gate.lost(now, open.remove(0)),
-                _ => prop_assert_ne!(gate.ready(now), Ready::AfterResponse),
+                3 => client.answer(open.remove(0), 429, &RateHeaders::default()),
+                _ => client.complete(open.remove(0), &Outcome::Lost),
             }
         }
+        for ticket in open {
+            client.complete(ticket, &Outcome::Lost);
+        }
+        let end = client.now + 30 * SECOND;
+        let _ = client.send();
+        prop_assert!(client.now < end, "with nothing in flight, a wait ends");
         let limit = limit.max(1) as usize;
-        prop_assert!(sent.windows(limit + 1).all(|w| w[limit] - w[0] >= Duration::from_secs(1)));
+        prop_assert!(sent.windows(limit + 1).all(|w| w[limit] - w[0] >= SECOND));
     }
-}
-
-#[test]
-fn without_pacing_only_the_rule_is_kept() {
-    let mut gate = Gate::new(GateSettings {
-        paced: false,
-        ..GateSettings::default()
-    });
-    let tickets: Vec<Ticket> = (0..1000).map(|_| gate.send(1000 * MS)).collect();
-    assert_eq!(gate.ready(1000 * MS), Ready::Now);
-    for ticket in tickets {
-        gate.response(1020 * MS, ticket, 200, &headers(0, Some(3000 * MS)));
-    }
-    assert_eq!(gate.ready(1020 * MS), Ready::At(4020 * MS));
-    assert_eq!(gate.ready(4020 * MS), Ready::Now);
-    assert_eq!((gate.stats().sends, gate.stats().responses), (1000, 1000));
 }

@@ -4,39 +4,28 @@ use super::*;
 use std::fs;
 
 /// All that can be read of a mirror, or that something is wrong.
-fn answers(mirror: &Mirror) -> Result<Vec<Vec<String>>> {
+fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = Resource::Contacts;
-    let mut all = Vec::new();
+    let mut all = vec![format!("{:?}", mirror.schema(list)?)];
+    let texts = |records: crate::Records| -> Result<Vec<String>> {
+        let texts = records.map(|record| record.map(|record| record.as_str().to_owned()));
+        texts.collect()
+    };
     let syncs = mirror.syncs(list)?;
-    all.push(syncs.iter().map(|sync| format!("{sync:?}")).collect());
     for sync in &syncs {
-        let records = mirror.as_of(list, &At::Sync(sync.generation))?;
-        all.push(
-            records
-                .map(|record| record.map(|record| record.as_str().to_owned()))
-                .collect::<Result<_>>()?,
-        );
+        all.extend(texts(mirror.as_of(list, &At::Sync(sync.generation))?)?);
     }
-    let current = mirror.current(list)?;
-    all.push(
-        current
-            .map(|record| record.map(|record| record.as_str().to_owned()))
-            .collect::<Result<_>>()?,
-    );
-    let changes = mirror.changes(list, &At::Sync(0))?;
-    all.push(
-        changes
-            .map(|change| change.map(|change| format!("{change:?}")))
-            .collect::<Result<_>>()?,
-    );
-    all.push(vec![format!("{:?}", mirror.schema(list)?)]);
+    all.extend(texts(mirror.current(list)?)?);
+    for change in mirror.changes(list, &At::Sync(0))? {
+        all.push(format!("{:?}", change?));
+    }
+    all.push(format!("{syncs:?}"));
     Ok(all)
 }
 
 #[test]
 fn a_flipped_byte_is_found_or_changes_no_answer() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..120), Proof::Counted);
+    let trial = Trial::of(0..120);
     let mut second = contacts((10..125).rev());
     second[7] = contact(second.len() as u64, 3);
     trial.sync(&second, Proof::Joined);
@@ -81,8 +70,7 @@ fn a_flipped_byte_is_found_or_changes_no_answer() {
 
 #[test]
 fn a_sync_does_not_build_on_a_changed_record() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..50), Proof::Counted);
+    let trial = Trial::of(0..50);
     for damage in [
         "UPDATE record SET text = replace(text, 'A0', 'A1') WHERE key = 'c-7'",
         "DELETE FROM record WHERE key = 'c-7'",

@@ -4,6 +4,7 @@
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const PATH: &str = "TALENTDATA_TEST_MIRROR";
@@ -35,14 +36,8 @@ fn child() {
         .connection
         .execute_batch("PRAGMA cache_size = 10")
         .unwrap();
-    let plan = Plan {
-        max_deletes: MaxDeletes::default(),
-        keep: None,
-        ended: SystemTime::now(),
-    };
-    staging
-        .commit(receipt(second().len(), Proof::Counted), &plan)
-        .unwrap();
+    let receipt = receipt(second().len(), Proof::Counted);
+    staging.commit(receipt, &Trial::new().plan()).unwrap();
 }
 
 fn second() -> Vec<String> {
@@ -58,13 +53,9 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
     for mode in ["WAL", "DELETE"] {
         let (mut steps, mut rounds) = (0, 0);
         loop {
-            let trial = Trial::new();
-            trial.sync(&contacts(0..200), Proof::Counted);
-            let connection = rusqlite::Connection::open(&trial.path).unwrap();
-            connection
-                .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
-                .unwrap();
-            drop(connection);
+            let trial = Trial::of(0..200);
+            let set = format!("PRAGMA journal_mode = {mode}");
+            assert_eq!(trial.ask::<String>(&set), mode.to_lowercase());
             let status = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "tests::kills::child"])
                 .env(PATH, &trial.path)
@@ -76,7 +67,7 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
             let first = current == contacts(0..200);
             assert!(first || current == second(), "after {steps} steps");
             committed += usize::from(!first);
-            assert_eq!(integrity(&trial.path), "ok");
+            assert_eq!(trial.ask::<String>("PRAGMA integrity_check"), "ok");
             assert!(trial.mirror().verify().unwrap().matches);
             // The next sync needs no repair.
             let next = trial.sync(&second(), Proof::Counted);

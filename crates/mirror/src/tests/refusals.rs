@@ -2,6 +2,7 @@
 
 use super::*;
 use std::fs;
+use std::path::Path;
 
 fn refused(path: &Path) -> String {
     let error = Claim::acquire(path).err().unwrap();
@@ -16,21 +17,19 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
     fs::create_dir(path("folder")).unwrap();
     fs::write(path("text"), "hello").unwrap();
     fs::write(path("long"), vec![b'x'; 100_000]).unwrap();
-    let other = rusqlite::Connection::open(path("other.db")).unwrap();
-    other
-        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
-        .unwrap();
-    drop(other);
-    let newer = rusqlite::Connection::open(path("newer.db")).unwrap();
-    newer
-        .execute_batch(
-            "PRAGMA application_id = 0x54446d72; PRAGMA user_version = 9; CREATE TABLE t (x)",
-        )
-        .unwrap();
-    drop(newer);
-    let before: Vec<_> = ["text", "long", "other.db", "newer.db"]
-        .map(|name| fs::read(path(name)).unwrap())
-        .into();
+    let table = "CREATE TABLE t (x); INSERT INTO t VALUES (1)";
+    for (name, pragmas) in [
+        ("other.db", "PRAGMA journal_mode = WAL"),
+        (
+            "newer.db",
+            "PRAGMA application_id = 0x54446d72; PRAGMA user_version = 9",
+        ),
+    ] {
+        let connection = rusqlite::Connection::open(path(name)).unwrap();
+        connection
+            .execute_batch(&format!("{pragmas}; {table}"))
+            .unwrap();
+    }
     for (name, words) in [
         ("folder", "is a directory; a mirror is one file"),
         ("text", "something else"),
@@ -38,40 +37,23 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
         ("other.db", "something else"),
         ("newer.db", "version 9"),
     ] {
+        let before = fs::read(path(name)).ok();
         assert!(refused(&path(name)).contains(words), "{name}");
-        assert!(
-            Mirror::open(path(name))
-                .unwrap_err()
-                .message()
-                .contains(words)
-        );
+        let unread = Mirror::open(path(name)).unwrap_err();
+        assert!(unread.message().contains(words), "{unread}");
+        assert_eq!(fs::read(path(name)).ok(), before);
     }
-    let after: Vec<_> = ["text", "long", "other.db", "newer.db"]
-        .map(|name| fs::read(path(name)).unwrap())
-        .into();
-    assert_eq!(before, after);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
-    assert!(
-        Mirror::open(path("nowhere"))
-            .unwrap_err()
-            .message()
-            .contains("is not a mirror")
-    );
+    let nowhere = Mirror::open(path("nowhere")).unwrap_err();
+    assert!(nowhere.message().contains("is not a mirror"), "{nowhere}");
 }
 
 #[test]
-fn one_sync_writes_at_a_time() {
+fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
     let trial = Trial::new();
     let claim = Claim::acquire(&trial.path).unwrap();
     assert!(refused(&trial.path).contains("another sync is writing"));
-    drop(claim);
-    trial.sync(&contacts(0..3), Proof::Counted);
-}
-
-#[test]
-fn a_mirror_that_a_failed_sync_has_begun_is_gone_again() {
-    let trial = Trial::new();
-    Claim::acquire(&trial.path).unwrap().abandon();
+    claim.abandon();
     assert!(!trial.path.exists());
     trial.sync(&contacts(0..3), Proof::Counted);
     Claim::acquire(&trial.path).unwrap().abandon();
@@ -80,22 +62,18 @@ fn a_mirror_that_a_failed_sync_has_begun_is_gone_again() {
 
 #[test]
 fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..3), Proof::Counted);
+    let trial = Trial::of(0..3);
     let claim = Claim::acquire(&trial.path).unwrap();
+    let service = "https://talent.example";
     for (of, parameters, words) in [
         (
             ["https://other.example", "client"],
             "{}",
             "base_url: the mirror is of",
         ),
+        ([service, "other"], "{}", "client_id: the mirror is of"),
         (
-            ["https://talent.example", "other"],
-            "{}",
-            "client_id: the mirror is of",
-        ),
-        (
-            ["https://talent.example", "client"],
+            [service, "client"],
             "{\"region\":\"eu\"}",
             "sync into another file",
         ),
@@ -110,19 +88,13 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
 
 #[test]
 fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..300), Proof::Counted);
+    let trial = Trial::of(0..300);
     let claim = Claim::acquire(&trial.path).unwrap();
-    let plan = || Plan {
-        max_deletes: MaxDeletes::default(),
-        keep: None,
-        ended: SystemTime::now(),
-    };
     let attempt = |prepare: &str| {
         let mut staging = stage(&claim).unwrap();
         staging.take(&records(&contacts(100..900)), false).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
-        let failed = staging.commit(receipt(800, Proof::None), &plan());
+        let failed = staging.commit(receipt(800, Proof::None), &trial.plan());
         failed.err().unwrap().at(&trial.path).message().to_owned()
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
@@ -132,7 +104,10 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
     // SQLite reports a full disk in the same way.
     assert!(attempt("PRAGMA max_page_count = 1").contains("the disk is full"));
     assert_eq!(
-        (trial.current(), integrity(&trial.path).as_str()),
+        (
+            trial.current(),
+            &*trial.ask::<String>("PRAGMA integrity_check")
+        ),
         (contacts(0..300), "ok")
     );
 }
@@ -141,8 +116,7 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
 #[test]
 fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
-    let trial = Trial::new();
-    trial.sync(&contacts(0..3), Proof::Counted);
+    let trial = Trial::of(0..3);
     let directory = trial.path.parent().unwrap();
     fs::remove_file(directory.join("mirror.db.lock")).unwrap();
     let mode = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
@@ -159,8 +133,7 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
 
 #[test]
 fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..30), Proof::Counted);
+    let trial = Trial::of(0..30);
     let claim = Claim::acquire(&trial.path).unwrap();
     let mut staging = stage(&claim).unwrap();
     staging
@@ -168,20 +141,15 @@ fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
         .unwrap();
     staging.take(&records(&contacts(1..31)), false).unwrap();
-    let plan = Plan {
-        max_deletes: MaxDeletes::default(),
-        keep: None,
-        ended: SystemTime::now(),
-    };
-    let receipt = staging.commit(receipt(30, Proof::Counted), &plan).unwrap();
+    let receipt = staging.commit(receipt(30, Proof::Counted), &trial.plan());
+    let receipt = receipt.unwrap();
     assert_eq!((receipt.changes.insert, receipt.changes.delete), (1, 1));
     assert_eq!(trial.current(), contacts(1..31));
 }
 
 #[test]
 fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..30), Proof::Counted);
+    let trial = Trial::of(0..30);
     let shared = trial.path.with_extension("db-shm");
     fs::create_dir(&shared).unwrap();
     let failed = trial.sync_late(&[], &contacts(0..40), Proof::Counted);
@@ -210,8 +178,7 @@ fn limited_child() {
 #[cfg(unix)]
 #[test]
 fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
-    let trial = Trial::new();
-    trial.sync(&contacts(0..300), Proof::Counted);
+    let trial = Trial::of(0..300);
     for blocks in [100, 200, 400, 800] {
         // A write beyond the limit fails, as it does on a full disk, where the signal is ignored.
         let script = format!(
@@ -227,7 +194,7 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
         let is_said = told.contains("check the disk") || told.contains("the disk is full");
         assert!(is_said, "{blocks}: {told}");
         assert_eq!(trial.current(), contacts(0..300));
-        assert_eq!(integrity(&trial.path), "ok");
+        assert_eq!(trial.ask::<String>("PRAGMA integrity_check"), "ok");
     }
     assert_eq!(
         trial.sync(&contacts(0..5_000), Proof::Counted).generation,

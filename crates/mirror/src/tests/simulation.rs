@@ -12,6 +12,7 @@ struct List {
 }
 
 /// What a scan shows.
+#[derive(Default)]
 struct Scan {
     late: Vec<String>,
     delivered: Vec<String>,
@@ -51,9 +52,8 @@ impl List {
         let first = self.texts();
         match self.random.u32(..10) {
             0..5 => Scan {
-                late: Vec::new(),
                 delivered: first,
-                proof: Proof::Counted,
+                ..Scan::default()
             },
             5..8 => {
                 for _ in 0..self.random.usize(1..4) {
@@ -91,9 +91,9 @@ impl List {
                     .filter(|_| self.random.f64() < kept)
                     .collect();
                 Scan {
-                    late: Vec::new(),
                     delivered,
                     proof: Proof::None,
+                    ..Scan::default()
                 }
             }
         }
@@ -114,8 +114,12 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Changes) {
     }
 }
 
+fn ids<'a>(texts: impl IntoIterator<Item = &'a String>) -> HashSet<String> {
+    texts.into_iter().map(|text| id_of(text)).collect()
+}
+
 fn id_of(text: &str) -> String {
-    crate::canonical::key(&RawRecord::parse(text).unwrap()).0
+    crate::digest::key(&RawRecord::parse(text).unwrap()).0
 }
 
 /// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
@@ -132,21 +136,16 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
     let mut known: HashSet<String> = HashSet::new();
     for number in 1..=syncs {
         (0..truth.random.usize(..5)).for_each(|_| truth.change());
-        let there_before: HashSet<String> = truth.texts().iter().map(|text| id_of(text)).collect();
+        let there_before = ids(&truth.texts());
         let scan = truth.scan();
-        let there_after: HashSet<String> = truth.texts().iter().map(|text| id_of(text)).collect();
+        let there_after = ids(&truth.texts());
         let receipt = trial
             .sync_late(&scan.late, &scan.delivered, scan.proof)
             .unwrap();
         assert_eq!(receipt.generation, number);
         let changes = trial.changes(number - 1);
         reported += changes.len();
-        let shown: HashSet<String> = scan
-            .late
-            .iter()
-            .chain(&scan.delivered)
-            .map(|text| id_of(text))
-            .collect();
+        let shown = ids(scan.late.iter().chain(&scan.delivered));
         for key in ops(&changes, "delete") {
             deletes += 1;
             assert!(
@@ -159,29 +158,20 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
             assert!(shown.contains(&key));
         }
         // What is gone is deleted at once by a scan that counted, else by the second proven one.
+        let scans = |key: &String, lacked: &HashMap<String, u32>| match scan.proof {
+            Proof::None => 0,
+            _ => lacked.get(key).copied().unwrap_or(0) + 1,
+        };
         for key in known.iter().filter(|key| !shown.contains(*key)) {
-            let before = lacked.get(key).copied().unwrap_or(0);
-            let scans = if scan.proof == Proof::None {
-                0
-            } else {
-                before + 1
-            };
+            let is_early = scan.proof != Proof::Counted && scans(key, &lacked) < 2;
             assert!(
-                scan.proof != Proof::Counted && scans < 2 || receipt.withheld.is_some(),
+                is_early || receipt.withheld.is_some(),
                 "seed {seed}, sync {number}: {key} is still there"
             );
         }
-        lacked = (known.iter().filter(|key| !shown.contains(*key)))
-            .map(|key| {
-                (
-                    key.clone(),
-                    if scan.proof == Proof::None {
-                        0
-                    } else {
-                        lacked.get(key).copied().unwrap_or(0) + 1
-                    },
-                )
-            })
+        let absent = known.iter().filter(|key| !shown.contains(*key));
+        lacked = absent
+            .map(|key| (key.clone(), scans(key, &lacked)))
             .collect();
         known.extend(shown);
         // The list is given back as it was read; what came late stands somewhere among it.

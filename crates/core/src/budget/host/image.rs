@@ -9,7 +9,7 @@ use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What such a file begins with; another state has another mark, and another name of the file.
-pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg4";
+pub(super) const MARK: [u8; 16] = *b"talentdata\x00budg5";
 /// Where the copies begin, and how much room each has.
 const FIRST: u64 = 4096;
 const ROOM: usize = 256 * 1024;

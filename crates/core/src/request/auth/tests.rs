@@ -25,7 +25,28 @@ fn old_token() -> Token {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_failure_that_nobody_was_told_of_is_not_the_outcome_of_who_comes_later() {
+fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
+    let failed = 100 * SECOND;
+    for (kind, lasts) in [(ErrorKind::Server, 1), (ErrorKind::Auth, 10)] {
+        let mut state = State::default();
+        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_err());
+        let known = |after, asked| state.known(failed + after, asked);
+        let last = lasts * SECOND - SECOND / 2;
+        for after in [SECOND / 2, last] {
+            assert!(
+                matches!(known(after, failed - SECOND), Some(Err(_))),
+                "{kind:?}"
+            );
+        }
+        assert!(known(lasts * SECOND, failed - SECOND).is_none(), "{kind:?}");
+        // A later caller asks anew, but not with credentials that were just refused.
+        let later = known(SECOND / 2, failed + SECOND / 4);
+        assert_eq!(later.is_some(), kind == ErrorKind::Auth);
+    }
+}
+
+#[test]
+fn a_renewal_that_fails_while_the_token_lasts_concerns_nobody() {
     for kind in [ErrorKind::Server, ErrorKind::Auth] {
         let mut state = State::default();
         let start = clock::now();
@@ -33,28 +54,12 @@ fn a_failure_that_nobody_was_told_of_is_not_the_outcome_of_who_comes_later() {
         // The renewal fails while the token still lasts for eight seconds.
         let failed = start + 52 * SECOND;
         assert!(state.note(failed, Err(Error::new(kind, "down"))).is_ok());
-        let asked = start + 50 * SECOND;
-        let lasting = state.known(failed + SECOND / 2, asked);
-        assert!(matches!(lasting, Some(Known::Token(_))), "{kind:?}");
-        let known = state.known(failed + 9 * SECOND, asked);
-        assert!(known.is_none(), "{kind:?}: {known:?}");
-    }
-}
-
-#[test]
-fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
-    for (kind, lasts) in [(ErrorKind::Server, 1), (ErrorKind::Auth, 10)] {
-        let mut state = State::default();
-        let failed = 100 * SECOND;
-        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_err());
-        let waited = |after| state.known(failed + after, failed - SECOND);
-        assert!(matches!(waited(SECOND / 2), Some(Known::Failure(_))));
-        let last = lasts * SECOND - SECOND / 2;
-        assert!(matches!(waited(last), Some(Known::Failure(_))), "{kind:?}");
-        assert!(waited(lasts * SECOND).is_none(), "{kind:?}");
-        // Whoever comes later asks anew, but not with credentials that were just refused.
-        let later = state.known(failed + SECOND / 2, failed + SECOND / 4);
-        assert_eq!(later.is_some(), kind == ErrorKind::Auth);
+        let lasting = state.known(failed + SECOND / 2, start);
+        assert!(matches!(lasting, Some(Ok(_))), "{kind:?}");
+        assert!(
+            state.known(failed + 9 * SECOND, start).is_none(),
+            "{kind:?}"
+        );
     }
 }
 

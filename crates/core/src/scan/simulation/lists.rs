@@ -56,6 +56,8 @@ pub(super) enum Copies {
     InTurn,
     /// A response comes from a copy without the last quarter with a probability of one half.
     AtRandom,
+    /// One response in ten comes from a copy without records, which has the total all the same.
+    Empty,
 }
 
 pub(super) struct List {
@@ -141,7 +143,13 @@ impl List {
                 });
                 (0..self.times(rate)).for_each(|_| self.insert_anywhere());
             }
-            Change::BulkDelete(rate) => self.bulk_delete(rate, 0),
+            Change::BulkDelete(rate) => {
+                if self.random.f64() < rate / 10.0 {
+                    let from = self.random.usize(..self.records.len().max(1));
+                    let to = (from + self.random.usize(..60)).min(self.records.len());
+                    self.records.drain(from..to);
+                }
+            }
             Change::DeleteOne => drop(self.take_any()),
             Change::DeleteFirst if self.records.is_empty() => {}
             Change::DeleteFirst => drop(self.records.remove(0)),
@@ -180,15 +188,6 @@ impl List {
                 });
                 (0..self.times(rate)).for_each(|_| self.insert_anywhere());
             }
-        }
-    }
-
-    fn bulk_delete(&mut self, rate: f64, inserts: usize) {
-        if self.random.f64() < rate / 10.0 {
-            let from = self.random.usize(..self.records.len().max(1));
-            let to = (from + self.random.usize(..60)).min(self.records.len());
-            self.records.drain(from..to);
-            (0..self.random.usize(..=inserts)).for_each(|_| self.insert(from));
         }
     }
 
@@ -236,13 +235,15 @@ impl Service for List {
         let shown = self.shown(limit);
         self.cursor = (offset as usize).saturating_add(limit as usize);
         let from = (offset as usize).min(shown.len());
-        let to = (offset as usize)
-            .saturating_add(limit as usize)
-            .min(shown.len());
+        let to = self.cursor.min(shown.len());
+        let is_empty = self.copies == Copies::Empty && self.random.u8(..10) == 0;
         Page {
-            records: shown[from..to].to_vec(),
+            records: match is_empty {
+                true => Vec::new(),
+                false => shown[from..to].to_vec(),
+            },
             total: shown.len() as u64,
-            has_more: to < shown.len(),
+            has_more: !is_empty && to < shown.len(),
         }
     }
 }

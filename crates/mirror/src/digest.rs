@@ -1,8 +1,11 @@
-//! The key of a record, and one form for every spelling of the same JSON: records that are equal in it are no update.
+//! The key of a record, the one form of all its spellings, and digests by which a changed byte of the file is noticed.
 //!
-//! Members are sorted by name, and of a name that occurs twice the last counts; escapes are resolved, numbers have their
-//! exact decimal value, arrays keep their order, and white space has no meaning.
+//! In the one form, members are sorted by name, and of a name that occurs twice the last counts; escapes are resolved,
+//! numbers have their exact decimal value, arrays keep their order, and white space has no meaning.
 
+use rusqlite::Connection;
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::ValueRef;
 use serde_json::Value;
 use talentdata_core::{RawRecord, json};
 
@@ -21,19 +24,19 @@ pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     }
 }
 
-/// The hash of a record's canonical form.
-pub(crate) fn canonical(text: &str) -> Hash {
+/// The one form of all spellings of a record. One that holds what no string can, such as half of a surrogate pair, stays
+/// as it is.
+pub(crate) fn canonical(text: &str) -> String {
     let Ok(mut value) = serde_json::from_str(text) else {
-        // It holds what no string can, such as half of a surrogate pair: its bytes stand for themselves.
-        return hash(text.as_bytes());
+        return text.to_owned();
     };
     simplify(&mut value);
     value.sort_all_objects();
-    hash(value.to_string().as_bytes())
+    value.to_string()
 }
 
 /// The first 128 bits of a BLAKE3 hash.
-pub(crate) fn hash(bytes: &[u8]) -> Hash {
+fn hash(bytes: &[u8]) -> Hash {
     let mut first = Hash::default();
     first.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
     first
@@ -82,13 +85,58 @@ fn decimal(raw: &str) -> String {
     }
 }
 
+/// The digest of a row: of all its values, each with its type and length, so that no two rows run together.
+pub(crate) fn seal<'a>(values: impl Iterator<Item = ValueRef<'a>>) -> u128 {
+    let mut form = Vec::with_capacity(512);
+    for value in values {
+        let mut piece = |kind: u8, bytes: &[u8]| {
+            form.push(kind);
+            form.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            form.extend_from_slice(bytes);
+        };
+        match value {
+            ValueRef::Null => piece(0, b""),
+            ValueRef::Integer(number) => piece(1, &number.to_le_bytes()),
+            ValueRef::Real(number) => piece(2, &number.to_le_bytes()),
+            ValueRef::Text(text) => piece(3, text),
+            ValueRef::Blob(bytes) => piece(4, bytes),
+        }
+    }
+    u128::from_le_bytes(hash(&form))
+}
+
+/// Makes `seal(...)`, the digest of a row, and `digest(...)`, the sum of those of many, known to a connection.
+pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("seal", -1, flags, |row| Ok(of(row).to_le_bytes()))?;
+    connection.create_aggregate_function("digest", -1, flags, Sum)
+}
+
+fn of(row: &Context<'_>) -> u128 {
+    seal((0..row.len()).map(|index| row.get_raw(index)))
+}
+
+/// Sums up the digests of rows, so that their order does not matter.
+struct Sum;
+
+impl Aggregate<u128, Hash> for Sum {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<u128> {
+        Ok(0)
+    }
+
+    fn step(&self, row: &mut Context<'_>, sum: &mut u128) -> rusqlite::Result<()> {
+        *sum = sum.wrapping_add(of(row));
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<u128>) -> rusqlite::Result<Hash> {
+        Ok(sum.unwrap_or_default().to_le_bytes())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn form(json: &str) -> Hash {
-        canonical(json)
-    }
 
     #[test]
     fn another_way_of_writing_is_the_same() {
@@ -109,7 +157,7 @@ mod tests {
             ),
             (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
         ] {
-            assert_eq!(form(one), form(other), "{one} {other}");
+            assert_eq!(canonical(one), canonical(other), "{one} {other}");
         }
     }
 
@@ -143,7 +191,7 @@ mod tests {
         ];
         for (index, one) in all.iter().enumerate() {
             for other in &all[index + 1..] {
-                assert_ne!(form(one), form(other), "{one} {other}");
+                assert_ne!(canonical(one), canonical(other), "{one} {other}");
             }
         }
     }

@@ -1,0 +1,392 @@
+//! Ctrl-C, SIGTERM, failures and closed pipes: what is said, the exit code, and the command that continues.
+
+use crate::support::{Ended, Signal, Trial, code, names, program, run, send, trial, wait_until};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::process::{Child, Command};
+use talentdata_core::ErrorKind;
+use talentdata_sandbox::Options;
+
+/// Lists that no run reads to their end within a test.
+fn endless() -> Trial {
+    trial(&[("contacts", 1_000_000_000), ("pools", 1_000_000_000)])
+}
+
+/// Waits until nothing more goes into the pipe, so that whoever writes to it is stuck.
+fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
+    let at_once = Timespec::default();
+    wait_until(child, || {
+        poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&at_once)).unwrap() == 0
+    });
+}
+
+/// The command at the end of the message, run by a shell in the same environment.
+fn continue_by_shell(ended: &Ended, trial: &Trial) -> Ended {
+    let said = ended.stderr.trim_end();
+    let (_, command) = said.split_once("; to continue: ").unwrap();
+    assert!(command.ends_with(" --resume"), "{ended:?}");
+    assert!(!said.contains(trial.sandbox.client_secret()), "{ended:?}");
+    let like = trial.command("");
+    let variables = like.get_envs();
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", command])
+        .current_dir(trial.directory.path());
+    run(shell
+        .env_clear()
+        .envs(variables.filter_map(|(name, value)| Some((name, value?)))))
+}
+
+#[test]
+fn an_interrupted_export_ends_with_the_command_that_continues() {
+    let trial = trial(&[("contacts", 6_000)]);
+    let out = "it's $HOME.jsonl";
+    let mut command = trial.command("export contacts --page-size 50 --receipt r.json --out");
+    let mut child = command.arg(out).spawn().unwrap();
+    wait_until(&mut child, || trial.saved_records(out).is_some());
+    send(&child, Signal::INT);
+    let ended = Ended::wait(child);
+    ended.error(
+        130,
+        "records are kept in|talentdata export contacts --page-size 50",
+    );
+    assert_eq!(trial.json("r.json")["completeness"], "unfinished");
+    continue_by_shell(&ended, &trial).quiet();
+    assert_eq!(trial.read(out).lines().count(), 6_000);
+    let receipt = trial.json("r.json");
+    let of = (&receipt["resumed"], &receipt["records"]);
+    assert_eq!(of, (&1.into(), &6_000.into()));
+    assert_eq!(trial.names(), [out, "r.json"]);
+}
+
+#[test]
+fn so_does_a_failure_that_leaves_something() {
+    let trial = trial(&[("contacts", 1_000), ("pools", 10)]);
+    let fail = || {
+        trial.fault(
+            json!({"path": "/v1/contacts", "from": 4}),
+            json!({"status": 404}),
+        )
+    };
+    let not_found = code(ErrorKind::NotFound);
+    trial.write("one", "older\n");
+    for (lists, out) in [("contacts", "one"), ("contacts pools", "several")] {
+        fail();
+        let ended = trial.run(&format!("export --out {out} {lists}"));
+        ended.error(not_found, "to continue: ");
+        assert_eq!(trial.read("one"), "older\n");
+        trial.heal();
+        continue_by_shell(&ended, &trial).quiet();
+        fs::write(trial.path("one"), "older\n").unwrap();
+    }
+    // Nothing was kept, so there is nothing to continue.
+    trial.fault(json!({"path": "/v1/pools"}), json!({"status": 404}));
+    let ended = trial.run("export pools --out new");
+    let said = ended.error(not_found, "no partial file was kept");
+    assert!(!said.contains("to continue"), "{said}");
+    assert_eq!(trial.names(), ["one", "several"]);
+}
+
+#[test]
+fn what_came_from_the_embedded_service_cannot_be_continued() {
+    let trial = trial(&[]);
+    // In pages so small that the budget keeps it busy.
+    let words = "export contacts --sandbox --page-size 1 --out c";
+    let mut command = program(words);
+    let mut child = command.current_dir(trial.directory.path()).spawn().unwrap();
+    wait_until(&mut child, || trial.saved_records("c").is_some());
+    send(&child, Signal::INT);
+    let ended = Ended::wait(child);
+    let said = ended.error(130, "the sandbox has ended, so begin again: ");
+    assert!(said.ends_with(&format!("talentdata {words}\n")), "{said}");
+}
+
+#[test]
+fn an_older_receipt_does_not_speak_for_a_run_that_failed() {
+    let trial = trial(&[("contacts", 1_000), ("pools", 10)]);
+    let export = "export --receipt r.json --out new";
+    trial.run(&format!("{export} contacts")).quiet();
+    assert_eq!(trial.json("r.json")["completeness"], "proven");
+    // What is refused before it begins changes nothing.
+    trial
+        .run(&format!("{export} contacts --page-size 0"))
+        .says(2, "");
+    assert_eq!(trial.json("r.json")["completeness"], "proven");
+    trial.fault(
+        json!({"path": "/v1/contacts", "from": 4}),
+        json!({"status": 404}),
+    );
+    let not_found = code(ErrorKind::NotFound);
+    trial
+        .run(&format!("{export} contacts"))
+        .error(not_found, "");
+    let receipt = trial.json("r.json");
+    let of = (&receipt["completeness"], &receipt["resource"]);
+    assert_eq!(of, (&"unfinished".into(), &"contacts".into()));
+    assert!(receipt["records"].as_u64().unwrap() > 100, "{receipt}");
+    // Of several, each speaks for itself.
+    fs::remove_file(trial.path("new")).unwrap();
+    trial.run(&format!("{export} contacts pools"));
+    let receipts = trial.json("r.json");
+    let of = |index: usize| receipts[index]["completeness"].as_str().unwrap();
+    assert_eq!((of(0), of(1)), ("unfinished", "proven"), "{receipts}");
+    // A process that is killed has no last word.
+    trial.fault(json!({"path": "/v1/pools"}), json!({"delay_ms": 60_000}));
+    let mut child = trial.start_and_wait("export pools --receipt r.json --out p.csv", 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let receipt = trial.json("r.json");
+    let of = (
+        &receipt["completeness"],
+        &receipt["resource"],
+        &receipt["records"],
+    );
+    assert_eq!(of, (&"unfinished".into(), &"pools".into(), &0.into()));
+}
+
+#[test]
+fn several_lists_stop_together_and_none_is_taken_for_a_whole_one() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let trial = endless();
+        let child = trial.start_and_wait("export contacts pools --out lists", 20);
+        send(&child, signal);
+        let ended = Ended::wait(child);
+        let said = ended.says(code, "stopped|pools");
+        assert!(
+            said.starts_with("error: contacts") && ended.stdout.is_empty(),
+            "{said}"
+        );
+        for name in ["lists/contacts.jsonl", "lists/pools.jsonl"] {
+            assert!(!trial.path(name).exists(), "{name}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_blocks_does_not_hold_up_the_end() {
+    let trial = endless();
+    let (_stalled, writer) = std::io::pipe().unwrap();
+    let mut command = trial.command("export contacts --out -");
+    let mut child = command.stdout(writer.try_clone().unwrap()).spawn().unwrap();
+    wait_until_full(&mut child, &writer);
+    send(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let pipe = trial.stalled_pipe("pipe");
+    let mut child = trial.start("export contacts -v --out pipe");
+    wait_until_full(&mut child, &pipe);
+    send(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    // Without a reader not even opening it comes to an end.
+    drop(pipe);
+    let mut child = trial.start("export contacts -v --out pipe");
+    let status = format!("/proc/{}/status", child.id());
+    let is_interrupt_taken_over = || {
+        let text = fs::read_to_string(&status).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
+        mask & (1 << (Signal::INT.as_raw() - 1)) != 0
+    };
+    wait_until(&mut child, is_interrupt_taken_over);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    send(&child, Signal::INT);
+    assert_eq!(Ended::wait(child).code, Some(130));
+}
+
+#[test]
+fn a_second_signal_ends_what_the_first_cannot_stop_and_says_how_to_continue() {
+    let trial = endless();
+    let mut child = trial.start("export contacts --out lists");
+    wait_until(&mut child, || trial.saved_records("lists").is_some());
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    fs::create_dir(trial.path("new")).unwrap();
+    fs::rename(
+        trial.path("lists.part"),
+        trial.path("new/contacts.jsonl.part"),
+    )
+    .unwrap();
+    // One list goes to a pipe that nobody reads, and holds up the program.
+    let stalled = trial.stalled_pipe("new/pools.jsonl");
+    let words = "export contacts pools --resume --out new";
+    let mut child = trial.start(words);
+    wait_until_full(&mut child, &stalled);
+    send(&child, Signal::INT);
+    send(&child, Signal::TERM);
+    let ended = Ended::wait(child);
+    // Two signals at the same time have no order.
+    assert!(matches!(ended.code, Some(130 | 143)), "{ended:?}");
+    let end = format!(
+        "; to continue: {} {words}\n",
+        env!("CARGO_BIN_EXE_talentdata")
+    );
+    assert!(ended.stderr.ends_with(&end), "{ended:?}");
+}
+
+#[test]
+fn a_command_that_leaves_nothing_behind_dies_of_the_signal_itself() {
+    use std::os::unix::process::ExitStatusExt;
+    let trial = trial(&[]);
+    trial.fault(json!({"path": "/v1/version"}), json!({"delay_ms": 60_000}));
+    let mut child = trial.start_and_wait("version", 1);
+    // Not INT, which is ignored from the start in what a shell runs in the background.
+    send(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+}
+
+#[test]
+fn a_limit_of_the_file_size_is_an_error_that_says_so() {
+    let trial = trial(&[("contacts", 2_000)]);
+    let program = trial.command("export contacts --out out.jsonl");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 100; exec \"$0\" \"$@\""]);
+    limited.arg(program.get_program()).args(program.get_args());
+    limited.current_dir(trial.directory.path());
+    for (name, value) in program.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    run(&mut limited).error(32, "File too large");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let trial = trial(&[("contacts", 1_000_000), ("pools", 250)]);
+    let mut child = trial.start("export contacts --out -");
+    let mut line = String::new();
+    // The pipe is closed when the reader is dropped.
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    Ended::wait(child).quiet();
+    assert!(
+        line.starts_with("{\"id\":") && line.ends_with("}\n"),
+        "{line}"
+    );
+    let pages = trial.sandbox.stats().requests;
+    assert!(pages < 10_000, "it did not read on to the end: {pages}");
+    for words in [
+        "resources",
+        "version",
+        "permissions",
+        "page contacts",
+        "plan contacts",
+        "completions bash",
+        "sandbox",
+        "--help",
+        "--version",
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        run(trial.command(words).stdout(writer)).quiet();
+    }
+    // Nor does it stop anything when nobody reads standard error.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = run(trial.command("export pools --out - -vv").stderr(writer));
+    assert_eq!((ended.code, ended.stdout.lines().count()), (Some(0), 250));
+}
+
+#[test]
+fn wrong_answers_are_told_apart_and_leave_nothing() {
+    let page = |members: &str| {
+        let end = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
+        json!({"body": format!("{{{members},{end}}}")})
+    };
+    let html = json!({"headers": {"content-type": "text/html"}, "body": "<html>Log in</html>"});
+    let elsewhere = json!({"location": "https://elsewhere.example"});
+    let trial = trial(&[("vacancies", 300)]);
+    for (reply, kind, word) in [
+        (html, ErrorKind::Decode, "HTML"),
+        (json!({"body": ""}), ErrorKind::Decode, "empty"),
+        (
+            page(r#""success":false,"vacancies":[]"#),
+            ErrorKind::Api,
+            "success: false",
+        ),
+        (
+            page(r#""one":[{"id":1}],"two":[{"id":2}]"#),
+            ErrorKind::Schema,
+            "one, two",
+        ),
+        (page(r#""names":["a"]"#), ErrorKind::Schema, "names"),
+        (
+            json!({"body": r#"{"vacancies":[{"id":"1"#}),
+            ErrorKind::Decode,
+            "JSON",
+        ),
+        (
+            json!({"status": 404, "body": "{}"}),
+            ErrorKind::NotFound,
+            "404",
+        ),
+        (
+            json!({"status": 302, "headers": elsewhere}),
+            ErrorKind::Redirect,
+            "redirect",
+        ),
+    ] {
+        trial.fault(json!({"path": "/v1/vacancies"}), reply);
+        let ended = trial.run("export vacancies --out v.jsonl");
+        ended.error(code(kind), &format!("{word}|listVacancies"));
+        assert_eq!(trial.names(), [""; 0], "{word}");
+    }
+    // A port that was free a moment ago and that nobody listens on.
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let nobody = run(&mut program(&format!("version --base-url http://{free}")));
+    nobody.error(code(ErrorKind::Connect), "");
+}
+
+#[test]
+fn one_list_that_fails_does_not_hold_up_the_others_and_what_fails_all_is_said_once() {
+    let trial = trial(&[("contacts", 300), ("pools", 20), ("vacancies", 20)]);
+    trial.fault(
+        json!({"path": "/v1/pools"}),
+        json!({"status": 403, "body": "no"}),
+    );
+    let ended = trial.run("export contacts pools vacancies --out lists");
+    let said = ended.error(code(ErrorKind::Forbidden), "");
+    assert!(said.starts_with("error: pools: "), "{said}");
+    assert_eq!(
+        names(&trial.path("lists")),
+        ["contacts.jsonl", "vacancies.jsonl"]
+    );
+    let before = trial.sandbox.stats().token_posts;
+    let mut command = trial.command("export contacts pools ja-tasks --out wrong");
+    let ended = run(command.env("TALENTDATA_CLIENT_SECRET", "CANARY-wrong"));
+    let said = ended.error(code(ErrorKind::Auth), "contacts, pools, ja-tasks: ");
+    assert!(!said.contains("CANARY"), "{said}");
+    assert_eq!(trial.sandbox.stats().token_posts, before + 1);
+    assert!(names(&trial.path("wrong")).is_empty());
+}
+
+#[test]
+fn what_is_not_proven_is_said_and_the_file_is_there() {
+    let options = Options {
+        max_limit: Some(1),
+        ..Options::default()
+    };
+    let trial = Trial::new(&[("contacts", 3)], options);
+    let ended = trial.run("export contacts --out c.jsonl");
+    let words = "contacts|not proven|few records|c.jsonl|3 records";
+    let said = ended.says(code(ErrorKind::Incomplete), words);
+    assert_eq!(
+        (said.lines().count(), trial.read("c.jsonl").lines().count()),
+        (1, 3)
+    );
+}
+
+#[test]
+fn verbose_gives_the_whole_report_with_harmless_text() {
+    let trial = trial(&[]);
+    let reply = json!({"status": 400, "body": "bad \u{1b}[31m \u{202e}thing"});
+    trial.fault(json!({"path": "/v1/version"}), reply);
+    let ended = trial.run("version -v");
+    let said = ended.says(code(ErrorKind::BadRequest), "the response began: bad ");
+    assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said}");
+}

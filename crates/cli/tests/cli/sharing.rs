@@ -1,0 +1,628 @@
+//! Real processes that share the request budget of a host or of several, and a token: fair, without a refusal, and
+//! undisturbed by those that end, stop, or find the files of the runtime directory in ruins.
+
+use crate::support::{Ended, Signal, Trial, code, requests, run, send, wait_until};
+use serde_json::{Value, json};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use talentdata_core::ErrorKind;
+use talentdata_sandbox::limit::Policy;
+use talentdata_sandbox::{Options, Tokens};
+
+const TOKEN: &str = "/v1/oauth/token";
+const PERMISSIONS: &str = "/v1/oauth/token/permissions";
+/// Each process reads a list of its own, so that the sandbox can tell them apart.
+const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "roles"];
+
+/// A service, and a runtime directory for its clients.
+struct Company {
+    trial: Trial,
+    token_cache: &'static str,
+}
+
+/// A service that counts, with lists of so many records.
+fn budget(policy: Policy, size: u64) -> Company {
+    Company::new(
+        size,
+        Options {
+            policy,
+            ..Options::default()
+        },
+        "process",
+    )
+}
+
+/// A service that accepts only the newest token, for clients that share one.
+fn token(size: u64, options: Options) -> Company {
+    let options = Options {
+        policy: Policy::Unlimited,
+        tokens: Tokens::Newest,
+        ..options
+    };
+    Company::new(size, options, "host")
+}
+
+impl Company {
+    fn new(size: u64, options: Options, token_cache: &'static str) -> Self {
+        let lists = LISTS.map(|list| (stem(list), size));
+        let trial = Trial::limited(&lists, options);
+        Company { trial, token_cache }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = self.trial.command(words);
+        command
+            .env("XDG_RUNTIME_DIR", self.trial.directory.path())
+            .env("TALENTDATA_TOKEN_CACHE", self.token_cache);
+        command
+    }
+
+    fn run(&self, words: &str) -> Ended {
+        run(&mut self.command(words))
+    }
+
+    /// Begins to export a list to nowhere, with a receipt.
+    fn export(&self, list: &str) -> Child {
+        let list = list.replace("roles", "ja-roles");
+        let mut command = self.command(&format!("export {list} --out - --receipt {list}.json"));
+        command.stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    /// The receipt of an export that has ended well.
+    fn receipt(&self, list: &str, child: Child) -> Value {
+        Ended::wait(child).quiet();
+        let list = list.replace("roles", "ja-roles");
+        let receipt = self.trial.json(&format!("{list}.json"));
+        assert_eq!(receipt["completeness"], "proven", "{receipt}");
+        receipt
+    }
+
+    /// What the receipt of an export says about the budget.
+    fn budget_used_now(&self) -> Value {
+        let receipt = self.receipt("contacts", self.export("contacts"));
+        assert_eq!(receipt["rate_limited"], 0, "{receipt}");
+        receipt["budget"].clone()
+    }
+
+    /// Begins a call that needs a token.
+    fn call(&self) -> Child {
+        self.command("permissions").spawn().unwrap()
+    }
+
+    /// The paths that were requested so far, in order, without queries.
+    fn asked(&self) -> Vec<String> {
+        let requests = requests(&self.trial.sandbox);
+        let paths = requests
+            .iter()
+            .map(|request| request["path"].as_str().unwrap());
+        paths
+            .map(|path| path.split('?').next().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    fn count(&self, path: &str) -> u64 {
+        let counts = self.trial.sandbox.stats().requests_by_path;
+        counts.get(path).copied().unwrap_or_default()
+    }
+
+    fn wait_for(&self, path: &str, count: u64) {
+        while self.count(path) < count {
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The file of the shared budget, or of the shared token, where there is one.
+    fn file(&self, of: &str) -> Option<PathBuf> {
+        let entries = fs::read_dir(self.trial.path("talentdata")).ok()?;
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut files = paths.filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with(of) && !name.ends_with(".lock")
+        });
+        let file = files.next();
+        assert_eq!(files.next(), None);
+        file
+    }
+}
+
+fn stem(list: &str) -> &str {
+    match list {
+        "roles" => "ja_roles",
+        list => list,
+    }
+}
+
+fn path(list: &str) -> String {
+    format!("/v1/{}", list.replace("roles", "ja/roles"))
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn ends_well(child: Child) {
+    Ended::wait(child).quiet();
+}
+
+#[test]
+fn four_exports_share_the_budget_fairly() {
+    let company = budget(Policy::SlidingLog, 6_000);
+    let children = LISTS.map(|list| (list, company.export(list)));
+    for (list, child) in children {
+        let receipt = company.receipt(list, child);
+        assert_eq!(receipt["rate_limited"], 0, "{receipt}");
+        assert_eq!(receipt["budget"]["home"], "host");
+        assert_eq!(receipt["budget"]["most_members"], 4, "{receipt}");
+        assert_eq!(receipt["budget"]["seconds_lost"], 0.0, "{receipt}");
+    }
+    // Fair while all four were at it: from the first page of the last to the last page of the first.
+    let asked = company.asked();
+    let begun = LISTS.map(|list| asked.iter().position(|asked| *asked == path(list)));
+    let ended = LISTS.map(|list| asked.iter().rposition(|asked| *asked == path(list)));
+    let (from, to) = (begun.into_iter().max(), ended.into_iter().min());
+    let span = &asked[from.flatten().unwrap()..=to.flatten().unwrap()];
+    let counts = LISTS.map(|list| span.iter().filter(|asked| **asked == path(list)).count());
+    let fair = counts.iter().sum::<usize>() as f64 / 4.0;
+    assert!(fair > 20.0, "{counts:?}");
+    for count in counts {
+        let part = count as f64 / fair;
+        assert!((0.85..=1.15).contains(&part), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_newcomer_goes_before_scans() {
+    let company = budget(Policy::SlidingLog, 1_000_000);
+    let scans = LISTS.map(|list| company.export(list));
+    LISTS
+        .iter()
+        .for_each(|list| company.wait_for(&path(list), 5));
+    company.run("page taxonomy-skills --limit 1").json();
+    scans.into_iter().for_each(end);
+    let asked = company.asked();
+    let page = asked
+        .iter()
+        .position(|asked| asked == "/v1/taxonomy/skills");
+    let before = &asked[..page.unwrap()];
+    let token = before.iter().rposition(|asked| asked == TOKEN);
+    let others = before.len() - token.unwrap() - 1;
+    // Of forty a second: half a second, which a busy machine may need between the two.
+    assert!(
+        others <= 20,
+        "{others} pages of others between the token and the page"
+    );
+}
+
+#[test]
+fn a_process_that_is_killed_or_stopped_holds_up_nobody() {
+    let company = budget(Policy::ClockWindow, 4_000);
+    let (victim, stopped) = (company.export("contacts"), company.export("vacancies"));
+    let survivor = company.export("pools");
+    company.wait_for("/v1/contacts", 5);
+    company.wait_for("/v1/vacancies", 5);
+    end(victim);
+    send(&stopped, Signal::STOP);
+    let receipt = company.receipt("pools", survivor);
+    assert_eq!(receipt["rate_limited"], 0, "{receipt}");
+    assert_eq!(receipt["budget"]["most_members"], 3, "{receipt}");
+    send(&stopped, Signal::CONT);
+    company.receipt("vacancies", stopped);
+}
+
+#[test]
+fn the_budget_is_shown_while_it_is_used_and_afterwards() {
+    let company = budget(Policy::SlidingLog, 1_000_000);
+    let state = || company.run("budget --json").json();
+    let nobody = company.run("budget");
+    assert!(nobody.quiet().starts_with("Nobody has used"), "{nobody:?}");
+    assert_eq!(state()["members"].as_array().unwrap().len(), 0);
+    assert_eq!(state()["requests_per_second"], Value::Null);
+    let scan = company.export("contacts");
+    company.wait_for("/v1/contacts", 5);
+    let state = state();
+    assert_eq!(state["home"], "host");
+    let members = state["members"].as_array().unwrap();
+    let ([member], Some(rate)) = (&members[..], state["requests_per_second"].as_f64()) else {
+        panic!("{state}");
+    };
+    let of = (&member["process"], &member["name"]);
+    assert_eq!(of, (&scan.id().into(), &"talentdata".into()));
+    assert!(
+        member["sent_last_minute"].as_u64().unwrap() >= 5 && rate > 30.0,
+        "{state}"
+    );
+    let shown = company.run("budget").stdout;
+    assert!(shown.starts_with("Clients: 1; all together "), "{shown}");
+    let line = shown.lines().nth(2).unwrap();
+    assert!(
+        line.starts_with("talentdata ") && line.contains(&scan.id().to_string()),
+        "{shown}"
+    );
+    company
+        .run("plan pools")
+        .says(0, "2 clients share the budget");
+    end(scan);
+    let mut elsewhere = company.command("budget");
+    elsewhere.env("TALENTDATA_BUDGET", "redis://:CANARY@127.0.0.1:1");
+    let shown = run(&mut elsewhere);
+    let said = shown.error(code(ErrorKind::Connect), "redis://127.0.0.1:1: ");
+    assert!(!said.contains("CANARY"), "{said}");
+}
+
+/// What is done to a file of the runtime directory.
+type Ruin = (&'static str, fn(&Path));
+
+/// What a file of the program's own replaces.
+const REPLACED: [Ruin; 6] = [
+    ("nothing", |file| fs::remove_file(file).unwrap()),
+    ("emptiness", |file| fs::write(file, "").unwrap()),
+    ("a part", |file| {
+        let part = fs::read(file).unwrap();
+        fs::write(file, &part[..part.len() / 2]).unwrap();
+    }),
+    ("garbage", |file| {
+        fs::write(file, vec![0xA5; 600_000]).unwrap()
+    }),
+    ("a link", |file| {
+        let target = file.with_file_name("other");
+        fs::rename(file, &target).unwrap();
+        symlink(&target, file).unwrap();
+    }),
+    ("a file that others may read", |file| {
+        fs::set_permissions(file, Permissions::from_mode(0o640)).unwrap();
+    }),
+];
+
+/// What it does not replace, so that there can be no file.
+const IN_THE_WAY: [Ruin; 3] = [
+    ("a directory in its place", |file| {
+        fs::remove_file(file).unwrap();
+        fs::create_dir(file).unwrap();
+    }),
+    ("a file in the place of its directory", |file| {
+        let directory = file.parent().unwrap();
+        fs::remove_dir_all(directory).unwrap();
+        fs::write(directory, "").unwrap();
+    }),
+    ("a directory that others may write to", |file| {
+        fs::remove_file(file).unwrap();
+        let all = Permissions::from_mode(0o777);
+        fs::set_permissions(file.parent().unwrap(), all).unwrap();
+    }),
+];
+
+#[test]
+fn what_is_in_the_place_of_a_file_is_replaced_or_done_without() {
+    for (what, ruin) in REPLACED {
+        let company = budget(Policy::SlidingLog, 300);
+        company.budget_used_now();
+        let file = company.file("").unwrap();
+        ruin(&file);
+        let budget = company.budget_used_now();
+        assert_eq!(budget["lost"], Value::Null, "{what}: {budget}");
+        assert!(fs::symlink_metadata(&file).unwrap().is_file(), "{what}");
+
+        let company = token(0, Options::default());
+        ends_well(company.call());
+        let file = company.file("token-").unwrap();
+        ruin(&file);
+        ends_well(company.call());
+        ends_well(company.call());
+        assert_eq!(company.count(TOKEN), 2, "{what}");
+        let facts = fs::symlink_metadata(&file).unwrap();
+        assert!(facts.is_file() && facts.permissions().mode() & 0o777 == 0o600);
+    }
+    for (what, ruin) in IN_THE_WAY {
+        let company = budget(Policy::SlidingLog, 300);
+        company.budget_used_now();
+        ruin(&company.file("").unwrap());
+        let budget = company.budget_used_now();
+        assert!(budget["lost"].is_string(), "{what}: {budget}");
+        assert!(budget["seconds_lost"].as_f64().unwrap() > 0.0, "{what}");
+        assert_eq!(budget["most_members"], 1, "{what}");
+
+        let company = token(0, Options::default());
+        ends_well(company.call());
+        ruin(&company.file("token-").unwrap());
+        for posts in [2, 3] {
+            let ended = company.run("permissions -v");
+            let said = ended.says(0, "");
+            let told = said
+                .matches("token cache of this host cannot be used")
+                .count();
+            assert_eq!((told, company.count(TOKEN)), (1, posts), "{what}: {said}");
+        }
+    }
+}
+
+/// As if a process were stopped at the worst moment: the others leave the file to it.
+#[test]
+fn a_lock_that_is_never_given_back_holds_up_nobody() {
+    let hold = |path: &Path| {
+        let held = File::options().read(true).write(true).open(path).unwrap();
+        held.lock().unwrap();
+        held
+    };
+    let company = budget(Policy::SlidingLog, 300);
+    company.budget_used_now();
+    let held = hold(&company.file("").unwrap());
+    assert_eq!(company.budget_used_now()["lost"], Value::Null);
+    drop(held);
+    assert_eq!(company.budget_used_now()["lost"], Value::Null);
+
+    let company = token(0, Options::default());
+    ends_well(company.call());
+    let file = company.file("token-").unwrap();
+    let held = hold(&file.with_extension("lock"));
+    // A token that is there needs no lock.
+    ends_well(company.call());
+    assert_eq!(company.count(TOKEN), 1);
+    fs::remove_file(&file).unwrap();
+    [company.call(), company.call()]
+        .into_iter()
+        .for_each(ends_well);
+    assert_eq!(company.count(TOKEN), 2);
+    held.unlock().unwrap();
+}
+
+#[test]
+fn a_file_that_is_removed_again_and_again_does_no_harm() {
+    let company = budget(Policy::SlidingLog, 3_000);
+    company.budget_used_now();
+    let file = company.file("").unwrap();
+    let mut scan = company.export("contacts");
+    while scan.try_wait().unwrap().is_none() {
+        let _ = fs::remove_file(&file);
+        sleep(Duration::from_millis(2));
+    }
+    company.receipt("contacts", scan);
+}
+
+/// A Valkey server, which ends with the value.
+struct Server(Child, String);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a server of whose port nobody else has heard.
+fn server(company: &Company) -> Server {
+    let variable = "TALENTDATA_VALKEY_SERVER";
+    let program = std::env::var_os(variable)
+        .unwrap_or_else(|| panic!("{variable} names no server; `cargo xtask test rust` sets it"));
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
+    let port = free.unwrap().port().to_string();
+    let mut command = Command::new(&program);
+    command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port]);
+    let command = command.current_dir(company.trial.directory.path());
+    let child = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut server = Server(child, format!("redis://127.0.0.1:{port}"));
+    let budget = server.1.clone();
+    wait_until(&mut server.0, || {
+        let looked = run(company.command("budget").env("TALENTDATA_BUDGET", &budget));
+        looked.code == Some(0)
+    });
+    server
+}
+
+#[test]
+fn a_process_that_ends_in_order_is_not_counted_any_more() {
+    let company = budget(Policy::SlidingLog, 1_000_000);
+    let server = server(&company);
+    let command = |words: &str| {
+        let mut command = company.command(words);
+        command.env("TALENTDATA_BUDGET", &server.1);
+        command
+    };
+    let members = || {
+        let state = run(&mut command("budget --json")).json();
+        let members = state["members"].as_array().unwrap().clone();
+        let process = |member: Value| member["process"].as_u64().unwrap() as u32;
+        members.into_iter().map(process).collect::<Vec<_>>()
+    };
+    let export = || {
+        let mut command = command("export contacts --out -");
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let process = child.id();
+        wait_until(&mut child, || members() == [process]);
+        child
+    };
+    run(&mut command("page pools --limit 1")).json();
+    assert_eq!(members(), [0; 0], "a command that has succeeded");
+    let wrong = run(command("page pools").env("TALENTDATA_CLIENT_SECRET", "wrong"));
+    wrong.error(code(ErrorKind::Auth), "");
+    assert_eq!(members(), [0; 0], "a command that has failed");
+    let stopped = export();
+    send(&stopped, Signal::INT);
+    assert_eq!(Ended::wait(stopped).code, Some(130));
+    assert_eq!(members(), [0; 0], "an export that was stopped");
+    let killed = export();
+    let process = killed.id();
+    end(killed);
+    assert_eq!(members(), [process], "nobody has said so");
+}
+
+/// It failed because a fresh token was refused, and says what to do.
+fn explains(ended: &Ended) -> bool {
+    let is_refused = ended.code == Some(code(ErrorKind::Auth));
+    is_refused && ended.stderr.contains("set token_cache to host")
+}
+
+#[test]
+fn processes_with_a_token_each_end_the_tokens_of_the_others() {
+    let company = Company {
+        token_cache: "process",
+        ..token(1_000_000, Options::default())
+    };
+    let mut scan = company.export("contacts");
+    company.wait_for("/v1/contacts", 5);
+    let mut has_ended = || scan.try_wait().unwrap().is_some();
+    // Each call and the scan renew what the other has ended, which one of them may lose.
+    while company.count(TOKEN) < 9 && !has_ended() {
+        let call = company.run("permissions");
+        assert!(call.code == Some(0) || explains(&call), "{call:?}");
+        let seen = company.count("/v1/contacts");
+        while company.count("/v1/contacts") < seen + 3 && !has_ended() {
+            sleep(Duration::from_millis(5));
+        }
+    }
+    match has_ended() {
+        true => assert!(explains(&Ended::wait(scan))),
+        false => end(scan),
+    }
+}
+
+#[test]
+fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
+    let company = token(1_000_000, Options::default());
+    let scans = LISTS.map(|list| company.export(list));
+    [company.call(), company.call()]
+        .into_iter()
+        .for_each(ends_well);
+    let paths = LISTS.map(path);
+    paths.iter().for_each(|path| company.wait_for(path, 5));
+    // So does one that begins later.
+    ends_well(company.call());
+    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (1, 3));
+    let mode = fs::metadata(company.file("token-").unwrap())
+        .unwrap()
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    // A client of another kind comes and goes.
+    let mut other = company.command("permissions");
+    run(other.env("TALENTDATA_TOKEN_CACHE", "process")).json();
+    let before = paths.each_ref().map(|path| company.count(path));
+    for (path, before) in paths.iter().zip(before) {
+        // Of each scan, a few requests with the old token may be under way.
+        company.wait_for(path, before + 100);
+    }
+    assert_eq!(company.count(TOKEN), 3);
+    scans.into_iter().for_each(end);
+}
+
+#[test]
+fn tokens_that_expire_are_renewed_for_all() {
+    let token_lifetime = Duration::from_secs(1);
+    let company = token(
+        3_000,
+        Options {
+            token_lifetime,
+            ..Options::default()
+        },
+    );
+    LISTS
+        .map(|list| company.export(list))
+        .into_iter()
+        .for_each(ends_well);
+    assert!(company.count(TOKEN) >= 2);
+}
+
+#[test]
+fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
+    let delayed = |time: Duration| {
+        let company = token(0, Options::default());
+        let reply = json!({"delay_ms": time.as_millis() as u64});
+        company.trial.fault(json!({"path": TOKEN, "nth": 1}), reply);
+        let first = company.call();
+        company.wait_for(TOKEN, 1);
+        (company, first)
+    };
+    let others = |company: &Company| {
+        [company.call(), company.call()]
+            .into_iter()
+            .for_each(ends_well);
+        assert_eq!(company.count(TOKEN), 2);
+    };
+    let (company, victim) = delayed(Duration::from_secs(600));
+    end(victim);
+    others(&company);
+    let (company, stopped) = delayed(Duration::from_secs(4));
+    send(&stopped, Signal::STOP);
+    others(&company);
+    // Its own token has been ended by the one that it finds now.
+    send(&stopped, Signal::CONT);
+    ends_well(stopped);
+    ends_well(company.call());
+    assert_eq!(company.count(TOKEN), 2);
+    assert_eq!(company.count(PERMISSIONS), 4, "none was refused");
+}
+
+#[test]
+fn a_token_that_is_refused_is_explained_and_not_kept() {
+    let auth = code(ErrorKind::Auth);
+    // With a wrong secret there is none, which harms nobody.
+    let company = token(0, Options::default());
+    ends_well(company.call());
+    let wrong = run(company
+        .command("permissions")
+        .env("TALENTDATA_CLIENT_SECRET", "another"));
+    wrong.error(auth, "client_secret");
+    ends_well(company.call());
+    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (2, 2));
+    // A fresh one.
+    for (token_cache, says) in [
+        ("process", "another process|set token_cache to host"),
+        ("host", "another host"),
+    ] {
+        let company = Company {
+            token_cache,
+            ..token(0, Options::default())
+        };
+        company
+            .trial
+            .fault(json!({"path": PERMISSIONS}), json!({"status": 401}));
+        company.run("permissions").error(auth, says);
+        assert_eq!(company.file("token-"), None, "{token_cache}");
+        assert_eq!(company.count(TOKEN), 2);
+    }
+    // A stored one, which somebody else has ended long ago, is not one of two fresh ones.
+    let company = token(0, Options::default());
+    let refused =
+        |nth| json!({"match": {"path": PERMISSIONS, "nth": nth}, "reply": {"status": 401}});
+    let script = json!({"rules": [refused(2), refused(3)]});
+    company
+        .trial
+        .sandbox
+        .set_faults(&script.to_string())
+        .unwrap();
+    ends_well(company.call());
+    ends_well(company.call());
+    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (3, 4));
+}
+
+#[test]
+fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
+    let company = token(300, Options::default());
+    let export = company.run("export contacts -vv --receipt r.json --out contacts.jsonl");
+    let mut said = export.says(0, "received an access token").to_owned();
+    // The service tells the token, which is 48 hexadecimal digits, in a refusal.
+    let file = company.file("token-").unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
+    let digits = runs.find(|digits| digits.len() >= 48).unwrap();
+    let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
+    let echo = json!({"status": 400, "body": {"you sent": token}});
+    company.trial.fault(json!({"path": PERMISSIONS}), echo);
+    let ended = company.run("permissions -vv");
+    said += ended.says(code(ErrorKind::BadRequest), "");
+    said += &ended.stdout;
+    said += &Value::from(requests(&company.trial.sandbox)).to_string();
+    assert!(!said.contains(&token) && !said.contains(company.trial.sandbox.client_secret()));
+    let kept = fs::read_dir(file.parent().unwrap()).unwrap();
+    let mut files: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
+    files.extend(["r.json", "contacts.jsonl"].map(|name| company.trial.path(name)));
+    assert!(files.len() >= 5, "{files:?}");
+    for other in files.into_iter().filter(|path| *path != file) {
+        let bytes = fs::read(&other).unwrap();
+        let mut windows = bytes.windows(token.len());
+        assert!(!windows.any(|found| found == token.as_bytes()), "{other:?}");
+    }
+}

@@ -1,0 +1,471 @@
+//! Members that share a gate, a server and the network between them, on virtual time. The hard rules are watched, and a run
+//! breaks off where one is broken.
+//!
+//! Each member has one request at the head of its queue, as a client has, and asks when its timer fires or a response has
+//! come to it. It does not see what others do.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use fastrand::Rng;
+use http::HeaderMap;
+use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Requester, SharedGate};
+use talentdata_core::gate::{Ticket, Turn};
+
+use super::network::{Network, Verdict};
+use super::{Findings, LIMIT, Others, Part, Plan, Scenario, WINDOW, Work};
+
+/// A request is given up after this long.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Timers fire up to this much late,
+const SLOP: Duration = Duration::from_millis(1);
+/// and some of them by this much.
+const LATE: (f64, Duration) = (0.01, Duration::from_millis(10));
+/// Part of the operations whose time is up to a millisecond older than that of the one before.
+const STALE: f64 = 0.1;
+/// Of a member that says nothing for so long, no response is expected any more.
+const SILENT: Duration = Duration::from_secs(2);
+/// A killed member is followed by another after this long.
+const SUCCESSION: Duration = Duration::from_secs(1);
+/// Unanswered requests before the first response, and ever.
+const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Begin(usize),
+    Leave(usize),
+    Call(usize),
+    Wake(usize, u64),
+    Receive(usize),
+    GiveUp(usize),
+    Arrive(usize),
+    Answer(usize),
+    Kill,
+    Other,
+}
+
+struct Member {
+    plan: Plan,
+    present: bool,
+    /// Since when its calls wait; of a scan, only the head of the queue.
+    queue: VecDeque<Duration>,
+    /// Requests of all members until its head began to wait.
+    sends_before: u64,
+    /// When it last reported or asked anything.
+    seen: Duration,
+    wake: u64,
+    /// The earliest time that the gate has named to it since anything has happened.
+    named: Duration,
+}
+
+struct Request {
+    member: usize,
+    ticket: Ticket,
+    verdict: Option<Verdict>,
+    headers: HeaderMap,
+    settled: bool,
+}
+
+pub(crate) struct World {
+    scenario: Scenario,
+    network: Network,
+    /// Of the rewriting, which must change nothing else.
+    rewriting: Rng,
+    gate: SharedGate,
+    members: Vec<Member>,
+    now: Duration,
+    /// The latest time that the gate was given.
+    latest: Duration,
+    events: BinaryHeap<Reverse<(Duration, u64, Event)>>,
+    sequence: u64,
+    requests: Vec<Request>,
+    /// Those of members that are not silent, by index.
+    in_flight: Vec<usize>,
+    answered: bool,
+    paused_until: Duration,
+    /// When the latest requests were sent, as many as the limit.
+    sent: VecDeque<Duration>,
+    findings: Findings,
+}
+
+impl World {
+    pub(crate) fn new(scenario: Scenario) -> Self {
+        let settings = GateSettings {
+            seed: scenario.seed,
+            ..GateSettings::default()
+        };
+        Self {
+            network: Network::new(scenario.clone()),
+            findings: Findings {
+                parts: Vec::new(),
+                asks: 0,
+                sends: 0,
+                refused: 0,
+                lost: 0,
+                others_asked: 0,
+                others_served: 0,
+                bytes: 0,
+                mode: "",
+            },
+            gate: SharedGate::new(settings, Duration::ZERO),
+            members: Vec::new(),
+            rewriting: Rng::with_seed(scenario.seed),
+            now: Duration::ZERO,
+            latest: Duration::ZERO,
+            events: BinaryHeap::new(),
+            sequence: 0,
+            requests: Vec::new(),
+            in_flight: Vec::new(),
+            answered: false,
+            paused_until: Duration::ZERO,
+            sent: VecDeque::new(),
+            scenario,
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Findings {
+        for plan in self.scenario.members.clone() {
+            self.add(plan);
+        }
+        if self.scenario.others != Others::None {
+            self.push(self.scenario.others_during.0, Event::Other);
+        }
+        if let Some(every) = self.scenario.killed_every {
+            self.push(every, Event::Kill);
+        }
+        while let Some(Reverse((at, _, event))) = self.events.pop() {
+            if at > self.scenario.until {
+                break;
+            }
+            self.now = at;
+            match self.stopped_until(event) {
+                Some(until) => self.push(until, event),
+                None => self.handle(event),
+            }
+        }
+        self.findings.mode = self.gate.mode();
+        self.findings
+    }
+
+    fn insist(&self, holds: bool, rule: &str) {
+        assert!(holds, "broken: {rule}, in {:?}", self.scenario);
+    }
+
+    fn push(&mut self, at: Duration, event: Event) {
+        self.sequence += 1;
+        self.events.push(Reverse((at, self.sequence, event)));
+    }
+
+    fn add(&mut self, plan: Plan) {
+        let index = self.members.len();
+        self.members.push(Member {
+            plan,
+            present: false,
+            queue: VecDeque::new(),
+            sends_before: 0,
+            seen: Duration::ZERO,
+            wake: 0,
+            named: Duration::ZERO,
+        });
+        self.findings.parts.push(Part::default());
+        self.push(plan.during.0, Event::Begin(index));
+        self.push(plan.during.1, Event::Leave(index));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Begin(member) => self.begin(member),
+            Event::Leave(member) => self.leave(member),
+            Event::Call(member) => self.call(member),
+            Event::Wake(member, number) if number == self.members[member].wake => self.pump(member),
+            Event::Wake(..) => {}
+            Event::Receive(index) => self.receive(index),
+            Event::GiveUp(index) => self.give_up(index),
+            Event::Arrive(index) => self.arrive(index),
+            Event::Answer(index) => self.answer(index),
+            Event::Kill => self.kill(),
+            Event::Other => self.other(),
+        }
+    }
+
+    /// When the member of this event goes on, if it is stopped.
+    fn stopped_until(&self, event: Event) -> Option<Duration> {
+        let (stopped, from, until) = self.scenario.stopped?;
+        let member = match event {
+            Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => member,
+            Event::Call(member) => member,
+            Event::Receive(index) | Event::GiveUp(index) => self.requests[index].member,
+            Event::Arrive(_) | Event::Answer(_) | Event::Kill | Event::Other => return None,
+        };
+        (member == stopped && from <= self.now && self.now < until).then_some(until)
+    }
+
+    fn begin(&mut self, member: usize) {
+        self.members[member].present = true;
+        match self.members[member].plan.work {
+            Work::Scan => self.want(member),
+            Work::Calls(_) => self.next_call(member),
+        }
+    }
+
+    /// A request comes to the queue of a member.
+    fn want(&mut self, member: usize) {
+        let waiting = &mut self.members[member];
+        waiting.queue.push_back(self.now);
+        if waiting.queue.len() == 1 {
+            waiting.sends_before = self.findings.sends;
+            self.pump(member);
+        }
+    }
+
+    fn call(&mut self, member: usize) {
+        if self.members[member].present {
+            self.want(member);
+            self.next_call(member);
+        }
+    }
+
+    fn next_call(&mut self, member: usize) {
+        if let Work::Calls(rate) = self.members[member].plan.work {
+            let wait = -self.network.rng.f64().max(1e-9).ln() / rate;
+            let at = self.now + Duration::from_secs_f64(wait);
+            self.push(at, Event::Call(member));
+        }
+    }
+
+    fn leave(&mut self, member: usize) {
+        if self.silence(member) {
+            let now = self.clock(member);
+            self.gate.leave(now, id(member));
+            let requests = &self.requests;
+            let stays = |index: &usize| requests[*index].member != member;
+            self.in_flight.retain(stays);
+            self.happened();
+        }
+    }
+
+    /// A scan is killed, and another takes its place.
+    fn kill(&mut self) {
+        let is_scan = |member: &Member| member.present && member.plan.work == Work::Scan;
+        let mut scans: Vec<usize> = (0..self.members.len()).collect();
+        scans.retain(|index| is_scan(&self.members[*index]));
+        if let Some(victim) = self.network.rng.choice(scans) {
+            self.silence(victim);
+            let mut plan = self.members[victim].plan;
+            plan.during.0 = self.now + SUCCESSION;
+            self.add(plan);
+        }
+        let every = self.scenario.killed_every.unwrap_or_default();
+        self.push(self.now + every, Event::Kill);
+    }
+
+    /// A member neither sends nor receives any more; whether it did before.
+    fn silence(&mut self, member: usize) -> bool {
+        let own = |request: &&mut Request| request.member == member;
+        for request in self.requests.iter_mut().filter(own) {
+            request.settled = true;
+        }
+        self.members[member].queue.clear();
+        self.members[member].wake += 1;
+        std::mem::take(&mut self.members[member].present)
+    }
+
+    /// The time that an operation of a member carries: some have waited for others.
+    fn clock(&mut self, member: usize) -> Duration {
+        let stale = match self.network.rng.f64() < STALE {
+            true => SLOP.mul_f64(self.network.rng.f64()),
+            false => Duration::ZERO,
+        };
+        let now = self.now.saturating_sub(stale);
+        self.latest = self.latest.max(now);
+        self.insist(self.gate.used() <= self.latest, "no time of its own");
+        self.members[member].seen = self.latest;
+        let (members, requests, before) = (&self.members, &self.requests, self.in_flight.len());
+        let is_seen = |index: &usize| members[requests[*index].member].seen + SILENT >= self.latest;
+        self.in_flight.retain(is_seen);
+        if self.in_flight.len() < before {
+            self.happened();
+        }
+        now
+    }
+
+    /// Something has happened to the gate. Its state is written down and read now and then, as processes do each time.
+    fn happened(&mut self) {
+        for member in &mut self.members {
+            member.named = Duration::ZERO;
+        }
+        self.rewrite();
+    }
+
+    fn rewrite(&mut self) {
+        if self.rewriting.f64() < self.scenario.rewritten {
+            let bytes = postcard::to_stdvec(&self.gate).expect("a state can be written");
+            self.findings.bytes = self.findings.bytes.max(bytes.len());
+            self.gate = postcard::from_bytes(&bytes).expect("and be read");
+        }
+    }
+
+    /// Sends as long as the gate lets.
+    fn pump(&mut self, member: usize) {
+        while !self.members[member].queue.is_empty() {
+            let now = self.clock(member);
+            let plan = self.members[member].plan;
+            let requester = Requester {
+                id: id(member),
+                process: member as u32,
+                name: "member",
+                share: plan.share,
+            };
+            self.findings.asks += 1;
+            let turn = self.gate.take(now, &requester, plan.class, Endpoint::Api);
+            let named = self.members[member].named;
+            match turn {
+                Turn::Now(ticket) => {
+                    self.insist(self.latest >= named, "no earlier than named before");
+                    self.happened();
+                    if self.network.rng.f64() < self.scenario.unused {
+                        let now = self.clock(member);
+                        self.gate
+                            .complete(now, id(member), ticket, &Outcome::Unsent);
+                        self.happened();
+                    } else {
+                        self.send(member, ticket);
+                    }
+                }
+                Turn::Wait {
+                    earliest, again, ..
+                } => {
+                    // Where a response is waited for, no time is named.
+                    let is_named = earliest > self.latest;
+                    let holds = !is_named || earliest >= named;
+                    self.insist(holds, "a time named is not taken back");
+                    self.members[member].named = named.max(earliest);
+                    self.rewrite();
+                    self.insist(again > self.latest, "a wait ends in the future");
+                    let late = match self.network.rng.f64() < LATE.0 {
+                        true => LATE.1,
+                        false => SLOP.mul_f64(self.network.rng.f64()),
+                    };
+                    self.members[member].wake += 1;
+                    let number = self.members[member].wake;
+                    self.push(again.max(self.now) + late, Event::Wake(member, number));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, member: usize, ticket: Ticket) {
+        let now = self.latest;
+        self.insist(now >= self.paused_until, "wait as the service says");
+        if self.sent.len() == LIMIT as usize {
+            let oldest = self.sent.pop_front().unwrap_or_default();
+            self.insist(now >= oldest + WINDOW, "the limit in any window");
+        }
+        self.sent.push_back(now);
+        let index = self.requests.len();
+        self.in_flight.push(index);
+        let (first, ever) = MAX_IN_FLIGHT;
+        let max = if self.answered { ever } else { first };
+        self.insist(self.in_flight.len() <= max, "few requests in flight");
+        self.findings.sends += 1;
+        let sends = self.findings.sends;
+        let waiting = &mut self.members[member];
+        let overtaken = sends - 1 - waiting.sends_before;
+        waiting.sends_before = sends;
+        let since = waiting.queue.pop_front().unwrap_or(self.now);
+        if waiting.plan.work == Work::Scan {
+            waiting.queue.push_back(self.now);
+        }
+        let part = &mut self.findings.parts[member];
+        part.waits.push(self.now - since);
+        part.most_overtaken = part.most_overtaken.max(overtaken);
+        self.requests.push(Request {
+            member,
+            ticket,
+            verdict: None,
+            headers: HeaderMap::new(),
+            settled: false,
+        });
+        self.push(self.now + TIMEOUT, Event::GiveUp(index));
+        let at = self.now + self.network.one_way();
+        if !self.network.vanishes(self.now) {
+            self.push(at, Event::Arrive(index));
+        }
+    }
+
+    fn arrive(&mut self, index: usize) {
+        let (verdict, took) = self.network.arrive(self.now);
+        self.requests[index].verdict = Some(verdict);
+        self.push(self.now + took, Event::Answer(index));
+    }
+
+    fn answer(&mut self, index: usize) {
+        let verdict = self.requests[index].verdict.expect("decided on before");
+        self.requests[index].headers = self.network.answer(self.now, verdict);
+        let at = self.now + self.network.one_way();
+        if !self.network.vanishes(self.now) {
+            self.push(at, Event::Receive(index));
+        }
+    }
+
+    /// The time at which the member of a request reports how it ended; none where it has before.
+    fn settle(&mut self, index: usize) -> Option<Duration> {
+        let request = &mut self.requests[index];
+        if std::mem::replace(&mut request.settled, true) {
+            return None;
+        }
+        let now = self.clock(self.requests[index].member);
+        self.in_flight.retain(|other| *other != index);
+        Some(now)
+    }
+
+    fn receive(&mut self, index: usize) {
+        let Some(now) = self.settle(index) else {
+            return;
+        };
+        let request = &self.requests[index];
+        let verdict = request.verdict.expect("decided on before");
+        let admitted = verdict.admitted;
+        let status = self.network.status(verdict);
+        let headers = RateHeaders::read(&request.headers, self.network.wall(self.now));
+        let (member, ticket) = (request.member, request.ticket);
+        self.answered = true;
+        if !admitted || headers.remaining == Some(0) {
+            let wait = headers.retry_after.or(headers.reset).unwrap_or_default();
+            self.paused_until = self.paused_until.max(self.latest + wait);
+        }
+        self.findings.refused += u64::from(!admitted);
+        if status == 200 {
+            self.findings.parts[member].served.push(self.now);
+        }
+        self.gate
+            .complete(now, id(member), ticket, &Outcome::Answered(status, headers));
+        self.happened();
+        self.pump(member);
+    }
+
+    fn give_up(&mut self, index: usize) {
+        let Some(now) = self.settle(index) else {
+            return;
+        };
+        let Request { member, ticket, .. } = self.requests[index];
+        self.findings.lost += 1;
+        self.gate.complete(now, id(member), ticket, &Outcome::Lost);
+        self.happened();
+        self.pump(member);
+    }
+
+    fn other(&mut self) {
+        if let Some((served, wait)) = self.network.other(self.now) {
+            self.findings.others_asked += 1;
+            self.findings.others_served += u64::from(served);
+            self.push(self.now + wait, Event::Other);
+        }
+    }
+}
+
+fn id(member: usize) -> u64 {
+    member as u64 + 1
+}

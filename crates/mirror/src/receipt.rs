@@ -1,0 +1,267 @@
+//! What a sync has done: its receipt, its row in the mirror, and how many deletes it may report.
+
+use crate::digest::Hash;
+use crate::file::Fault;
+use rusqlite::{Connection, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use talentdata_columns::arrow::TableSchema;
+use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
+use talentdata_core::{Error, ErrorKind};
+
+/// Up to so many deletes are never withheld, unless the caller says so.
+const FEW: u64 = 10;
+/// Nor are those of less than one record in so many.
+const PART: u64 = 5;
+
+/// How many deletes of one sync are reported; of more, none is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MaxDeletes {
+    /// A fifth of the records that the mirror has, and ten in any case.
+    #[default]
+    Usual,
+    /// This part of the records that the mirror has, from 0 to 1.
+    Share(f64),
+    /// So many.
+    Records(u64),
+}
+
+impl MaxDeletes {
+    pub(crate) fn allows(self, deletes: u64, records: u64) -> bool {
+        match self {
+            Self::Usual => deletes <= FEW || deletes.saturating_mul(PART) <= records,
+            Self::Share(share) => deletes as f64 <= share * records as f64,
+            Self::Records(max) => deletes <= max,
+        }
+    }
+}
+
+impl FromStr for MaxDeletes {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let share = text.strip_suffix('%').and_then(|text| text.parse().ok());
+        match (share, text.parse()) {
+            (Some(share), _) if (0.0..=100.0).contains(&share) => Ok(Self::Share(share / 100.0)),
+            (None, Ok(records)) => Ok(Self::Records(records)),
+            _ => {
+                let message = format!(
+                    "max_deletes: must be a number of records, such as 500, or a share of them, such as 25% (got {text:?})"
+                );
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+/// How many changes of each kind a sync has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ChangeCounts {
+    /// Records that were not there.
+    pub insert: u64,
+    /// Records with other values than before.
+    pub update: u64,
+    /// Records that are proven to be gone.
+    pub delete: u64,
+    /// Records that were not delivered, without a proof that they are gone.
+    pub missing: u64,
+    /// Records that were missing, and are there again.
+    pub reappeared: u64,
+}
+
+/// Deletes that were not reported, because they are too many to be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Withheld {
+    /// The records that would have been deleted.
+    pub deletes: u64,
+    /// The records that the mirror had before.
+    pub records: u64,
+}
+
+/// What a sync has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncReceipt {
+    /// Its number: the syncs of a list are counted from 1.
+    pub generation: u64,
+    /// When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.
+    #[schemars(extend("format" = "date-time"))]
+    pub started: String,
+    /// When its scan had ended.
+    #[schemars(extend("format" = "date-time"))]
+    pub ended: String,
+    /// Changes since the sync before.
+    pub changes: ChangeCounts,
+    /// Records that the mirror has although they were not delivered, because nothing proves that they are gone.
+    pub missing: u64,
+    /// The deletes that were withheld; null where none were.
+    #[serde(default)]
+    pub withheld: Option<Withheld>,
+    /// The sync right before, whose missing records this one has confirmed or found again; null where there was no need.
+    #[serde(default)]
+    pub confirms: Option<Box<SyncReceipt>>,
+    /// Why the mirror may lack changes, in words; null where all is proven.
+    #[serde(default)]
+    pub shortfall: Option<String>,
+    /// How the scan went.
+    pub scan: Receipt,
+}
+
+impl SyncReceipt {
+    /// Why the mirror may lack changes.
+    pub(crate) fn why(&self) -> Option<String> {
+        let missing = match self.missing {
+            1 => "1 record is missing, and stays in the mirror".to_owned(),
+            count => format!("{count} records are missing, and stay in the mirror"),
+        };
+        if let Some(Withheld { deletes, records }) = self.withheld {
+            return Some(format!(
+                "{deletes} of the {records} records in the mirror would be deleted; sync {} deleted none of them: {missing}; \
+                 if the list has really shrunk, sync with --max-deletes {deletes} (max_deletes), or 100% to accept any number",
+                self.generation
+            ));
+        }
+        if self.scan.completeness == Completeness::Proven {
+            return None;
+        }
+        let reasons: Vec<&str> = self
+            .scan
+            .doubts
+            .iter()
+            .map(|doubt| Doubt::reason(*doubt))
+            .collect();
+        Some(format!(
+            "completeness is not proven: {}; sync {} deleted nothing: {missing}",
+            reasons.join("; "),
+            self.generation
+        ))
+    }
+
+    /// The receipt, where the mirror lacks no change.
+    ///
+    /// # Errors
+    /// `Incomplete` with the [`shortfall`](Self::shortfall): the scan is not proven complete, or deletes were withheld.
+    pub fn require_proven(self) -> Result<Self, Error> {
+        match &self.shortfall {
+            Some(why) => Err(Error::new(ErrorKind::Incomplete, why.clone())),
+            None => Ok(self),
+        }
+    }
+
+    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
+    pub(crate) fn is_to_be_confirmed(&self) -> bool {
+        self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
+    }
+
+    /// The JSON Schema of a receipt.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(SyncReceipt).to_value()
+    }
+}
+
+/// What is known of a sync; its row in the file has it as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SyncRow {
+    pub(crate) receipt: SyncReceipt,
+    /// The records that it saw, and their digest.
+    pub(crate) records: i64,
+    pub(crate) digest: Hash,
+    /// The digest of its changes; none once they are no longer kept.
+    pub(crate) changes: Option<Hash>,
+    /// The digest of the records that were missing then.
+    pub(crate) missing: Hash,
+    pub(crate) parameters: String,
+    pub(crate) columns: TableSchema,
+}
+
+impl SyncRow {
+    /// The number of the sync.
+    pub(crate) fn number(&self) -> i64 {
+        self.receipt.generation.cast_signed()
+    }
+
+    /// The syncs of a list that are kept, the oldest first.
+    ///
+    /// # Errors
+    /// `Damaged`, also where the missing records are not those of the last one.
+    pub(crate) fn all(connection: &Connection, list: &str) -> Result<Vec<Self>, Fault> {
+        let sql = "SELECT number, about, seal IS seal(list, number, about) FROM sync WHERE list = ?1 ORDER BY number";
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([list])?;
+        let mut all: Vec<Self> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(0)?;
+            let about = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            let read = serde_json::from_str(about)
+                .ok()
+                .filter(|_| row.get(2) == Ok(true));
+            let follows = all.last().is_none_or(|last| last.number() + 1 == number);
+            match read.filter(|_| follows) {
+                Some(read) => all.push(read),
+                None => {
+                    let what = format!(
+                        "the row of sync {number} of {list}, or one before it, was changed"
+                    );
+                    return Err(Fault::Damaged(what));
+                }
+            }
+        }
+        if of_missing(connection, list)? != all.last().map_or(Hash::default(), |last| last.missing)
+        {
+            return Err(Fault::Damaged("the missing records were changed".into()));
+        }
+        Ok(all)
+    }
+
+    /// Writes it, or writes it again.
+    pub(crate) fn write(&self, connection: &Connection, list: &str) -> Result<(), Fault> {
+        let about =
+            serde_json::to_string(self).map_err(|error| Fault::Damaged(error.to_string()))?;
+        let insert = "INSERT OR REPLACE INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
+        connection.execute(insert, params![list, self.number(), about])?;
+        Ok(())
+    }
+}
+
+/// What the digest of changes is made of, and where it is found.
+pub(crate) const CHANGES_OF: &str = "(seq, op, change.key, last_seen, seen, record, text) FROM change \
+     LEFT JOIN record ON record.id = change.record WHERE change.list = ?1";
+
+/// The digest of the records of a list that are missing.
+pub(crate) fn of_missing(connection: &Connection, list: &str) -> Result<Hash, Fault> {
+    let sql = "SELECT digest(missing.key, since, record, last_seen, proven, position, text) \
+         FROM missing LEFT JOIN record ON record.id = missing.record WHERE missing.list = ?1";
+    Ok(connection.query_row(sql, [list], |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_a_fifth_and_more_than_ten_are_withheld() {
+        let usual = MaxDeletes::default();
+        for (deletes, records, allowed) in [
+            (10, 10, true),
+            (11, 54, false),
+            (11, 55, true),
+            (3000, 3000, false),
+            (0, 0, true),
+        ] {
+            assert_eq!(
+                usual.allows(deletes, records),
+                allowed,
+                "{deletes} of {records}"
+            );
+        }
+        let all: MaxDeletes = "100%".parse().unwrap();
+        assert!(all.allows(3000, 3000));
+        let some: MaxDeletes = "12".parse().unwrap();
+        assert!(some.allows(12, 12) && !some.allows(13, 1000));
+        for wrong in ["", "%", "101%", "-1", "1.5", "many", "NaN%"] {
+            let error = wrong.parse::<MaxDeletes>().unwrap_err();
+            assert!(error.message().contains("max_deletes"), "{error}");
+        }
+    }
+}
