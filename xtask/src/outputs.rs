@@ -61,11 +61,8 @@ impl Source {
 
 /// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
-    write_all(&Spec::load(root)?)
-}
-
-fn write_all(spec: &Spec) -> Outcome {
-    for (path, text) in differing(spec)? {
+    let spec = Spec::load(root)?;
+    for (path, text) in differing(&spec)? {
         let target = spec.root.join(path);
         let directory = target.parent().ok_or(format!("{path} has no directory"))?;
         std::fs::create_dir_all(directory)

@@ -12,10 +12,8 @@ use crate::names::sentence;
 use crate::render::wrap;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
-#[cfg(test)]
-pub(crate) use table::Bounds;
-use table::PROFILE;
-pub(crate) use table::{Kind, SETTINGS, Scope, Setting};
+pub(crate) use table::SETTINGS;
+use table::{Kind, PROFILE, Scope, Setting};
 
 /// A setting.
 pub(crate) fn view(one: &Setting) -> Value {

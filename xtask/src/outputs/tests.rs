@@ -5,7 +5,6 @@ mod calls;
 mod changes;
 mod refusals;
 mod rows;
-mod setting;
 mod trial;
 
 use super::*;
