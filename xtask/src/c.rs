@@ -255,7 +255,10 @@ fn null_calls(function: &Function) -> Vec<Value> {
             (_, "LogLevelNumber") => "TALENTDATA_LOG_LEVEL_INFO".to_owned(),
             (_, "ReleaseCallback" | "*mutc_void") => "NULL".to_owned(),
             _ if one.ends_with("_out") => format!("fixture_slot({index})"),
-            _ => format!("all->{}", handle(of)),
+            _ => {
+                let handle = TYPES[..HANDLES].iter().find(|one| of.contains(**one));
+                format!("all->{}", names::snake(handle.unwrap_or(&"")))
+            }
         });
         let arguments: Vec<String> = arguments.collect();
         context! {
@@ -267,20 +270,6 @@ fn null_calls(function: &Function) -> Vec<Value> {
         }
     });
     calls.collect()
-}
-
-/// The handle that a type of Rust points at.
-fn handle(of: &str) -> String {
-    let name: String = of
-        .trim_start_matches("Option<")
-        .trim_start_matches("NonNull<")
-        .trim_start_matches("Box<")
-        .trim_start_matches("&mut")
-        .trim_start_matches('&')
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
-    names::snake(&name)
 }
 
 /// Refuses functions that say too little, or share the name of a type.
