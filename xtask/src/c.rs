@@ -37,38 +37,19 @@ const TOPICS: [(&str, &[&str]); 8] = [
     ("mirror", &["ffi-c/src/mirror.rs"]),
 ];
 
-/// Types of Rust that C knows by other names, those first that base.h declares: handles, whose contents the library alone
-/// knows.
-const TYPES: [&str; 22] = [
-    "Client",
-    "Config",
-    "Error",
-    "Job",
-    "Mirror",
-    "Options",
-    "Record",
-    "Scan",
-    // Numbers that are enums in C, and are checked here.
-    "ErrorKindNumber",
-    "FormatNumber",
-    "LogLevelNumber",
-    "Arrival",
-    "ErrorKind",
-    "Format",
-    "LogLevel",
-    "ValueKind",
-    "Text",
-    "LogCallback",
-    "ReleaseCallback",
-    "OptionalInteger",
-    "OptionalNumber",
-    "OptionalBoolean",
-];
-/// So many of these are handles, and so many are declared elsewhere than by cbindgen.
-const HANDLES: usize = 8;
-const FOREIGN: usize = 11;
+/// Types of Rust that C knows by other names. What the handles hold is known to the library alone.
+const HANDLES: &str = "Client Config Error Job Mirror Options Record Scan";
+/// Numbers that are enums in C, and are checked here.
+const NUMBERS: &str = "ErrorKindNumber FormatNumber LogLevelNumber";
+/// What cbindgen declares.
+const DECLARED: &str = "Arrival ErrorKind Format LogLevel ValueKind Text LogCallback \
+                        ReleaseCallback OptionalInteger OptionalNumber OptionalBoolean";
 /// A type of the crate `arrow`.
 const STREAM: (&str, &str) = ("FFI_ArrowArrayStream", "struct ArrowArrayStream");
+
+fn words(all: &'static str) -> impl Iterator<Item = &'static str> + Clone {
+    all.split(' ')
+}
 
 /// The name in C of a type.
 fn c_name(of: &str) -> String {
@@ -123,10 +104,12 @@ pub(crate) fn header(spec: &Spec, topic: &str) -> Result<String, String> {
 
 fn config(topic: &str) -> Result<Config, String> {
     let part = |template: &str| {
-        let data = context! { topic, handles => TYPES[..HANDLES].iter().map(|one| c_name(one)).collect::<Vec<_>>(), ..version() };
+        let data = context! { topic, handles => words(HANDLES).map(c_name).collect::<Vec<_>>(), ..version() };
         render_with(template, data).map(|text| Some(text.trim_end().to_owned()))
     };
-    let rename = TYPES.iter().map(|one| ((*one).to_owned(), c_name(one)));
+    let foreign = words(HANDLES).chain(words(NUMBERS));
+    let named = foreign.clone().chain(words(DECLARED));
+    let rename = named.map(|one| (one.to_owned(), c_name(one)));
     let rename = rename.chain([(STREAM.0.to_owned(), STREAM.1.to_owned())]);
     let includes = match topic {
         "base" => Vec::new(),
@@ -162,7 +145,7 @@ fn config(topic: &str) -> Result<Config, String> {
                 "log" => needed(&["LogLevel"]),
                 _ => Vec::new(),
             },
-            exclude: needed(&[&TYPES[..FOREIGN], &[STREAM.0]].concat()),
+            exclude: foreign.chain([STREAM.0]).map(str::to_owned).collect(),
             rename: rename.collect(),
             ..ExportConfig::default()
         },
@@ -256,8 +239,8 @@ fn null_calls(function: &Function) -> Vec<Value> {
             (_, "ReleaseCallback" | "*mutc_void") => "NULL".to_owned(),
             _ if one.ends_with("_out") => format!("fixture_slot({index})"),
             _ => {
-                let handle = TYPES[..HANDLES].iter().find(|one| of.contains(**one));
-                format!("all->{}", names::snake(handle.unwrap_or(&"")))
+                let handle = words(HANDLES).find(|one| of.contains(*one));
+                format!("all->{}", names::snake(handle.unwrap_or_default()))
             }
         });
         let arguments: Vec<String> = arguments.collect();
@@ -312,7 +295,8 @@ fn check(library: &Library) -> Result<(), String> {
                 ));
             }
         }
-        if TYPES.iter().any(|of| c_name(of) == *name) {
+        let mut types = words(HANDLES).chain(words(DECLARED));
+        if types.any(|of| c_name(of) == *name) {
             return Err(format!("{name} is the name of a type and of a function"));
         }
     }

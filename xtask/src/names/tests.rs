@@ -41,6 +41,7 @@ fn are_reserved(list: &str, reserved: &str, names: &[String]) {
 fn names_of_hand_written_code_are_reserved() {
     let root = crate::root();
     let (mut types, mut client, mut c_client) = (Vec::new(), Vec::new(), Vec::new());
+    let mut exported = Vec::new();
     for directory in ["crates/types/src", "crates/ffi-c/src", "crates/core/src"] {
         for file in files(&root.join(directory), "rs") {
             let text = std::fs::read_to_string(file).unwrap();
@@ -55,6 +56,7 @@ fn names_of_hand_written_code_are_reserved() {
                     Item::Fn(item) => {
                         let name = item.sig.ident.to_string();
                         c_client.extend(name.strip_prefix("talentdata_client_").map(str::to_owned));
+                        exported.extend(name.starts_with("talentdata_").then_some(name));
                     }
                     // Those of the core stand in no scope of generated code.
                     _ if directory == "crates/core/src" => {}
@@ -69,6 +71,9 @@ fn names_of_hand_written_code_are_reserved() {
     are_reserved("TYPES", TYPES, &types);
     are_reserved("RUST_CLIENT", RUST_CLIENT, &client);
     are_reserved("C_CLIENT", C_CLIENT, &c_client);
+    // Of the sources that headers are made of none is missing.
+    let symbols = std::fs::read_to_string(root.join("bindings/c/symbols.txt")).unwrap();
+    are_reserved("bindings/c/symbols.txt, by TOPICS", &symbols, &exported);
 
     let mut headers = files(&root.join("bindings/c/include"), "hpp");
     headers.retain(|path| !path.ends_with("errors.hpp") && !path.ends_with("models.hpp"));
