@@ -205,10 +205,10 @@ def shared(tools, size):
         print(policy, name, *told, sep=", ", file=sys.stderr)
         return *told, median(one.cpu for one in done)
 
-    with Valkey(tools) as server, contextlib.ExitStack() as stack:
+    with Valkey(tools.valkey) as server, contextlib.ExitStack() as stack:
         try:
             hosts = stack.enter_context(contextlib.closing(Hosts()))
-        except (OSError, subprocess.CalledProcessError) as error:
+        except (OSError, Failure) as error:
             print(f"No row for network namespaces: {error}", file=sys.stderr)
             hosts = None
         on_server = {"TALENTDATA_BUDGET": server.url}
@@ -475,5 +475,5 @@ def main():
 
 try:
     main()
-except (Failure, subprocess.CalledProcessError) as error:
+except Failure as error:
     sys.exit(str(error))

@@ -9,14 +9,13 @@ import time
 import urllib.request
 from dataclasses import dataclass
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BENCH = ROOT / "tests/bench"
+BENCH = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(BENCH.parents[1] / "xtask/tools"))
+import commands  # noqa: E402
+from commands import ROOT, Failure, Valkey, environment, install, output, succeed, target, wheel, within  # noqa: E402, F401
+
 #: Longer than any program needs.
 LONGEST = 600.0
-
-
-class Failure(Exception):
-    """Something that cannot be measured, in words."""
 
 
 @dataclass
@@ -57,57 +56,33 @@ def high_water_mark(process):
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), None)
 
 
-def succeed(command, **options):
-    subprocess.run([str(part) for part in command], check=True, **options)
-
-
-def environment(directory, requirements):
-    """The programs of a virtual environment with pinned packages, made anew when the list has changed."""
-    noted = directory / "requirements.txt"
-    if not noted.exists() or noted.read_text() != requirements.read_text():
-        succeed([sys.executable, "-m", "venv", "--clear", directory])
-        succeed([directory / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements])
-        noted.write_text(requirements.read_text())
-    return directory / "bin"
-
-
 class Tools:
     """Programs and directories."""
 
     def __init__(self):
-        cargo = os.environ.get("CARGO", "cargo")
-        metadata = [cargo, "metadata", "--locked", "--no-deps", "--format-version=1"]
-        target = pathlib.Path(json.loads(subprocess.check_output(metadata, cwd=ROOT))["target_directory"])
-        self.scratch = target / "bench"
+        made = target()
+        self.scratch = made / "bench"
         self.scratch.mkdir(exist_ok=True)
-        release = target / "release"
+        release = made / "release"
         packages = ["-p", "talentdata-cli", "-p", "talentdata-core", "-p", "talentdata-ffi-c"]
-        succeed([cargo, "build", "--locked", "--release", *packages, "--lib", "--bins", "--examples"], cwd=ROOT)
+        commands.build("--release", *packages, "--lib", "--bins", "--examples")
         self.talentdata = release / "talentdata"
         self.scan, self.floor = release / "examples/bench_scan", release / "examples/bench_floor"
         self.c_scan = self.scratch / "scan"
         library = release / "libtalentdata.so"
-        said = subprocess.check_output(["objdump", "-p", library], text=True)
+        said = output("objdump", "-p", library)
         soname = next((line.split()[1] for line in said.splitlines() if "SONAME" in line), library.name)
         beside = self.scratch / soname
         beside.unlink(missing_ok=True)
         beside.symlink_to(library)
         headers = ["-I", ROOT / "bindings/c/include"]
-        succeed(["cc", "-O2", *headers, BENCH / "scan.c", "-o", self.c_scan, beside, f"-Wl,-rpath,{self.scratch}"])
-        self.bin = environment(target / "bench-venv", BENCH / "requirements.txt")
-        wheels = self.scratch / "wheel"
-        for wheel in wheels.glob("*.whl"):
-            wheel.unlink()
-        path = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "VIRTUAL_ENV": str(self.bin.parent)}
-        build = [self.bin / "maturin", "build", "--quiet", "--locked", "--profile", "release", "--out", wheels]
-        succeed(build, cwd=ROOT / "bindings/python", env=path)
-        install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"]
-        succeed([self.bin / "python", *install, *wheels.glob("*.whl")])
+        succeed("cc", "-O2", *headers, BENCH / "scan.c", "-o", self.c_scan, beside, f"-Wl,-rpath,{self.scratch}")
+        self.bin = environment(made / "bench-venv", BENCH / "requirements.txt")
+        install(self.bin, wheel(self.bin, self.scratch / "wheel", "--profile", "release"))
         generate = ["generate", "--overwrite", "--meta", "none", "--path", "spec/openapi.json"]
-        output = ["--config", BENCH / "generator.yaml", "--output-path", self.scratch / "generated_client"]
-        succeed([self.bin / "openapi-python-client", *generate, *output], cwd=ROOT, env=path)
-        servers = environment(target / "servers", ROOT / "crates/core/tests/requirements.txt").parent
-        self.valkey = next(path for path in servers.rglob("valkey-server") if path.is_file())
+        place = ["--config", BENCH / "generator.yaml", "--output-path", self.scratch / "generated_client"]
+        succeed(self.bin / "openapi-python-client", *generate, *place, cwd=ROOT, env=within(self.bin))
+        self.valkey = commands.servers()["TALENTDATA_VALKEY_SERVER"]
         self.variables = {
             **os.environ,
             "NO_PROXY": "127.0.0.1",
@@ -125,17 +100,12 @@ class Tools:
         return [self.talentdata, "export", "contacts", "--paced", "false", "--format", form, "--out", out]
 
 
-class Sandbox:
-    """The service, as a child process."""
+class Sandbox(commands.Sandbox):
+    """The service, as a child process, and what it has seen."""
 
     def __init__(self, tools, *arguments, **options):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
-        command = [tools.talentdata, "sandbox", "--until-stdin-closes", *arguments, *flags]
-        self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        said = json.loads(self.child.stdout.readline())
-        self.base_url = said["base_url"]
-        keys = {"TALENTDATA_BASE_URL": "base_url", "TALENTDATA_CLIENT_ID": "client_id", "TALENTDATA_CLIENT_SECRET": "client_secret"}
-        self.variables = {**tools.variables, **{name: said[key] for name, key in keys.items()}}
+        super().__init__(tools.talentdata, *arguments, *flags, variables=tools.variables)
 
     def get(self, path):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -149,39 +119,6 @@ class Sandbox:
             raise Failure("the log of requests is not complete")
         own = [one for one in log["requests"] if one["headers"].get("user-agent") != "neighbour"]
         return [one["at_ms"] / 1000 for one in own]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.child.kill()
-        self.child.communicate()
-
-
-class Valkey:
-    """A server on a free port, on which hosts share a budget."""
-
-    def __init__(self, tools):
-        import socket
-
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        options = ["--bind", "127.0.0.1", "--save", "", "--protected-mode", "no", "--port", str(port)]
-        self.child = subprocess.Popen([tools.valkey, *options], stdout=subprocess.DEVNULL)
-        self.url = f"redis://127.0.0.1:{port}"
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise Failure(f"{tools.valkey} takes no connections")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.child.kill()
-        self.child.wait()
 
 
 class Hosts:
@@ -217,7 +154,7 @@ ip route add 127.0.0.1/32 via {here} dev {far} src {there}'"""
             time.sleep(0.01)
         near, net = f"tdbench{number}", f"198.18.{number}"
         script = self.SCRIPT.format(near=near, far=near + "c", process=process, here=f"{net}.1", there=f"{net}.2")
-        succeed(["sh", "-c", script])
+        succeed("sh", "-c", script)
 
     def on(self, number, command):
         """The command on the host of this number, counted around."""

@@ -37,37 +37,28 @@ const TOPICS: [(&str, &[&str]); 8] = [
     ("mirror", &["ffi-c/src/mirror.rs"]),
 ];
 
-/// Types of Rust by their names in C.
-const TYPES: [(&str, &str); 22] = [
-    ("Client", "talentdata_client"),
-    ("Config", "talentdata_config"),
-    ("Error", "talentdata_error"),
-    ("Job", "talentdata_job"),
-    ("Mirror", "talentdata_mirror"),
-    ("Options", "talentdata_options"),
-    ("Record", "talentdata_record"),
-    ("Scan", "talentdata_scan"),
-    // Numbers that are enums in C, and are checked here.
-    ("ErrorKindNumber", "talentdata_error_kind"),
-    ("FormatNumber", "talentdata_format"),
-    ("LogLevelNumber", "talentdata_log_level"),
-    ("FFI_ArrowArrayStream", "struct ArrowArrayStream"),
-    ("Arrival", "talentdata_arrival"),
-    ("ErrorKind", "talentdata_error_kind"),
-    ("Format", "talentdata_format"),
-    ("LogLevel", "talentdata_log_level"),
-    ("ValueKind", "talentdata_value_kind"),
-    ("Text", "talentdata_text"),
-    ("LogCallback", "talentdata_log_callback"),
-    ("ReleaseCallback", "talentdata_release_callback"),
-    ("OptionalInteger", "talentdata_optional_integer"),
-    ("OptionalNumber", "talentdata_optional_number"),
-];
-/// So many of these are declared in base.h, or elsewhere, rather than by cbindgen.
-const HANDLES: usize = 8;
-const FOREIGN: usize = 12;
-/// What else a list of types cannot hold.
-const BOOLEAN: (&str, &str) = ("OptionalBoolean", "talentdata_optional_boolean");
+/// Types of Rust that C knows by other names. What the handles hold is known to the library alone.
+const HANDLES: &str = "Client Config Error Job Mirror Options Record Scan";
+/// Numbers that are enums in C, and are checked here.
+const NUMBERS: &str = "ErrorKindNumber FormatNumber LogLevelNumber";
+/// What cbindgen declares.
+const DECLARED: &str = "Arrival ErrorKind Format LogLevel ValueKind Text LogCallback \
+                        ReleaseCallback OptionalInteger OptionalNumber OptionalBoolean";
+/// A type of the crate `arrow`.
+const STREAM: (&str, &str) = ("FFI_ArrowArrayStream", "struct ArrowArrayStream");
+
+fn words(all: &'static str) -> impl Iterator<Item = &'static str> + Clone {
+    all.split(' ')
+}
+
+/// The name in C of a type.
+fn c_name(of: &str) -> String {
+    let of = match of {
+        "OptionalNumber" => of,
+        _ => of.trim_end_matches("Number"),
+    };
+    format!("talentdata_{}", names::snake(of))
+}
 
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
@@ -113,11 +104,13 @@ pub(crate) fn header(spec: &Spec, topic: &str) -> Result<String, String> {
 
 fn config(topic: &str) -> Result<Config, String> {
     let part = |template: &str| {
-        let data = context! { topic, handles => TYPES[..HANDLES].iter().map(|one| one.1).collect::<Vec<_>>(), ..version() };
+        let data = context! { topic, handles => words(HANDLES).map(c_name).collect::<Vec<_>>(), ..version() };
         render_with(template, data).map(|text| Some(text.trim_end().to_owned()))
     };
-    let names = TYPES.iter().chain([&BOOLEAN]);
-    let rename = names.map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned()));
+    let foreign = words(HANDLES).chain(words(NUMBERS));
+    let named = foreign.clone().chain(words(DECLARED));
+    let rename = named.map(|one| (one.to_owned(), c_name(one)));
+    let rename = rename.chain([(STREAM.0.to_owned(), STREAM.1.to_owned())]);
     let includes = match topic {
         "base" => Vec::new(),
         "record" => vec!["talentdata/error.h".to_owned()],
@@ -152,10 +145,7 @@ fn config(topic: &str) -> Result<Config, String> {
                 "log" => needed(&["LogLevel"]),
                 _ => Vec::new(),
             },
-            exclude: TYPES[..FOREIGN]
-                .iter()
-                .map(|one| one.0.to_owned())
-                .collect(),
+            exclude: foreign.chain([STREAM.0]).map(str::to_owned).collect(),
             rename: rename.collect(),
             ..ExportConfig::default()
         },
@@ -248,7 +238,10 @@ fn null_calls(function: &Function) -> Vec<Value> {
             (_, "LogLevelNumber") => "TALENTDATA_LOG_LEVEL_INFO".to_owned(),
             (_, "ReleaseCallback" | "*mutc_void") => "NULL".to_owned(),
             _ if one.ends_with("_out") => format!("fixture_slot({index})"),
-            _ => format!("all->{}", handle(of)),
+            _ => {
+                let handle = words(HANDLES).find(|one| of.contains(*one));
+                format!("all->{}", names::snake(handle.unwrap_or_default()))
+            }
         });
         let arguments: Vec<String> = arguments.collect();
         context! {
@@ -260,20 +253,6 @@ fn null_calls(function: &Function) -> Vec<Value> {
         }
     });
     calls.collect()
-}
-
-/// The handle that a type of Rust points at.
-fn handle(of: &str) -> String {
-    let name: String = of
-        .trim_start_matches("Option<")
-        .trim_start_matches("NonNull<")
-        .trim_start_matches("Box<")
-        .trim_start_matches("&mut")
-        .trim_start_matches('&')
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
-    names::snake(&name)
 }
 
 /// Refuses functions that say too little, or share the name of a type.
@@ -316,7 +295,8 @@ fn check(library: &Library) -> Result<(), String> {
                 ));
             }
         }
-        if TYPES.iter().any(|(_, c)| c == name) {
+        let mut types = words(HANDLES).chain(words(DECLARED));
+        if types.any(|of| c_name(of) == *name) {
             return Err(format!("{name} is the name of a type and of a function"));
         }
     }

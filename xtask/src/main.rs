@@ -1,13 +1,7 @@
-//! The project's own commands: `cargo xtask` lists them, each verb is a module.
+//! The project's own commands: `cargo xtask` lists them. What concerns the spec is Rust; the tools that only run others are
+//! Python, in xtask/tools.
 
-mod bench;
 mod c;
-mod cargo;
-mod deny;
-mod dist;
-mod dist_python;
-mod docs;
-mod environment;
 /// The kinds of error, from the file that declares them; a dependency on all of the core would turn
 /// the order of building round.
 #[path = "../../crates/core/src/error/kind.rs"]
@@ -19,21 +13,13 @@ mod names;
 mod outputs;
 mod python;
 mod render;
-mod sandbox;
-mod servers;
 mod settings;
-mod shapes;
 mod spec;
 mod spec_diff;
-mod test;
-mod test_c;
-mod test_python;
-mod tidy;
 mod view;
-mod wheel;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 Usage: cargo xtask VERB
@@ -42,6 +28,7 @@ Usage: cargo xtask VERB
   generate --check   say which generated files differ, and fail if any does
   generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
   generate --spec FILE --dry-run  say what FILE would yield; write nothing
+  generate --spec FILE --headers DIRECTORY  write only the C headers of models and operations, into DIRECTORY
   spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
@@ -57,47 +44,75 @@ Usage: cargo xtask VERB
   bench --quick      measure less, and write nothing; bench python --quick does that for one section
 ";
 
+/// The tools in Python, by their verbs.
+const TOOLS: [(&str, &str); 5] = [
+    ("bench", "tests/bench/bench.py"),
+    ("dist", "xtask/tools/dist.py"),
+    ("docs", "xtask/tools/docs.py"),
+    ("test", "xtask/tools/test.py"),
+    ("tidy", "xtask/tools/tidy.py"),
+];
+
 /// What every verb returns: nothing, or the sentence to print.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let ["spec-diff", rest @ ..] = words.as_slice() {
-        return match spec_diff::run(&root(), rest) {
-            Ok(code) => code,
-            Err(message) => failed(&message),
-        };
-    }
+    let done = |()| ExitCode::SUCCESS;
     let outcome = match words.as_slice() {
-        ["generate"] => outputs::write(&root()),
-        ["generate", "--check"] => outputs::check(&root()),
+        ["generate"] => outputs::write(&root()).map(done),
+        ["generate", "--check"] => outputs::check(&root()).map(done),
         ["generate", "--spec", file, "--dry-run"] | ["generate", "--dry-run", "--spec", file] => {
-            outputs::dry_run(&root(), Path::new(file))
+            outputs::dry_run(&root(), Path::new(file)).map(done)
         }
-        ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)),
-        ["dist", "c", "--prefix", prefix] => dist::run(&root(), Path::new(prefix)),
-        ["tidy"] => tidy::run(&root()),
-        ["test"] => test::run(&root(), None),
-        ["test", part] => test::run(&root(), Some(part)),
-        ["docs"] => docs::run(&root()),
-        ["dist", "python"] => dist_python::run(&root()),
-        ["bench", rest @ ..] => bench::run(&root(), rest),
+        ["generate", "--spec", file, "--headers", directory] => {
+            outputs::headers(&root(), Path::new(file), Path::new(directory)).map(done)
+        }
+        ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)).map(done),
+        ["spec-diff", rest @ ..] => spec_diff::run(&root(), rest),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
-            Ok(())
+            Ok(ExitCode::SUCCESS)
         }
-        _ => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),
+        [verb, rest @ ..] => match TOOLS.iter().find(|(name, _)| name == verb) {
+            Some((_, program)) => tool(program, rest),
+            None => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),
+        },
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => failed(&message),
-    }
+    outcome.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::FAILURE
+    })
 }
 
-fn failed(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::FAILURE
+/// Runs a tool in Python, which finds this program in `XTASK`.
+fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
+    let failed = |error: std::io::Error| format!("cannot run {program} with python3: {error}");
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(root().join(program)).args(arguments);
+    command.env("XTASK", std::env::current_exe().map_err(failed)?);
+    let runtime = root().join("target/runtime");
+    std::fs::create_dir_all(&runtime).map_err(failed)?;
+    // The budgets that clients share here are not those of the user.
+    command.env("XDG_RUNTIME_DIR", runtime);
+    let status = undisturbed(&mut command).status().map_err(failed)?;
+    Ok(match status.success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// A command that sees nothing of what the cargo that runs us says of xtask; build scripts that look
+/// at it (ring's does) would run again, and all that depends on them would be built again.
+fn undisturbed(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// The directory that holds the workspace.

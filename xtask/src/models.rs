@@ -9,11 +9,8 @@ use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
-use syn::{Attribute, Fields, Item, parse_quote};
+use syn::{Attribute, Item, parse_quote};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpacePatch, TypeSpaceSettings};
-
-/// What typify is told of a field whose name is that of the map of undocumented fields.
-const DOCUMENTED_EXTRA: &str = "extra-documented";
 
 /// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
 pub(crate) fn models(spec: &Spec) -> Result<String, String> {
@@ -97,26 +94,20 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
 fn object(model: &Model) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
-    for field in &model.fields {
+    for (index, field) in model.fields.iter().enumerate() {
         let mut schema = schema(&field.kind);
         if field.nullable {
             schema = nullable(schema);
         }
-        properties.insert(told(field).to_owned(), schema);
-        required.extend(field.required.then(|| told(field)));
+        let name = numbered(index);
+        required.extend(field.required.then(|| name.clone()));
+        properties.insert(name, schema);
     }
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     if model.answered {
         schema["additionalProperties"] = json!({});
     }
     schema
-}
-
-fn told(field: &Field) -> &str {
-    match field.wire.as_str() {
-        "extra" => DOCUMENTED_EXTRA,
-        wire => wire,
-    }
 }
 
 fn nullable(schema: Value) -> Value {
@@ -142,62 +133,30 @@ fn schema(of: &Type) -> Value {
     }
 }
 
-/// Gives a struct the documentation of the spec, and its fields their order and the names of the registry.
+/// Gives a struct the documentation of the spec, and its fields the names of the registry.
 fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     document(&mut item.attrs, &model.description);
     if model.answered {
         item.attrs.push(parse_quote!(#[non_exhaustive]));
     }
-    let Fields::Named(fields) = &mut item.fields else {
-        return;
-    };
-    let mut placed = Vec::new();
-    for mut field in std::mem::take(&mut fields.named) {
-        let mut settings = serde_settings(&mut field.attrs);
-        let written = settings.iter().find_map(|one| match one {
-            syn::Meta::NameValue(one) if one.path.is_ident("rename") => match &one.value {
-                syn::Expr::Lit(syn::ExprLit {
-                    lit: syn::Lit::Str(text),
-                    ..
-                }) => Some(text.value()),
-                _ => None,
-            },
-            _ => None,
-        });
-        let written = written.or(field.ident.as_ref().map(ToString::to_string));
-        settings.retain(|one| !one.path().is_ident("rename"));
-        let flattened = settings.iter().any(|one| one.path().is_ident("flatten"));
-        let mut of_model = model.fields.iter().enumerate();
-        let found = of_model.find(|(_, one)| !flattened && written.as_deref() == Some(told(one)));
-        let (place, name) = match found {
-            Some((place, one)) => {
-                let name = names::rust_field(&one.wire);
-                if name != one.wire {
-                    let wire = &one.wire;
-                    settings.insert(0, parse_quote!(rename = #wire));
-                }
-                let plain = || format!("The {}.", names::snake(&one.wire).replace('_', " "));
-                document(
-                    &mut field.attrs,
-                    &one.description.clone().unwrap_or_else(plain),
-                );
-                (place, name)
-            }
-            None => {
-                document(&mut field.attrs, "Fields that the document does not show.");
-                (model.fields.len(), names::unknown_fields(model).to_owned())
-            }
+    // typify keeps the order of the names, and has that of the undocumented fields last.
+    for (index, field) in item.fields.iter_mut().enumerate() {
+        let Some(one) = model.fields.get(index) else {
+            document(&mut field.attrs, "Fields that the document does not show.");
+            field.ident = Some(format_ident!("{}", names::unknown_fields(model)));
+            continue;
         };
-        field.ident = Some(format_ident!("{name}"));
-        if !settings.is_empty() {
-            field.attrs.push(parse_quote!(#[serde(#(#settings),*)]));
+        let (name, wire) = (names::rust_field(&one.wire), &one.wire);
+        if name != *wire {
+            field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
-        placed.push((place, field));
+        let plain = || format!("The {}.", names::snake(wire).replace('_', " "));
+        document(
+            &mut field.attrs,
+            &one.description.clone().unwrap_or_else(plain),
+        );
+        field.ident = Some(format_ident!("{name}"));
     }
-    placed.sort_by_key(|(place, _)| *place);
-    fields
-        .named
-        .extend(placed.into_iter().map(|(_, field)| field));
 }
 
 /// Gives the variants of the known values of an enum their documentation.
@@ -211,15 +170,15 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     // typify keeps the order of the values.
     for (value, variant) in known.values.iter().zip(&mut item.variants) {
         variant.ident = format_ident!("{}", names::value_variant(value));
-        serde_settings(&mut variant.attrs);
+        variant.attrs.retain(|one| !one.path().is_ident("serde"));
         document(&mut variant.attrs, &format!("`{value}`"));
         variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
     }
 }
 
-/// The name of a variant until it is given its own.
+/// The name of a field or a variant until it is given its own.
 fn numbered(index: usize) -> String {
-    format!("V{index}")
+    format!("a{index:06}")
 }
 
 /// A name as typify makes it, which differs where single letters follow each other.
@@ -263,24 +222,6 @@ fn document(attributes: &mut Vec<Attribute>, text: &str) {
     attributes.retain(|one| !one.path().is_ident("doc"));
     let text = format!(" {text}");
     attributes.insert(0, parse_quote!(#[doc = #text]));
-}
-
-/// Takes the settings of serde out of the attributes.
-fn serde_settings(attributes: &mut Vec<Attribute>) -> Vec<syn::Meta> {
-    let mut out = Vec::new();
-    attributes.retain(|one| {
-        let settings = one.path().is_ident("serde").then(|| {
-            one.parse_args_with(
-                syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated,
-            )
-        });
-        let Some(Ok(settings)) = settings else {
-            return true;
-        };
-        out.extend(settings);
-        false
-    });
-    out
 }
 
 /// The name and type that code of a user rests on.

@@ -61,11 +61,8 @@ impl Source {
 
 /// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
-    write_all(&Spec::load(root)?)
-}
-
-fn write_all(spec: &Spec) -> Outcome {
-    for (path, text) in differing(spec)? {
+    let spec = Spec::load(root)?;
+    for (path, text) in differing(&spec)? {
         let target = spec.root.join(path);
         let directory = target.parent().ok_or(format!("{path} has no directory"))?;
         std::fs::create_dir_all(directory)
@@ -118,19 +115,13 @@ pub(crate) fn check(root: &Path) -> Outcome {
     ))
 }
 
-/// Writes the C headers of a spec that lacks the first list, a field and an operation of the present one.
-pub(crate) fn older_headers(root: &Path, directory: &Path) -> Outcome {
-    let mut document = Spec::load(root)?.document.value.clone();
-    let paths = document["paths"].as_object_mut().ok_or("no paths")?;
-    paths.retain(|path, _| path != "/v1/contacts" && path != "/v1/version/check");
-    let category = &mut document["components"]["schemas"]["CategoryEntry"]["properties"];
-    let fields = category.as_object_mut().ok_or("no CategoryEntry")?;
-    fields.retain(|name, _| name != "model_version");
-    let spec = Spec::parse(root, &document.to_string(), "an older spec")?;
-    let directory = directory.join("talentdata");
+/// Writes the C headers that depend on the spec into a directory, for a spec from elsewhere.
+pub(crate) fn headers(root: &Path, file: &Path, directory: &Path) -> Outcome {
+    let spec = Spec::load_file(root, file, &file.display().to_string())?;
     for name in ["models.h", "operations.h"] {
         let text = render(&format!("{name}.j2"), &spec)?;
-        std::fs::write(directory.join(name), text).map_err(|error| error.to_string())?;
+        std::fs::write(directory.join(name), text)
+            .map_err(|error| format!("cannot write {name}: {error}"))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::render::render_with;
 use crate::spec::Spec;
 use minijinja::{Value as Data, context};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 const RESULTS: &str = "docs/results.schema.json";
 
@@ -106,31 +106,15 @@ fn choices(schema: &Value) -> Option<Vec<Data>> {
     values.map(value).collect()
 }
 
-fn model(name: &str, schema: &Value, all: &serde_json::Map<String, Value>) -> Data {
+fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let fields = properties.map(|(name, property)| {
-        let (kind, class, optional) = kind_of(property, all);
-        let annotation = match (kind, &class) {
-            ("models", Some(class)) => format!("list[{class}]"),
-            ("model by name", Some(class)) => format!("dict[str, {class}]"),
-            (_, Some(class)) => class.clone(),
-            ("text", None) => "str".into(),
-            ("time", None) => "datetime.datetime".into(),
-            ("integer", None) => "int".into(),
-            ("number", None) => "float".into(),
-            ("boolean", None) => "bool".into(),
-            ("array", None) => "list[Any]".into(),
-            ("object", None) => "dict[str, Any]".into(),
-            (_, None) => "Any".into(),
-        };
+        let (kind, annotation, class, optional) = kind_of(property, all);
         let is_given = required.iter().any(|one| one == name) || property.get("default").is_some();
         let required = is_given && !optional;
-        let annotation = if required {
-            annotation
-        } else {
-            format!("{annotation} | None")
-        };
+        let null = if required { "" } else { " | None" };
+        let annotation = annotation + null;
         context! { name, kind, class, required, annotation, description => about(property) }
     });
     let base = BASES.iter().find(|(one, _)| *one == name);
@@ -142,43 +126,44 @@ fn model(name: &str, schema: &Value, all: &serde_json::Map<String, Value>) -> Da
     }
 }
 
-/// The kind of a field, the class of its values, and whether it may be null.
+/// The kind of a field, its annotation, the class of its values, and whether it may be null.
 fn kind_of(
     property: &Value,
-    all: &serde_json::Map<String, Value>,
-) -> (&'static str, Option<String>, bool) {
+    all: &Map<String, Value>,
+) -> (&'static str, String, Option<String>, bool) {
     if let Some(variants) = property["anyOf"].as_array() {
-        let (kind, class, _) = kind_of(&variants[0], all);
-        return (kind, class, true);
+        let (kind, annotation, class, _) = kind_of(&variants[0], all);
+        return (kind, annotation, class, true);
     }
+    // The class that a reference leads to, and whether it is an enum.
     let class = |schema: &Value| {
         let name = schema["$ref"].as_str()?.rsplit('/').next()?;
         Some((name.to_owned(), choices(all.get(name)?).is_some()))
     };
     if let Some((name, is_enum)) = class(property) {
-        return (if is_enum { "text" } else { "model" }, Some(name), false);
+        let kind = if is_enum { "text" } else { "model" };
+        return (kind, name.clone(), Some(name), false);
     }
+    let model = |key: &str| class(&property[key]).filter(|(_, is_enum)| !is_enum);
     let optional = property["type"].is_array();
-    let kind = property["type"][0].as_str().or(property["type"].as_str());
-    let of = |schema: &Value| {
-        class(schema)
-            .filter(|(_, is_enum)| !is_enum)
-            .map(|(name, _)| name)
+    let (kind, annotation) = match property["type"][0].as_str().or(property["type"].as_str()) {
+        Some("string") if property["format"] == "date-time" => ("time", "datetime.datetime"),
+        Some("string") => ("text", "str"),
+        Some("integer") => ("integer", "int"),
+        Some("number") => ("number", "float"),
+        Some("boolean") => ("boolean", "bool"),
+        Some("array") => match model("items") {
+            Some((name, _)) => return ("models", format!("list[{name}]"), Some(name), optional),
+            None => ("array", "list[Any]"),
+        },
+        Some("object") => match model("additionalProperties") {
+            Some((name, _)) => {
+                let annotation = format!("dict[str, {name}]");
+                return ("model by name", annotation, Some(name), optional);
+            }
+            None => ("object", "dict[str, Any]"),
+        },
+        _ => ("json", "Any"),
     };
-    match kind {
-        Some("string") if property["format"] == "date-time" => ("time", None, optional),
-        Some("string") => ("text", None, optional),
-        Some("integer") => ("integer", None, optional),
-        Some("number") => ("number", None, optional),
-        Some("boolean") => ("boolean", None, optional),
-        Some("array") => match of(&property["items"]) {
-            Some(class) => ("models", Some(class), optional),
-            None => ("array", None, optional),
-        },
-        Some("object") => match of(&property["additionalProperties"]) {
-            Some(class) => ("model by name", Some(class), optional),
-            None => ("object", None, optional),
-        },
-        _ => ("json", None, optional),
-    }
+    (kind, annotation.to_owned(), None, optional)
 }

@@ -20,7 +20,7 @@ use crate::c;
 use crate::error_kind::ErrorKind;
 use crate::names::registry::Registry;
 use crate::names::{self, unnamed};
-use crate::settings::{self, SETTINGS, Setting};
+use crate::settings::{self, SETTINGS};
 use crate::view::view;
 use api::Api;
 use minijinja::{Value, context};
@@ -40,8 +40,6 @@ pub(crate) struct Spec {
     pub(crate) document: Document,
     /// What the spec says.
     pub(crate) api: Api,
-    /// The settings of a client, which are no part of the document.
-    pub(crate) settings: Vec<Setting>,
     /// The same for templates.
     view: Value,
     /// Every name in what is generated.
@@ -76,7 +74,6 @@ impl Spec {
             root: root.to_owned(),
             document,
             api,
-            settings: SETTINGS.to_vec(),
             view,
             names,
             summary: String::new(),
@@ -99,7 +96,7 @@ impl Spec {
                 constant => names::constant(kind.name()),
             }
         });
-        let settings = settings::view(&self.settings);
+        let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
         context! { settings, errors => errors.to_vec(), ..self.view.clone() }
     }
 }

@@ -8,90 +8,65 @@ mod exposed;
 mod schemas;
 
 use crate::languages::{rust, table};
-use crate::names::registry::{Registry, Surface};
+use crate::names::registry::{Registry, Surface, Thing};
 use crate::names::{self, sentence};
-use crate::shapes;
-use crate::spec::api::{Api, List, Model, Operation, TokenUse, Type};
-use crate::spec::{pointer, reachable};
-use base::{LEAVE_FIELD, LEAVE_LIST, RENAME_CALL, RENAME_OPERATION, View, has_class, known, thing};
+use crate::spec::api::{Api, List, Model, Operation, Parameter, TokenUse, Type};
+use crate::spec::reachable;
+use base::*;
+use exposed::{exposed, held, is_record, prefix};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The data for every template, and the names in it.
 pub(crate) fn view(api: &Api) -> (Value, Registry) {
+    let models = api.models.iter().map(|model| &model.name);
+    let types = models.chain(api.enums.iter().map(|known| &known.name));
     let mut view = View {
         api,
-        exposed: shapes::models(api),
+        exposed: exposed(api),
+        types: types.map(|name| prefix(name)).collect(),
         names: Registry::default(),
     };
-    let operations: Vec<(Value, Option<Value>)> = api
-        .operations
-        .iter()
-        .map(|one| view.operation(one))
-        .collect();
-    let (operations, lists): (Vec<Value>, Vec<Option<Value>>) = operations.into_iter().unzip();
+    let operations = api.operations.iter().map(|one| view.operation(one));
+    let (operations, lists): (Vec<Value>, Vec<Option<Value>>) = operations.unzip();
     let lists: Vec<Value> = lists.into_iter().flatten().collect();
     if lists.is_empty() {
-        let thing = thing(
-            "lists",
-            "",
-            "/paths",
-            "name limit and offset as parameters and pagination in the response of each list",
-        );
-        view.names
-            .refuse(&thing, "no operation is a paginated list".to_owned());
+        let way = "name limit and offset as parameters and pagination in the response of each list";
+        let own = Thing::new("lists", "", "/paths", way);
+        let reason = "no operation is a paginated list";
+        view.names.refuse(&own, reason.to_owned());
     }
     let sent = view.sent();
-    let models: Vec<Value> = api
-        .models
-        .iter()
-        .map(|one| view.model(one, sent.contains(&one.name)))
-        .collect();
+    let mut models = BTreeMap::new();
+    for one in &api.models {
+        models.insert(&one.name, view.model(one, sent.contains(&one.name)));
+    }
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
-    let exposed = std::mem::take(&mut view.exposed);
-    let c_models: Vec<Value> = exposed.iter().map(|one| view.exposed_model(one)).collect();
+    let mut c_models = Vec::new();
+    let mut classes = BTreeMap::new();
+    for one in view.exposed.clone() {
+        let value = view.exposed_model(one);
+        classes.insert(&one.name, value.clone());
+        c_models.push(value);
+    }
     // Secrets never leave the core.
-    for model in shapes::held(api).iter().filter_map(|name| api.model(name)) {
+    for model in held(api).iter().filter_map(|name| api.model(name)) {
         for field in model.fields.iter().filter(|one| one.kind == Type::Secret) {
-            let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
-            let own = thing("", &field.wire, &at, LEAVE_FIELD);
-            view.names
-                .refuse(&own, "a secret is not given to C".to_owned());
+            let reason = "a secret is not given to C".to_owned();
+            view.names.refuse(&field_thing(model, field), reason);
         }
     }
-    let by_name: BTreeMap<&str, &Value> = api
-        .models
-        .iter()
-        .map(|one| one.name.as_str())
-        .zip(&models)
-        .collect();
-    let of_models = |names: Vec<&str>| -> Vec<Value> {
-        names
-            .iter()
-            .filter_map(|name| by_name.get(name).map(|one| (*one).clone()))
-            .collect()
-    };
-    let bodies = in_order(api, &|one| sent.contains(&one.name));
-    let classes = in_order(api, &has_class);
-    let c_by_name: BTreeMap<&str, &Value> = exposed
-        .iter()
-        .map(|one| one.name.as_str())
-        .zip(&c_models)
-        .collect();
-    let cpp = in_order(api, &|one| c_by_name.contains_key(one.name.as_str()));
-    let cpp: Vec<Value> = cpp.iter().map(|name| c_by_name[name].clone()).collect();
+    let bodies = in_order(api, &models, &|one| sent.contains(&one.name));
+    let python_models = in_order(api, &models, &has_class);
+    let cpp_models = in_order(api, &classes, &|one| classes.contains_key(&one.name));
     let calls = || api.operations.iter().filter(|one| one.is_call());
     let call_models: BTreeSet<&str> = calls().filter_map(|one| class_of(api, one)).collect();
     let list_models: BTreeSet<&str> = api.lists().filter_map(|(_, list)| list.model()).collect();
     let is_call = |value: &&Value| value.get_attr("callable").is_ok_and(|one| one.is_true());
+    let calls: Vec<Value> = operations.iter().filter(is_call).cloned().collect();
     let data = context! {
-        calls => operations.iter().filter(is_call).cloned().collect::<Vec<_>>(),
-        operations, lists, enums, c_models,
-        models => &models,
-        python_models => of_models(classes),
-        bodies => of_models(bodies),
-        cpp_models => cpp,
+        calls, operations, lists, enums, c_models, python_models, bodies, cpp_models,
         call_models, list_models,
     };
     (data, view.names)
@@ -108,35 +83,33 @@ fn class_of<'a>(api: &'a Api, operation: &Operation) -> Option<&'a str> {
     }
 }
 
-/// The names of models, each before those that hold it; none holds itself.
-fn in_order<'a>(api: &'a Api, among: &dyn Fn(&Model) -> bool) -> Vec<&'a str> {
+/// Models as templates see them, each before those that hold it; none holds itself.
+fn in_order(
+    api: &Api,
+    values: &BTreeMap<&String, Value>,
+    among: &dyn Fn(&Model) -> bool,
+) -> Vec<Value> {
     fn visit<'a>(
         api: &'a Api,
         model: &'a Model,
         among: &dyn Fn(&Model) -> bool,
-        out: &mut Vec<&'a str>,
+        out: &mut Vec<&'a String>,
     ) {
-        if out.contains(&model.name.as_str()) || !among(model) {
+        if out.contains(&&model.name) || !among(model) {
             return;
         }
         for name in model.fields.iter().filter_map(|field| field.kind.named()) {
-            api.model(name)
-                .into_iter()
-                .for_each(|held| visit(api, held, among, out));
+            if let Some(held) = api.model(name) {
+                visit(api, held, among, out);
+            }
         }
         out.push(&model.name);
     }
     let mut out = Vec::new();
-    api.models
-        .iter()
-        .for_each(|model| visit(api, model, among, &mut out));
-    out
-}
-
-/// What C and C++ get of a response: the type of a handle, and the class.
-struct Given {
-    c: String,
-    cpp: String,
+    for model in &api.models {
+        visit(api, model, among, &mut out);
+    }
+    out.iter().map(|name| values[name].clone()).collect()
 }
 
 impl View<'_> {
@@ -144,43 +117,41 @@ impl View<'_> {
     fn sent(&self) -> BTreeSet<String> {
         let calls = self.api.operations.iter().filter(|one| one.is_call());
         let bodies = calls.filter_map(|one| one.body.as_ref()?.kind.named());
-        let sent = reachable(self.api, bodies.map(str::to_owned).collect());
-        sent.into_iter()
-            .filter(|name| self.api.model(name).is_some())
-            .collect()
+        reachable(self.api, bodies.map(str::to_owned).collect())
     }
 
     /// The operation, and the list that it is, if it is one.
     fn operation(&mut self, operation: &Operation) -> (Value, Option<Value>) {
         let api = self.api;
-        let (id, at) = (&operation.id, operation.place());
+        let (id, at, path) = (&operation.id, operation.place(), &operation.path);
         let constant = names::operation(id);
         let key = format!("operation {id}");
-        let own = thing(&key, id, &at, RENAME_OPERATION);
+        let own = Thing::new(&key, id, &at, RENAME_OPERATION);
         let (method, is_call) = (operation.method.to_uppercase(), operation.is_call());
         let (demand, token) = match operation.token {
             TokenUse::Never => (0, "without a token"),
             TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
             TokenUse::Always => (2, "with a token"),
         };
-        let path = &operation.path;
         let repeatable = !["POST", "PATCH"].contains(&method.as_str());
-        let marks = [
-            (operation.deprecated, ", deprecated"),
-            (operation.idempotent && !repeatable, ", idempotent"),
-            (!operation.idempotent && repeatable, ", not idempotent"),
-        ];
-        let marks = marks.iter().filter(|(one, _)| *one).map(|(_, text)| *text);
-        let subject = self.names.subject(&key);
-        subject.shown = format!("{method} {path}, {token}{}", marks.collect::<String>());
-        subject.prose = format!(
-            "{} {} {}",
-            operation.group, operation.summary, operation.description
-        );
+        let repeated = match (operation.idempotent, repeatable) {
+            (true, false) => ", idempotent",
+            (false, true) => ", not idempotent",
+            _ => "",
+        };
+        let deprecated = if operation.deprecated {
+            ", deprecated"
+        } else {
+            ""
+        };
+        let shown = format!("{method} {path}, {token}{deprecated}{repeated}");
+        let (group, summary) = (&operation.group, &operation.summary);
+        let prose = format!("{group} {summary} {}", operation.description);
+        self.names.describe(&key, &shown, &prose, None);
         self.names.check(&own, id);
         if constant == "OPERATIONS" {
-            self.names
-                .refuse(&own, "OPERATIONS is taken in Rust".to_owned());
+            let reason = "OPERATIONS is taken in Rust".to_owned();
+            self.names.refuse(&own, reason);
         }
         self.names
             .declare(&own, Surface::Rust, "in Rust", &constant, "");
@@ -188,29 +159,22 @@ impl View<'_> {
             .taken()
             .map(|one| (self.parameter(operation, one, &key), one.required))
             .collect();
-        for one in operation
-            .parameters
-            .iter()
-            .filter(|one| !operation.taken().any(|other| other.place == one.place))
-        {
-            self.parameter_subject(operation, one, &key);
+        let is_taken = |one: &&Parameter| operation.taken().any(|other| other.place == one.place);
+        for one in operation.parameters.iter().filter(|one| !is_taken(one)) {
+            self.describe_parameter(operation, one, &key);
         }
-        let body = operation
-            .body
-            .as_ref()
-            .map(|body| self.body(operation, body, &key));
+        let body = operation.body.as_ref();
+        let body = body.map(|body| self.body(operation, body, &key));
+        let answers = operation.response.is_some();
         if let Some(response) = &operation.response {
-            let subject = self.names.subject(&format!("response of {id}"));
-            subject.shown = response.to_string();
-            subject.part_of = Some(key.clone());
+            let (part, shown) = (format!("response of {id}"), response.to_string());
+            self.names.describe(&part, &shown, "", Some(&key));
         }
-        let given = self.given(operation);
-        let call = thing(&key, id, &at, RENAME_CALL);
+        let call = Thing::new(&key, id, &at, RENAME_CALL);
         let rust_name = names::rust_call(operation);
         let c = format!("talentdata_client_{}", names::c_call(operation));
         let (cpp, python) = (names::cpp_call(operation), names::python_call(operation));
-        let command = names::command(operation);
-        let options = names::options(operation);
+        let (command, options) = (names::command(operation), names::options(operation));
         let has_optional = operation.optional().next().is_some();
         if is_call {
             self.names.check(&call, &operation.name);
@@ -236,75 +200,57 @@ impl View<'_> {
                 ),
             ] {
                 self.names.declare(&call, surface, scope, name, signature);
-                self.names.fact(&call, surface, "token", "", "", demand);
+                self.names.demand(&call, surface, "token", demand);
             }
-            self.names
-                .claim(&call, "in the C++ client", &format!("try_{cpp}"));
+            let twin = format!("try_{cpp}");
+            self.names.claim(&call, "in the C++ client", &twin);
         }
-        if operation.is_generated()
-            && (has_optional || (operation.list.is_some() && !parameters.is_empty()))
-        {
-            // In C++ those that a list requires are among them.
+        // In C++ those that a list requires are among them.
+        let of_list = operation.list.is_some() && !parameters.is_empty();
+        if operation.is_generated() && (has_optional || of_list) {
             self.names.claim(&call, "in Rust", &options);
             self.names.claim(&call, "in C++", &names::snake(&options));
         }
-        let of = |required: bool| -> Vec<Value> {
-            parameters
+        let of = |wanted: bool| -> Vec<Value> {
+            let fitting = parameters
                 .iter()
-                .filter(|(_, one)| *one == required)
-                .map(|(one, _)| one.clone())
-                .collect()
+                .filter(|(_, required)| *required == wanted);
+            fitting.map(|(one, _)| one.clone()).collect()
         };
         let (required, optional) = (of(true), of(false));
         let parameters: Vec<Value> = parameters.iter().map(|(one, _)| one.clone()).collect();
-        let mut arguments = parameters.clone();
-        let (body, fields) = body.map_or((Value::from(()), Vec::new()), |(body, fields)| {
-            (body, fields)
+        let (body, fields) = body.unzip();
+        let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
+        let response = operation.response.as_ref();
+        let gives = response.map_or("()".to_owned(), |of| rust(of, "types::"));
+        let exposed = self.exposed.iter().find(|one| match response {
+            Some(Type::Model(name)) => one.name == *name,
+            _ => false,
         });
-        arguments.extend(fields);
-        let answers = operation.response.is_some();
-        let gives = operation
-            .response
-            .as_ref()
-            .map_or("()".to_owned(), |of| rust(of, "types::"));
+        // What C and C++ get: the type of a handle, and the class.
+        let c_out = match exposed.filter(|one| !is_record(api, &one.name)) {
+            Some(model) => prefix(&model.name),
+            None => "talentdata_record".to_owned(),
+        };
+        let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
         let value = context! {
             id, constant, path, method, answers, required, optional, parameters, body, arguments,
-            gives, options, c, cpp, python, token => format!("{:?}", operation.token),
-            name => names::snake(&operation.name),
-            command, rust => rust_name,
-            variant => operation.method.to_upper_camel_case(),
-            group => operation.group, summary => operation.summary,
-            sentence => sentence(&operation.summary),
+            gives, options, c, cpp, python, command, group, summary,
+            token => format!("{:?}", operation.token),
+            name => names::snake(&operation.name), rust => rust_name,
+            variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
             description => operation.description, idempotent => operation.idempotent,
             deprecated => operation.deprecated, callable => is_call,
             generated => operation.is_generated(), title => operation.title(),
             verb => if answers { "invoke_as" } else { "invoke_without" },
             class => class_of(api, operation),
             cpp_options => names::snake(&names::options(operation)),
-            cpp_class => given.as_ref().map(|one| one.cpp.clone()),
-            c_out => given.map(|one| one.c),
+            cpp_class => answers.then(|| format!("talentdata::{cpp_class}")),
+            c_out => answers.then_some(c_out),
         };
-        let list = operation
-            .list
-            .as_ref()
-            .map(|list| self.list(operation, list, &value, (demand, token)));
+        let list = operation.list.as_ref();
+        let list = list.map(|list| self.list(operation, list, &value, (demand, token)));
         (value, list)
-    }
-
-    /// What C and C++ get of a response; nothing where there is none.
-    fn given(&self, operation: &Operation) -> Option<Given> {
-        let exposed = match operation.response.as_ref()? {
-            Type::Model(name) => self.exposed.iter().find(|one| one.name == *name),
-            _ => None,
-        };
-        Some(Given {
-            c: exposed
-                .filter(|model| !model.is_record())
-                .map_or("talentdata_record".to_owned(), shapes::Model::prefix),
-            cpp: exposed.map_or("talentdata::record".to_owned(), |model| {
-                format!("talentdata::{}", names::cpp_class(&model.name))
-            }),
-        })
     }
 
     fn list(
@@ -316,13 +262,14 @@ impl View<'_> {
     ) -> Value {
         let (path, name) = (&operation.path, &list.name);
         let key = format!("list {name}");
-        let own = thing(&key, path, &operation.place(), LEAVE_LIST);
+        let own = Thing::new(&key, path, &operation.place(), LEAVE_LIST);
         self.names.check_as(&own, path, name);
         let variant = names::list_variant(name);
         let number = names::constant(&variant);
         let (rust_name, rust_with) = (names::rust_list(name), names::rust_list_with(name));
         let (cpp, python) = (names::cpp_list(name), names::python_list(name));
-        self.names.subject(&key).shown = format!("{path}, {token}");
+        let shown = format!("{path}, {token}");
+        self.names.describe(&key, &shown, "", None);
         for (surface, scope, name) in [
             (Surface::CommandLine, "on the command line", name),
             (Surface::Rust, "in the Rust enum Resource", &variant),
@@ -332,7 +279,7 @@ impl View<'_> {
             (Surface::Python, "in the Python client", &python),
         ] {
             self.names.declare(&own, surface, scope, name, "");
-            self.names.fact(&own, surface, "token", "", "", demand);
+            self.names.demand(&own, surface, "token", demand);
         }
         if operation.optional().next().is_some() {
             self.names
@@ -340,65 +287,48 @@ impl View<'_> {
         }
         let model = list.model();
         let record = model.unwrap_or("Record");
-        let mut part = |what: &str, shown: String, facts: Vec<(Surface, &str, &str, u64)>| {
-            let own = thing(&format!("{what} of {key}"), "", "", LEAVE_LIST);
-            let subject = self.names.subject(&own.key);
-            subject.shown = shown;
-            subject.part_of = Some(key.clone());
-            for (surface, name, signature, demand) in facts {
-                self.names
-                    .fact(&own, surface, what, name, signature, demand);
-            }
+        let mut part = |what: &str, shown: &str| {
+            let own = Thing::new(&format!("{what} of {key}"), "", "", LEAVE_LIST);
+            self.names.describe(&own.key, shown, "", Some(&key));
+            own
         };
-        let records = list.records.as_ref().map(|records| records.key.clone());
-        part(
-            "record key",
-            records.clone().unwrap_or("found at run time".to_owned()),
-            Vec::new(),
-        );
+        let records = list.records.as_ref().map(|records| &records.key);
+        part("record key", records.map_or("found at run time", |key| key));
         // To say more than nothing breaks nothing where records keep what they have.
-        let mut kinds = vec![
-            (Surface::Rust, "", record, 0),
-            (Surface::Cpp, "", record, 0),
-        ];
-        let detail = [Surface::C, Surface::Python]
-            .into_iter()
-            .filter(|_| model.is_some());
-        kinds.extend(detail.map(|surface| (surface, record, "", 0)));
-        part("record type", record.to_owned(), kinds);
-        let max = list.max_limit.unwrap_or(u64::MAX);
-        let shown = list
-            .max_limit
-            .map_or("not shown".to_owned(), |max| max.to_string());
-        part(
-            "largest limit",
-            shown,
-            Surface::ALL.map(|one| (one, "", "", u64::MAX - max)).into(),
-        );
+        let kind = part("record type", record);
+        let max = list.max_limit;
+        let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
+        let limit = part("largest limit", &largest);
         let needed = required(operation);
-        let shown = if needed.is_empty() {
-            "none".to_owned()
-        } else {
-            needed.clone()
-        };
-        part(
-            "required parameters",
-            shown,
-            Surface::ALL.map(|one| (one, "", needed.as_str(), 0)).into(),
-        );
-        let fields = model
-            .and_then(|model| self.api.model(model))
-            .map(|one| &one.fields);
-        let fields = fields.into_iter().flatten().map(|field| {
+        let shown = if needed.is_empty() { "none" } else { &needed };
+        let takes = part("required parameters", shown);
+        let rust_and_cpp = [Surface::Rust, Surface::Cpp];
+        self.names.facts(&kind, &rust_and_cpp, "", "", record);
+        if model.is_some() {
+            let others = [Surface::C, Surface::Python];
+            self.names.facts(&kind, &others, "", record, "");
+        }
+        self.names.facts(&takes, &Surface::ALL, "", "", &needed);
+        for surface in Surface::ALL {
+            let demand = u64::MAX - max.unwrap_or(u64::MAX);
+            self.names.demand(&limit, surface, "", demand);
+        }
+        let api = self.api;
+        let fields = model.and_then(|model| api.model(model));
+        let fields = fields.into_iter().flat_map(|model| &model.fields);
+        let fields = fields.map(|field| {
             context! {
                 wire => field.wire, table => table(&field.kind), required => field.required,
-                known => known(self.api, &field.kind),
+                known => known(api, &field.kind),
             }
         });
-        let exposed = self.exposed.iter().find(|one| one.lists.contains(&variant));
+        let exposed = self
+            .exposed
+            .iter()
+            .find(|one| Some(one.name.as_str()) == model);
         context! {
-            name, variant, number, record, cpp, python, key => records, max => list.max_limit,
-            rust => rust_name, rust_with, class => names::camel(name),
+            name, variant, number, record, cpp, python, max, rust_with, key => records,
+            rust => rust_name, class => names::camel(name),
             cpp_record => exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
             fields => fields.collect::<Vec<_>>(),
             ..of.clone()

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::fmt::Display;
 use std::str::FromStr;
-use talentdata_core::types::{Resource, UnknownResource};
+use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 
 /// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
@@ -13,8 +13,7 @@ pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
             .alias(resource.name())
             .help(resource.shape().operation.summary)
     });
-    PossibleValuesParser::new(names)
-        .try_map(|name| -> Result<Resource, UnknownResource> { name.parse() })
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Resource>())
 }
 
 /// The list's name as it is typed: `ja-skills`.

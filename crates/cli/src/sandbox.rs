@@ -162,10 +162,7 @@ impl Verb {
 
 fn size(text: &str) -> Result<(Resource, u64), String> {
     let (name, size) = text.split_once('=').ok_or("give LIST=N")?;
-    let resource = name
-        .parse::<Resource>()
-        .map_err(|error| error.to_string())?;
-    Ok((resource, number(size)?))
+    Ok((name.parse()?, number(size)?))
 }
 
 fn number<N: FromStr>(text: &str) -> Result<N, String> {

@@ -83,37 +83,17 @@ impl std::fmt::Display for Resource {
     }
 }
 
-/// No list bears this name; the text is what was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownResource(pub String);
-
-impl std::fmt::Display for UnknownResource {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = Resource::ALL
-            .iter()
-            .map(|resource| resource.name())
-            .collect();
-        write!(
-            formatter,
-            "no list is named {:?}; the lists are {}",
-            self.0,
-            names.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownResource {}
-
 impl FromStr for Resource {
-    type Err = UnknownResource;
+    type Err = String;
 
     /// Takes the name with `_` or `-`: `ja_skills` and `ja-skills` are the same list.
-    fn from_str(text: &str) -> Result<Self, UnknownResource> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let name = text.replace('-', "_");
-        let found = Resource::ALL
-            .into_iter()
-            .find(|resource| resource.name() == name);
-        found.ok_or_else(|| UnknownResource(text.to_owned()))
+        let found = Resource::ALL.into_iter().find(|one| one.name() == name);
+        found.ok_or_else(|| {
+            let names = Resource::ALL.map(Resource::name).join(", ");
+            format!("no list is named {text:?}; the lists are {names}")
+        })
     }
 }
 

@@ -51,6 +51,17 @@ pub(crate) struct Thing {
     pub(crate) way: &'static str,
 }
 
+impl Thing {
+    pub(crate) fn new(key: &str, written: &str, at: &str, way: &'static str) -> Self {
+        Thing {
+            key: key.to_owned(),
+            written: written.to_owned(),
+            at: at.to_owned(),
+            way,
+        }
+    }
+}
+
 /// What is said of a thing beside its names.
 #[derive(Debug, Default)]
 pub(crate) struct Subject {
@@ -86,13 +97,21 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// Begins a thing, or goes on with it.
-    pub(crate) fn subject(&mut self, key: &str) -> &mut Subject {
+    fn subject(&mut self, key: &str) -> &mut Subject {
         let next = self.subjects.len();
         let place = *self.places.entry(key.to_owned()).or_insert(next);
         if place == next {
             self.subjects.push((key.to_owned(), Subject::default()));
         }
         &mut self.subjects[place].1
+    }
+
+    /// Begins a thing with what is said of it.
+    pub(crate) fn describe(&mut self, key: &str, shown: &str, prose: &str, part_of: Option<&str>) {
+        let subject = self.subject(key);
+        subject.shown = shown.to_owned();
+        subject.prose = prose.to_owned();
+        subject.part_of = part_of.map(str::to_owned);
     }
 
     /// Registers the name that a thing has in a scope of a surface; `scope` reads on in a sentence: `in C`.
@@ -105,24 +124,33 @@ impl Registry {
         signature: &str,
     ) {
         self.claim(thing, scope, name);
-        self.fact(thing, surface, scope, name, signature, 0);
+        self.facts(thing, &[surface], scope, name, signature);
     }
 
-    /// A fact that needs no name of its own.
-    pub(crate) fn fact(
+    /// A fact on some surfaces that needs no name of its own.
+    pub(crate) fn facts(
         &mut self,
         thing: &Thing,
-        surface: Surface,
+        surfaces: &[Surface],
         scope: &str,
         name: &str,
         signature: &str,
-        demand: u64,
     ) {
-        let fact = Fact {
-            signature: signature.to_owned(),
-            demand,
-        };
-        let key = (surface, scope.to_owned(), name.to_owned());
+        for surface in surfaces {
+            let fact = Fact {
+                signature: signature.to_owned(),
+                demand: 0,
+            };
+            let key = (*surface, scope.to_owned(), name.to_owned());
+            self.subject(&thing.key).declared.insert(key, fact);
+        }
+    }
+
+    /// What users of a surface have to bring: more breaks code, less does not.
+    pub(crate) fn demand(&mut self, thing: &Thing, surface: Surface, scope: &str, demand: u64) {
+        let signature = String::new();
+        let key = (surface, scope.to_owned(), String::new());
+        let fact = Fact { signature, demand };
         self.subject(&thing.key).declared.insert(key, fact);
     }
 

@@ -2,6 +2,7 @@
 
 use super::reserved::*;
 use std::path::{Path, PathBuf};
+use syn::{ImplItem, Item, Type};
 
 /// The hand-written files below a directory.
 fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
@@ -25,6 +26,10 @@ fn word<'a>(line: &'a str, beginnings: &[&str]) -> Option<&'a str> {
     Some(&rest[..end.unwrap_or(rest.len())])
 }
 
+fn is_client(of: &Type) -> bool {
+    matches!(of, Type::Path(of) if of.path.is_ident("Client"))
+}
+
 fn are_reserved(list: &str, reserved: &str, names: &[String]) {
     assert!(!names.is_empty(), "{list}: none found");
     let missing = |name: &&String| !reserved.split_whitespace().any(|one| one == name.as_str());
@@ -36,46 +41,45 @@ fn are_reserved(list: &str, reserved: &str, names: &[String]) {
 fn names_of_hand_written_code_are_reserved() {
     let root = crate::root();
     let (mut types, mut client, mut c_client) = (Vec::new(), Vec::new(), Vec::new());
+    let mut exported = Vec::new();
     for directory in ["crates/types/src", "crates/ffi-c/src", "crates/core/src"] {
         for file in files(&root.join(directory), "rs") {
             let text = std::fs::read_to_string(file).unwrap();
-            let mut in_client = false;
-            for line in text.lines() {
-                if !line.starts_with(' ') {
-                    in_client = line == "impl Client {" || (in_client && line != "}");
+            for item in syn::parse_file(&text).unwrap().items {
+                match item {
+                    Item::Impl(item) if item.trait_.is_none() && is_client(&item.self_ty) => {
+                        client.extend(item.items.iter().filter_map(|one| match one {
+                            ImplItem::Fn(method) => Some(method.sig.ident.to_string()),
+                            _ => None,
+                        }));
+                    }
+                    Item::Fn(item) => {
+                        let name = item.sig.ident.to_string();
+                        c_client.extend(name.strip_prefix("talentdata_client_").map(str::to_owned));
+                        exported.extend(name.starts_with("talentdata_").then_some(name));
+                    }
+                    // Those of the core stand in no scope of generated code.
+                    _ if directory == "crates/core/src" => {}
+                    Item::Struct(item) => types.push(item.ident.to_string()),
+                    Item::Enum(item) => types.push(item.ident.to_string()),
+                    Item::Type(item) => types.push(item.ident.to_string()),
+                    _ => {}
                 }
-                let begun = ["", "pub ", "pub(crate) "].map(|one| line.strip_prefix(one));
-                let item = begun.into_iter().flatten().last().unwrap_or(line);
-                if directory != "crates/core/src" {
-                    types.extend(word(item, &["struct ", "enum ", "type "]).map(str::to_owned));
-                }
-                let function = line.trim_start_matches(|letter| letter != 'f');
-                if line.starts_with("    ") && !line.starts_with("     ") && in_client {
-                    let name = line
-                        .contains("fn ")
-                        .then(|| line.split("fn ").nth(1))
-                        .flatten();
-                    client.extend(name.and_then(|name| word(name, &[""])).map(str::to_owned));
-                }
-                let exported = word(function, &["fn talentdata_client_"]);
-                c_client.extend(exported.map(str::to_owned));
             }
         }
     }
     are_reserved("TYPES", TYPES, &types);
     are_reserved("RUST_CLIENT", RUST_CLIENT, &client);
     are_reserved("C_CLIENT", C_CLIENT, &c_client);
+    // Of the sources that headers are made of none is missing.
+    let symbols = std::fs::read_to_string(root.join("bindings/c/symbols.txt")).unwrap();
+    are_reserved("bindings/c/symbols.txt, by TOPICS", &symbols, &exported);
 
     let mut headers = files(&root.join("bindings/c/include"), "hpp");
-    headers.retain(|path| {
-        !["models.hpp", "operations.hpp", "errors.hpp"]
-            .iter()
-            .any(|one| path.ends_with(one))
-    });
-    let headers = headers
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap());
-    let headers: String = headers.collect();
+    headers.retain(|path| !path.ends_with("errors.hpp") && !path.ends_with("models.hpp"));
+    headers.retain(|path| !path.ends_with("operations.hpp"));
+    let texts = headers.iter().map(std::fs::read_to_string);
+    let headers: String = texts.map(Result::unwrap).collect();
     let declared = headers.lines().filter_map(|line| {
         let function = line
             .strip_prefix("inline ")

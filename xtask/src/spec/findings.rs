@@ -3,15 +3,6 @@
 use super::cursor::Document;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a spec cannot be generated.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Refusal {
-    /// JSON pointer into the document.
-    pub(crate) at: String,
-    pub(crate) reason: String,
-    pub(crate) way_out: String,
-}
-
 /// What a note is about; the order is that of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Topic {
@@ -42,25 +33,28 @@ impl Topic {
     }
 }
 
-/// Everything found in one spec.
+/// Everything found in one spec; a shared schema is met once per reference to it.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    refusals: Vec<Refusal>,
+    /// Ways out, with the places (JSON pointers) and reasons of each.
+    refusals: Vec<(String, Vec<(String, String)>)>,
     notes: BTreeMap<Topic, Vec<String>>,
-    /// What was found before: a shared schema is met once per reference to it.
-    refused: BTreeSet<Refusal>,
     noted: BTreeSet<(Topic, String)>,
 }
 
 impl Findings {
     pub(crate) fn refuse(&mut self, at: &str, reason: &str, way_out: &str) {
-        let refusal = Refusal {
-            at: at.to_owned(),
-            reason: reason.to_owned(),
-            way_out: way_out.to_owned(),
-        };
-        if self.refused.insert(refusal.clone()) {
-            self.refusals.push(refusal);
+        let place = self.refusals.iter().position(|(way, _)| way == way_out);
+        let place = place.unwrap_or_else(|| {
+            self.refusals.push((way_out.to_owned(), Vec::new()));
+            self.refusals.len() - 1
+        });
+        let (refusal, members) = (
+            (at.to_owned(), reason.to_owned()),
+            &mut self.refusals[place].1,
+        );
+        if !members.contains(&refusal) {
+            members.push(refusal);
         }
     }
 
@@ -73,29 +67,27 @@ impl Findings {
 
     /// All refusals, grouped by the way out; none where the spec can be generated.
     pub(crate) fn refusals(&self, file: &str) -> Option<String> {
-        let mut groups: Vec<(&str, Vec<&Refusal>)> = Vec::new();
-        for one in &self.refusals {
-            match groups.iter_mut().find(|(way, _)| *way == one.way_out) {
-                Some((_, members)) => members.push(one),
-                None => groups.push((&one.way_out, vec![one])),
-            }
-        }
-        let texts = groups
+        let texts = self
+            .refusals
             .iter()
             .map(|(way, members)| match members.as_slice() {
-                [only] => format!("{file}{}: {}; {way}", only.at, only.reason),
+                [(at, reason)] => format!("{file}{at}: {reason}; {way}"),
                 several => {
-                    let line = |one: &&Refusal| format!("\n  {file}{}: {}", one.at, one.reason);
-                    let lines: String = several.iter().map(line).collect();
-                    format!("{} of one kind; {way}:{lines}", several.len())
+                    let lines = several
+                        .iter()
+                        .map(|(at, reason)| format!("\n  {file}{at}: {reason}"));
+                    format!(
+                        "{} of one kind; {way}:{}",
+                        several.len(),
+                        lines.collect::<String>()
+                    )
                 }
             });
         let texts: Vec<String> = texts.collect();
-        let count = self.refusals.len();
-        match count {
+        match self.refusals.iter().map(|(_, members)| members.len()).sum() {
             0 => None,
             1 => Some(texts.concat()),
-            _ => Some(format!(
+            count => Some(format!(
                 "{}\n{count} problems; nothing was written",
                 texts.join("\n")
             )),
@@ -117,13 +109,13 @@ impl Findings {
             unread.entry(key).or_default().push(at);
         }
         for (key, places) in &unread {
-            let more = places.len().saturating_sub(SHOWN);
-            let more = match more {
+            let shown = places.iter().take(SHOWN).map(String::as_str);
+            let shown = shown.collect::<Vec<_>>().join(" ");
+            let more = match places.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let shown = &places[..places.len().min(SHOWN)];
-            text += &format!("  {key} ({}): {}{more}\n", places.len(), shown.join(" "));
+            text += &format!("  {key} ({}): {shown}{more}\n", places.len());
         }
         text
     }

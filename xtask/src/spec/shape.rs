@@ -1,6 +1,6 @@
 //! What is decided when all types are known: what occurs in responses, what closes a cycle, what the client needs.
 
-use super::api::{Api, Field, Model, TOKEN, Type};
+use super::api::{Api, Model, TOKEN, Type};
 use super::cursor::pointer;
 use super::findings::{Findings, Topic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,56 +79,45 @@ fn visit(
     done.insert(index);
 }
 
-/// The model of the request for a token, and what each of its fields is; there may be no other.
-const REQUEST: (&str, [(&str, Type); 2]) = (
-    "TokenRequest",
-    [("clientId", Type::Text), ("clientSecret", Type::Secret)],
-);
-
-const WAY: &str = "keep it as it was, or change the hand-written code in crates/ with it";
+/// The fields of the request for a token, which the client writes out by hand.
+const REQUEST: [(&str, &str); 2] = [
+    ("clientId", "clientId: text"),
+    ("clientSecret", "clientSecret: secret text"),
+];
 
 /// Refuses a spec that lacks what the hand-written code takes from it.
 pub(super) fn check_needed(api: &Api, findings: &mut Findings) {
-    match api.operations.iter().find(|one| one.id == TOKEN) {
-        None => {
-            let reason =
-                format!("there is no operation {TOKEN}, with which the client gets its token");
-            findings.refuse("/paths", &reason, WAY);
+    let way = "keep it as it was, or change the hand-written code in crates/ with it";
+    let mut refuse = |at: &str, reason: &str| findings.refuse(at, reason, way);
+    let operation = api.operations.iter().find(|one| one.id == TOKEN);
+    let body = operation.and_then(|one| one.body.as_ref());
+    let is_sent = |name: &str| body.is_some_and(|one| one.kind == Type::Model(name.to_owned()));
+    match (operation, api.model("TokenRequest")) {
+        (None, _) => {
+            let reason = "there is no operation createToken, with which the client gets its token";
+            refuse("/paths", reason);
         }
-        Some(operation) => {
-            let model = Type::Model(REQUEST.0.to_owned());
-            if operation.body.as_ref().map(|body| &body.kind) == Some(&model) {
-                request(api, findings);
-            } else {
-                let reason = format!("the request of {TOKEN} is not the schema {}", REQUEST.0);
-                findings.refuse(&operation.place(), &reason, WAY);
+        (Some(_), Some(model)) if is_sent(&model.name) => {
+            let at = |wire: &str| model.place.clone() + &pointer(&["properties", wire]);
+            for (wire, shown) in REQUEST {
+                if !model.fields.iter().any(|one| one.to_string() == shown) {
+                    let reason = "the client sends this field, as it was documented";
+                    refuse(&at(wire), reason);
+                }
             }
+            for field in &model.fields {
+                if REQUEST.iter().all(|(wire, _)| field.wire != *wire) {
+                    refuse(&at(&field.wire), "the client does not send this field");
+                }
+            }
+        }
+        (Some(operation), _) => {
+            let reason = "the request of createToken is not the schema TokenRequest";
+            refuse(&operation.place(), reason);
         }
     }
     if api.lists().next().is_some() && api.model("Pagination").is_none() {
         let reason = "the pagination object of lists is not the schema Pagination";
-        findings.refuse(&pointer(&["components", "schemas"]), reason, WAY);
-    }
-}
-
-/// The request is written out by hand, field by field.
-fn request(api: &Api, findings: &mut Findings) {
-    let (name, wanted) = &REQUEST;
-    let Some(model) = api.model(name) else {
-        return;
-    };
-    for (wire, kind) in wanted {
-        let fits = |field: &Field| field.kind == *kind && field.required && !field.nullable;
-        if !model.field(wire).is_some_and(fits) {
-            let at = format!("{}{}", model.place, pointer(&["properties", wire]));
-            let reason = "the client sends this field, as it was documented";
-            findings.refuse(&at, reason, WAY);
-        }
-    }
-    for field in &model.fields {
-        if !wanted.iter().any(|(wire, _)| *wire == field.wire) {
-            let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
-            findings.refuse(&at, "the client does not send this field", WAY);
-        }
+        refuse("/components/schemas", reason);
     }
 }

@@ -26,6 +26,12 @@ pub(crate) struct Change {
     /// Lines of the outline.
     #[serde(default)]
     shows: Vec<String>,
+    /// What `spec-diff` says: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for none).
+    #[serde(default)]
+    pub(crate) says: Vec<(String, String)>,
+    /// The version that it asks for.
+    #[serde(default)]
+    pub(crate) version: String,
 }
 
 /// Schemas, as vendors write them, and what becomes of them.
@@ -54,7 +60,7 @@ pub(crate) fn ours() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-fn changed(change: &Change) -> Value {
+pub(crate) fn changed(change: &Change) -> Value {
     let mut document = ours();
     apply(change, &mut document);
     document
@@ -71,9 +77,11 @@ pub(crate) fn apply(change: &Change, document: &mut Value) {
     for place in &change.remove {
         let (parent, key) = place.rsplit_once('/').unwrap();
         let key = key.replace("~1", "/");
-        let parent = document.pointer_mut(parent).unwrap();
-        let parent = parent.as_object_mut().unwrap();
-        assert!(parent.shift_remove(&key).is_some(), "nothing at {place}");
+        let removed = match document.pointer_mut(parent).unwrap() {
+            Value::Array(items) => Some(items.remove(key.parse().unwrap())),
+            other => other.as_object_mut().unwrap().shift_remove(&key),
+        };
+        assert!(removed.is_some(), "nothing at {place}");
     }
 }
 

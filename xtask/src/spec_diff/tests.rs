@@ -1,50 +1,8 @@
 //! Single changes of our own spec, and what each does to every surface.
 
 use super::*;
+use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
-use std::collections::BTreeMap;
-
-/// A change, and what is said of it.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    #[serde(default)]
-    set: BTreeMap<String, Value>,
-    #[serde(default)]
-    remove: Vec<String>,
-    /// The changes: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for none).
-    says: Vec<(String, String)>,
-    version: String,
-}
-
-fn ours() -> Value {
-    let text = std::fs::read_to_string(crate::root().join(FILE)).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
-fn changed(row: &Row) -> Value {
-    let mut document = ours();
-    for place in &row.remove {
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        let parent = document.pointer_mut(parent).unwrap();
-        let removed = match parent {
-            Value::Object(map) => map.shift_remove(&key.replace("~1", "/")).is_some(),
-            Value::Array(items) => {
-                items.remove(key.parse().unwrap());
-                true
-            }
-            _ => false,
-        };
-        assert!(removed, "nothing at {place}");
-    }
-    for (place, value) in &row.set {
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        let parent = document.pointer_mut(parent);
-        let parent = parent.unwrap_or_else(|| panic!("nothing above {place}"));
-        parent[&key.replace("~1", "/")] = value.clone();
-    }
-    document
-}
 
 fn levels(change: &Change) -> String {
     let letter = |surface: &Surface| match change.levels.get(surface) {

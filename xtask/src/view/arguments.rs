@@ -1,9 +1,9 @@
 //! Parameters of operations and fields of request bodies, as arguments in every language.
 
-use super::base::{RENAME_PARAMETER, View, known, thing};
+use super::base::{RENAME_PARAMETER, View, known};
 use crate::languages::{annotation, borrowed, cpp_body, cpp_scalar, rust, table};
 use crate::names;
-use crate::names::registry::Surface;
+use crate::names::registry::{Surface, Thing};
 use crate::spec::api::{Api, Body, Model, Operation, Parameter, Type};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
@@ -11,21 +11,18 @@ use std::collections::BTreeSet;
 
 impl View<'_> {
     /// What the diff says of a parameter.
-    pub(super) fn parameter_subject(
+    pub(super) fn describe_parameter(
         &mut self,
         operation: &Operation,
         one: &Parameter,
         whole: &str,
     ) -> String {
-        let key = format!(
-            "{} parameter {} of {}",
-            one.location, one.name, operation.id
-        );
+        let (location, name) = (&one.location, &one.name);
+        let key = format!("{location} parameter {name} of {}", operation.id);
         let needed = if one.required { "" } else { ", optional" };
-        let subject = self.names.subject(&key);
-        subject.shown = format!("{}{needed}", one.kind);
-        subject.prose.clone_from(&one.description);
-        subject.part_of = Some(whole.to_owned());
+        let shown = format!("{}{needed}", one.kind);
+        self.names
+            .describe(&key, &shown, &one.description, Some(whole));
         key
     }
 
@@ -35,45 +32,33 @@ impl View<'_> {
         one: &Parameter,
         whole: &str,
     ) -> Value {
-        let key = self.parameter_subject(operation, one, whole);
+        let key = self.describe_parameter(operation, one, whole);
         let name = names::argument(one);
         if operation.is_generated() {
-            let own = thing(&key, &one.name, &one.place, RENAME_PARAMETER);
+            let own = Thing::new(&key, &one.name, &one.place, RENAME_PARAMETER);
             self.names.check(&own, &one.name);
             let scope = format!("as an argument of {}", operation.name);
             let flags = format!("among the flags of {}", operation.command);
             self.names.claim(&own, &scope, &name);
             self.names.claim(&own, &flags, &names::flag(&one.name));
-            let kind = one.kind.to_string();
-            for surface in Surface::ALL.into_iter().filter(|_| !one.required) {
-                self.names.fact(&own, surface, &scope, &name, &kind, 0);
-            }
-            if one.required && operation.is_call() {
+            if !one.required {
+                let kind = one.kind.to_string();
+                self.names.facts(&own, &Surface::ALL, &scope, &name, &kind);
+            } else if operation.is_call() {
                 let scope = format!("{scope} in C");
-                let further = match one.kind.present() {
-                    Type::Array(_) => Some(count(&name)),
-                    _ => None,
-                };
-                for name in further.into_iter().chain([name.clone()]) {
-                    self.names.claim(&own, &scope, &name);
+                if matches!(one.kind.present(), Type::Array(_)) {
+                    self.names.claim(&own, &scope, &count(&name));
                 }
+                self.names.claim(&own, &scope, &name);
             }
         }
         let kind = one.kind.present();
-        let location = one.location.to_upper_camel_case();
-        argument(
-            self.api,
-            operation,
-            &Told {
-                wire: &one.name,
-                name,
-                location: &location,
-                required: one.required,
-                kind,
-                annotation: annotation(kind),
-                description: &one.description,
-            },
-        )
+        let own = context! {
+            location => one.location.to_upper_camel_case(), required => one.required,
+            annotation => annotation(kind), description => one.description,
+            about => one.description.trim_end_matches('.'),
+        };
+        argument(self.api, operation, (&one.name, &name), kind, own)
     }
 
     /// The body of a request, and its arguments in Python.
@@ -85,44 +70,35 @@ impl View<'_> {
     ) -> (Value, Vec<Value>) {
         let api = self.api;
         let needed = if body.required { "" } else { ", optional" };
-        let subject = self.names.subject(&format!("request of {}", operation.id));
-        subject.shown = format!("{}{needed}", body.kind);
-        subject.part_of = Some(whole.to_owned());
+        let shown = format!("{}{needed}", body.kind);
+        let key = format!("request of {}", operation.id);
+        self.names.describe(&key, &shown, "", Some(whole));
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields: Vec<Value> = fields
             .map(|one| {
                 let kind = one.kind.present();
-                let annotation = match one.nullable && one.required {
-                    true => format!("{} | None", annotation(kind)),
-                    false => annotation(kind),
+                let null = if one.nullable && one.required {
+                    " | None"
+                } else {
+                    ""
                 };
-                argument(
-                    api,
-                    operation,
-                    &Told {
-                        wire: &one.wire,
-                        name: names::body_argument(&one.wire),
-                        location: "Body",
-                        required: one.required && body.required,
-                        kind,
-                        annotation,
-                        description: api.about(one).unwrap_or("Not described."),
-                    },
-                )
+                let own = context! {
+                    location => "Body", required => one.required && body.required,
+                    annotation => annotation(kind) + null,
+                    description => api.about(one).unwrap_or("Not described."),
+                };
+                let names = (one.wire.as_str(), &*names::body_argument(&one.wire));
+                argument(api, operation, names, kind, own)
             })
             .collect();
         let whole = context! {
             wire => "body", name => "body", required => body.required,
             annotation => annotation(&body.kind), description => "The request body.",
         };
-        let cpp = match &body.kind {
-            Type::Model(name) => cpp_body(api, name),
-            _ => "raw_json".to_owned(),
-        };
-        let words = match &body.kind {
-            Type::Model(name) => format!(", a {name}"),
-            other => format!(": {other}"),
+        let (cpp, words) = match &body.kind {
+            Type::Model(name) => (cpp_body(api, name), format!(", a {name}")),
+            other => ("raw_json".to_owned(), format!(": {other}")),
         };
         let value = context! {
             required => body.required, fields => &fields, cpp, words,
@@ -146,45 +122,30 @@ fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'
     distinct.then_some(model)
 }
 
-/// A parameter, or a field of a body.
-struct Told<'a> {
-    wire: &'a str,
-    name: String,
-    location: &'a str,
-    required: bool,
-    kind: &'a Type,
-    annotation: String,
-    description: &'a str,
-}
-
-/// An argument in every language.
-fn argument(api: &Api, operation: &Operation, told: &Told) -> Value {
-    let Told {
-        wire,
-        name,
-        location,
-        required,
-        kind,
-        annotation,
-        description,
-    } = told;
+/// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
+fn argument(
+    api: &Api,
+    operation: &Operation,
+    (wire, name): (&str, &str),
+    kind: &Type,
+    own: Value,
+) -> Value {
     let held = match kind {
         Type::Array(held) if held.present().is_scalar() => Some(held.present()),
         _ => None,
     };
-    let is_text = |kind: &Type| matches!(kind, Type::Text | Type::Enum(_));
+    let is_text = matches!(kind, Type::Text | Type::Enum(_));
+    let scalar = held.unwrap_or(kind);
+    let (view, owned) = (
+        cpp_scalar(scalar, "std::string_view"),
+        cpp_scalar(scalar, "std::string"),
+    );
     let (cpp_argument, cpp_member) = match held {
-        Some(held) => (
-            format!(
-                "const std::vector<{}> &",
-                cpp_scalar(held, "std::string_view")
-            ),
-            format!("std::vector<{}>", cpp_scalar(held, "std::string")),
+        Some(_) => (
+            format!("const std::vector<{view}> &"),
+            format!("std::vector<{owned}>"),
         ),
-        None => (
-            cpp_scalar(kind, "std::string_view").to_owned(),
-            format!("std::optional<{}>", cpp_scalar(kind, "std::string")),
-        ),
+        None => (view.to_owned(), format!("std::optional<{owned}>")),
     };
     let value = |from: &str| match kind {
         Type::Enum(_) => format!("{from}.as_str()"),
@@ -202,43 +163,24 @@ fn argument(api: &Api, operation: &Operation, told: &Told) -> Value {
         _ => member,
     };
     let rust_kind = rust(kind, "crate::");
+    let (added, c_scalar) = match kind {
+        Type::Integer => ("integer", Some("int64_t")),
+        Type::Unsigned => ("unsigned", Some("uint64_t")),
+        Type::Number => ("number", Some("double")),
+        Type::Boolean => ("boolean", Some("bool")),
+        _ => ("text", None),
+    };
     context! {
-        wire, name, location, required, annotation, description, option_value,
+        wire, name, option_value, added, c_scalar, cpp_argument, cpp_member,
         flag => names::flag(wire), repeated => held.is_some(),
-        positional => operation.positional.as_deref() == Some(*wire),
+        positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),
-        table => table(held.unwrap_or(kind)), known => known(api, held.unwrap_or(kind)),
-        about => description.trim_end_matches('.'),
-        kind => if held.is_some() { "array" } else if is_text(kind) { "text" } else { "scalar" },
-        secret => **kind == Type::Secret,
-        held_text => held.is_some_and(is_text),
-        held_cpp => held.map(|held| cpp_scalar(held, "")),
+        table => table(scalar), known => known(api, scalar),
+        kind => if held.is_some() { "array" } else if is_text { "text" } else { "scalar" },
+        secret => *kind == Type::Secret,
         rust_member => match held { Some(_) => rust_kind, None => format!("::std::option::Option<{rust_kind}>") },
-        borrowed => borrowed(kind), value => value(name),
-        added => added(kind), c_scalar => c_scalar(kind),
-        cpp_argument, cpp_member, count => count(name),
-    }
-}
-
-/// A number or a truth value of C; texts are none.
-fn c_scalar(kind: &Type) -> Option<&'static str> {
-    match kind {
-        Type::Integer => Some("int64_t"),
-        Type::Unsigned => Some("uint64_t"),
-        Type::Number => Some("double"),
-        Type::Boolean => Some("bool"),
-        _ => None,
-    }
-}
-
-/// What a parameter is added as in C.
-fn added(kind: &Type) -> &'static str {
-    match kind {
-        Type::Integer => "integer",
-        Type::Unsigned => "unsigned",
-        Type::Number => "number",
-        Type::Boolean => "boolean",
-        _ => "text",
+        borrowed => borrowed(kind), value => value(name), count => count(name),
+        ..own
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::languages::is_seen;
 use crate::names::registry::{Registry, Thing};
-use crate::shapes;
-use crate::spec::api::{Api, Model, Type};
+use crate::spec::api::{Api, Field, Model, Type};
+use crate::spec::pointer;
+use std::collections::BTreeSet;
 
-pub(super) const LEAVE_FIELD: &str =
+const LEAVE_FIELD: &str =
     "leave it out: it is still delivered, with the fields that the document does not show";
 pub(super) const LEAVE_VALUE: &str =
     "leave it out: values that are not listed are delivered as they come";
@@ -18,17 +19,23 @@ pub(super) const RENAME_OPERATION: &str = "change the operationId; it is never s
 
 pub(super) struct View<'a> {
     pub(super) api: &'a Api,
-    pub(super) exposed: Vec<shapes::Model>,
+    /// The models that C sees.
+    pub(super) exposed: Vec<&'a Model>,
+    /// The names in C of all models and enums.
+    pub(super) types: BTreeSet<String>,
     pub(super) names: Registry,
 }
 
-pub(super) fn thing(key: &str, written: &str, at: &str, way: &'static str) -> Thing {
-    Thing {
-        key: key.to_owned(),
-        written: written.to_owned(),
-        at: at.to_owned(),
-        way,
-    }
+/// A field, as the thing that its names are of.
+pub(super) fn field_thing(model: &Model, field: &Field) -> Thing {
+    let wire = &field.wire;
+    let at = model.place.clone() + &pointer(&["properties", wire]);
+    Thing::new(
+        &format!("field {}.{wire}", model.name),
+        wire,
+        &at,
+        LEAVE_FIELD,
+    )
 }
 
 /// Whether Python has a class for a model.

@@ -1,112 +1,67 @@
 //! What `spec-diff` says of C is what a compiler finds: the examples of before, against the headers of after.
 
 use super::super::write;
-use super::trial::copied;
+use super::trial::copy_of;
 use crate::spec::Spec;
-use serde_json::{Value, json};
+use crate::spec::tests::changed;
 use std::path::Path;
 use std::process::Command;
 
-/// A change, and whether it breaks the examples.
-type Case = (fn(&mut Value), bool);
-
-const CASES: [Case; 10] = [
+/// Changes, and whether each breaks the examples.
+const CASES: [(&str, bool); 10] = [
     (
-        |it| {
-            it["components"]["schemas"]["Contact"]["properties"]["age"] = json!({"type": "integer"})
-        },
+        r##"{"set": {"/components/schemas/Contact/properties/age": {"type": "integer"}}}"##,
         false,
     ),
     (
-        |it| it["paths"]["/v1/teams"] = renamed(&it["paths"]["/v1/pools"], "listTeams"),
+        r##"{"set": {"/paths/~1v1~1teams": {"get": {"operationId": "listTeams", "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/Offset"}], "responses": {"200": {"description": ".", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/PaginatedList"}}}}}}}}}"##,
         false,
     ),
     (
-        |it| contact(it)["email"]["description"] = json!("Where to write."),
-        false,
-    ),
-    (|it| required(it).retain(|name| name != "email"), false),
-    (
-        |it| {
-            let values = &mut it["components"]["schemas"]["ApiStatus"]["anyOf"][0]["enum"];
-            *values = json!(["down", "operational", "maintenance", "degraded"]);
-        },
+        r##"{"set": {"/components/schemas/Contact/properties/email/description": "Where to write."}}"##,
         false,
     ),
     (
-        |it| {
-            required(it).retain(|name| name != "email");
-            contact(it).as_object_mut().unwrap().shift_remove("email");
-        },
-        true,
-    ),
-    (|it| contact(it)["email"]["type"] = json!("integer"), true),
-    (
-        |it| contact(it)["firstName"]["type"] = json!("object"),
-        true,
+        r##"{"remove": ["/components/schemas/Contact/required/3"]}"##,
+        false,
     ),
     (
-        |it| {
-            let answer = &mut it["components"]["schemas"]["VersionCheckResponse"];
-            answer["required"] = json!(["supported", "endpointCompatibility"]);
-        },
+        r##"{"set": {"/components/schemas/ApiStatus/anyOf/0/enum": ["down", "operational", "maintenance", "degraded"]}}"##,
+        false,
+    ),
+    (
+        r##"{"remove": ["/components/schemas/Contact/required/3", "/components/schemas/Contact/properties/email"]}"##,
         true,
     ),
     (
-        |it| {
-            let path = it["paths"]
-                .as_object_mut()
-                .unwrap()
-                .shift_remove("/v1/contacts");
-            it["paths"]["/v1/people"] = path.unwrap();
-        },
+        r##"{"set": {"/components/schemas/Contact/properties/email/type": "integer"}}"##,
         true,
     ),
+    (
+        r##"{"set": {"/components/schemas/Contact/properties/firstName/type": "object"}}"##,
+        true,
+    ),
+    (
+        r##"{"set": {"/components/schemas/VersionCheckResponse/required": ["supported", "endpointCompatibility"]}}"##,
+        true,
+    ),
+    (r##"{"remove": ["/paths/~1v1~1contacts"]}"##, true),
 ];
-
-fn contact(document: &mut Value) -> &mut Value {
-    &mut document["components"]["schemas"]["Contact"]["properties"]
-}
-
-fn required(document: &mut Value) -> &mut Vec<Value> {
-    let names = &mut document["components"]["schemas"]["Contact"]["required"];
-    names.as_array_mut().unwrap()
-}
-
-fn renamed(path: &Value, id: &str) -> Value {
-    let mut path = path.clone();
-    path["get"]["operationId"] = json!(id);
-    path
-}
 
 #[test]
 fn what_breaks_in_c_is_what_does_not_compile() {
     let directory = tempfile::tempdir().unwrap();
-    for name in [
-        "crates",
-        "bindings/c",
-        "bindings/python/talentdata",
-        "spec",
-        "docs",
-    ] {
-        copied(&crate::root().join(name), &directory.path().join(name));
-    }
-    let file = directory.path().join("spec/openapi.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let old = Spec::load(directory.path()).unwrap();
-    assert!(compiles(directory.path()));
-    for (index, (change, breaks)) in CASES.iter().enumerate() {
-        let mut document: Value = serde_json::from_str(&text).unwrap();
-        change(&mut document);
-        std::fs::write(&file, document.to_string()).unwrap();
-        let new = Spec::load(directory.path()).unwrap();
-        write(directory.path()).unwrap();
-        assert_eq!(compiles(directory.path()), !breaks, "case {index}");
-        assert_eq!(
-            crate::spec_diff::breaks_c(&old, &new),
-            *breaks,
-            "case {index}"
-        );
+    let root = directory.path();
+    copy_of(root);
+    let old = Spec::load(root).unwrap();
+    assert!(compiles(root));
+    for (change, breaks) in CASES {
+        let document = changed(&serde_json::from_str(change).unwrap());
+        std::fs::write(root.join(crate::spec::FILE), document.to_string()).unwrap();
+        let new = Spec::load(root).unwrap();
+        write(root).unwrap();
+        assert_eq!(compiles(root), !breaks, "{change}");
+        assert_eq!(crate::spec_diff::breaks_c(&old, &new), breaks, "{change}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::{adopt, write};
 use super::generate;
-use super::trial::copied;
+use super::trial::copy_of;
 use serde_json::{Value, json};
 
 #[test]
@@ -41,15 +41,7 @@ fn lists_that_cannot_be_generated_are_refused() {
 #[test]
 fn nothing_is_written_where_the_spec_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    for name in [
-        "crates",
-        "bindings/c",
-        "bindings/python/talentdata",
-        "spec",
-        "docs",
-    ] {
-        copied(&crate::root().join(name), &directory.path().join(name));
-    }
+    copy_of(directory.path());
     let file = directory
         .path()
         .join("crates/types/src/generated/models.rs");

@@ -1,6 +1,5 @@
-//! A kind of error and an output format that are added to a copy of the workspace, by the edits that they take.
+//! A setting, a kind of error and an output format that are added to a copy of the workspace, by the edits that they take.
 
-use super::setting::edited;
 use super::trial::cargo;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,6 +9,21 @@ type Edit = (&'static str, &'static str, &'static str);
 
 const KINDS: &str = "crates/core/src/error/kind.rs";
 const FORMATS: &str = "crates/columns/src/format.rs";
+
+/// Its row, and its use: without one, the compiler warns.
+const SETTING: &[Edit] = &[
+    (
+        "crates/core/src/settings/table.rs",
+        "pub const SETTINGS: &[Setting] = &[\n",
+        "    Setting {\n        name: \"trial_timeout\",\n        kind: Duration(bounds(0.001, 9.0, 5.0)),\n        \
+         scope: Scope::Calls,\n        what: \"the time limit for a trial\",\n        note: \"\",\n    },\n",
+    ),
+    (
+        "crates/core/src/client.rs",
+        "AdmissionQueue::new(budget, changed, config.max_wait",
+        ".max(config.trial_timeout)",
+    ),
+];
 
 /// Its row, and where it is raised.
 const ERROR_KIND: &[Edit] = &[
@@ -78,18 +92,18 @@ impl<W: Write + Send> Sink for TrialSink<W> {
 
 /// Makes the edits, of as many files as ARCHITECTURE.md says.
 pub(super) fn add_rows(copy: &Path) {
-    for (edits, files) in [(ERROR_KIND, 2), (FORMAT, 1)] {
+    for (edits, files) in [(SETTING, 2), (ERROR_KIND, 2), (FORMAT, 1)] {
         let edited: BTreeSet<&str> = edits.iter().map(|(file, _, _)| *file).collect();
         assert_eq!(edited.len(), files);
         for (file, before, row) in edits {
-            edited_behind(copy, file, before, row);
+            let path = copy.join(file);
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains(before), "{file}");
+            let text = text.replacen(before, &format!("{before}{row}"), 1);
+            std::fs::write(path, text).unwrap();
         }
     }
     std::fs::write(copy.join("crates/columns/src/format/trial.rs"), WRITER).unwrap();
-}
-
-fn edited_behind(copy: &Path, file: &str, before: &str, row: &str) {
-    edited(copy, file, before, &format!("{before}{row}"));
 }
 
 /// Writes the files of the copy by the command of the copy, which has the kinds of error built in.
@@ -103,4 +117,6 @@ pub(super) fn generate(copy: &Path) {
     for command in ["generate", "generate --check"] {
         cargo(copy, &format!("run --quiet -p xtask -- {command}"));
     }
+    let page = std::fs::read_to_string(copy.join("docs/settings.md")).unwrap();
+    assert!(page.contains("| `trial_timeout` | `--trial-timeout` | `TALENTDATA_TRIAL_TIMEOUT` |"));
 }

@@ -2,23 +2,25 @@
 //!
 //! The copy is in the directory that cargo builds in, so that what other crates yield is there already.
 
-use super::setting::{add_setting, generate};
-use crate::test::succeed;
+use super::super::write;
+
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is copied; the hand-written sources count, too.
-const COPIED: [&str; 10] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "docs",
-    "clippy.toml",
+/// What is copied for what is generated, and for cargo besides; the hand-written sources count, too.
+const COPIED: [&str; 5] = [
     "crates",
-    "xtask",
     "spec",
+    "docs",
     "bindings/c",
     "bindings/python/talentdata",
+];
+const BUILT: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "clippy.toml",
+    "xtask",
     "tests/cases",
 ];
 
@@ -44,9 +46,6 @@ assert talentdata.Contact.class_ and talentdata.Contact.n2fa and talentdata.Cont
 assert talentdata.ContactStateValue.OTHER_VALUE == 'other' and talentdata.ContactStateValue.N2ND == '2nd'
 for name in ('import_', 'resource', 'ja_levels', 'companies', 'n2fa'):
     assert isinstance(getattr(talentdata.Client, name), property), name
-import inspect
-for made in (talentdata.Client, talentdata.AsyncClient, talentdata.Client.with_options):
-    assert 'trial_timeout' in inspect.signature(made).parameters
 assert not hasattr(talentdata.Client, 'pools') and 'pools' not in talentdata.ApiError.__doc__
 ";
 
@@ -83,13 +82,12 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     let mut document = crate::spec::tests::ours();
     changed(&mut document);
     std::fs::write(&spec, serde_json::to_string_pretty(&document).unwrap()).unwrap();
-    add_setting(&copy);
-    generate(&copy);
+    write(&copy).unwrap();
     cargo(&copy, "test --quiet -p talentdata-types --test spec");
     // What vendors write besides: the test of the types reads the spec as it stands, and knows it not.
     as_vendors_write(&mut document);
     std::fs::write(&spec, document.to_string()).unwrap();
-    generate(&copy);
+    write(&copy).unwrap();
     cargo(&copy, CLIPPY);
     c_and_cpp(&copy, &["#include \"null_arguments.c\"\n", CPP]);
     python(&copy, &format!("{NATIVE}{IMPORT}{VENDOR}"));
@@ -98,9 +96,12 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
 /// A copy of the workspace, in this directory of what cargo builds.
 pub(super) fn copy(name: &str) -> PathBuf {
     let root = crate::root();
-    let copy = crate::cargo::target(&root).unwrap().join(name);
+    // This program is in debug/deps of what cargo builds in.
+    let program = std::env::current_exe().unwrap();
+    let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
-    for name in COPIED {
+    copy_of(&copy);
+    for name in BUILT {
         copied(&root.join(name), &copy.join(name));
     }
     // Cargo takes packages of one name and version for one, wherever they are.
@@ -117,17 +118,30 @@ pub(super) fn copy(name: &str) -> PathBuf {
     copy
 }
 
+/// Copies what files are generated from, and the files.
+pub(super) fn copy_of(to: &Path) {
+    for name in COPIED {
+        copied(&crate::root().join(name), &to.join(name));
+    }
+}
+
 /// What cargo has built of a copy.
 pub(super) fn built(copy: &Path, name: &str) -> PathBuf {
     copy.parent().unwrap().join("debug").join(name)
 }
 
 pub(super) fn cargo(copy: &Path, arguments: &str) {
-    let arguments: Vec<&str> = arguments.split(' ').collect();
-    let mut command = crate::cargo::command(copy, &arguments);
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap());
+    command.args(arguments.split(' ')).current_dir(copy);
     command.env("CARGO_TARGET_DIR", copy.parent().unwrap());
     // All it needs is there, or this test would not have been built.
-    succeed(command.env("CARGO_NET_OFFLINE", "true")).unwrap();
+    succeed(crate::undisturbed(&mut command).env("CARGO_NET_OFFLINE", "true"));
+}
+
+/// Runs a command whose output goes straight through.
+pub(super) fn succeed(command: &mut Command) {
+    let status = command.status();
+    assert!(status.is_ok_and(|status| status.success()), "{command:?}");
 }
 
 /// What these include compiles: C, and C++ in both standards.
@@ -148,30 +162,23 @@ pub(super) fn c_and_cpp(copy: &Path, [c_text, cpp_text]: &[&str; 2]) {
             .arg("-I")
             .arg(directory.join("include"))
             .arg(file);
-        succeed(&mut command).unwrap();
+        succeed(&mut command);
     }
 }
 
 pub(super) fn python(copy: &Path, code: &str) {
     let directory = copy.join("bindings/python");
-    let mut compile = Command::new("python3");
-    succeed(
-        compile
-            .args(["-m", "compileall", "-q", "talentdata"])
-            .current_dir(&directory),
-    )
-    .unwrap();
-    let mut import = Command::new("python3");
-    succeed(
-        import
-            .args(["-W", "error", "-c", code])
-            .current_dir(&directory),
-    )
-    .unwrap();
+    for arguments in [
+        ["-m", "compileall", "-q", "talentdata"],
+        ["-W", "error", "-c", code],
+    ] {
+        let mut command = Command::new("python3");
+        succeed(command.args(arguments).current_dir(&directory));
+    }
 }
 
 /// Files of a directory as they are, without what Python and builds leave behind.
-pub(super) fn copied(from: &Path, to: &Path) {
+fn copied(from: &Path, to: &Path) {
     if from.is_symlink() {
         // It leads to the same place in the copy.
         std::os::unix::fs::symlink(std::fs::read_link(from).unwrap(), to).unwrap();
@@ -231,18 +238,8 @@ fn awkward(model: &mut Value) {
     let properties = model["properties"].as_object_mut().unwrap();
     properties.extend(fields.as_object().unwrap().clone());
     let required = model["required"].as_array_mut().unwrap();
-    for name in [
-        "sureAge",
-        "nullAge",
-        "sureScore",
-        "nullActive",
-        "sureAddress",
-        "nullEntry",
-        "words",
-        "type",
-    ] {
-        required.push(json!(name));
-    }
+    let names = "sureAge nullAge sureScore nullActive sureAddress nullEntry words type";
+    required.extend(names.split(' ').map(|name| json!(name)));
     model["additionalProperties"] = json!(false);
 }
 

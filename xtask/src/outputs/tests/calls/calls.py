@@ -1,10 +1,22 @@
-"""Calls each new operation from Python, with both clients."""
+"""Calls what a spec has gained from every language, on the sandbox of that spec. Runs in the copy of the workspace; the
+argument is where cargo has built it."""
 
 import asyncio
+import json
 import os
+import pathlib
+import shutil
+import subprocess
+import sys
 import tempfile
 
-import talentdata
+sys.path[:0] = ["bindings/python", "xtask/tools"]
+BUILT = pathlib.Path(sys.argv[1])
+shutil.copy(BUILT / "lib_talentdata_trial.so", "bindings/python/talentdata/_talentdata.abi3.so")
+PROGRAM = BUILT / "talentdata_trial"
+
+import talentdata  # noqa: E402
+from commands import Sandbox, succeed  # noqa: E402
 
 PLACE = {"name": "Utrecht", "within": {"name": "Europe"}}
 
@@ -19,7 +31,9 @@ def refused(call, words):
 
 
 def blocking():
-    with talentdata.Client() as client:
+    refused_setting(lambda: talentdata.Client(trial_timeout=10))
+    with talentdata.Client(trial_timeout=2.5) as client:
+        refused_setting(lambda: client.with_options(trial_timeout=10))
         first = client.contacts.page(limit=1)[0]
         contact = client.get_contact(first.id, include=["pools", "a&b"], depth=2, x_trace="trial")
         assert isinstance(contact, talentdata.Contact) and contact.email == first.email
@@ -32,6 +46,15 @@ def blocking():
         assert client.teams.page().pagination.total >= 0
         assert not hasattr(client, "ja_tasks")
         filters(client)
+
+
+def refused_setting(call):
+    try:
+        call()
+    except talentdata.ConfigError as error:
+        assert "trial_timeout" in str(error), error
+    else:
+        raise AssertionError("the setting was not read")
 
 
 def filters(client):
@@ -88,7 +111,7 @@ def syncs(client, projects, path):
 
 
 async def waiting():
-    async with talentdata.AsyncClient() as client:
+    async with talentdata.AsyncClient(trial_timeout=2.5) as client:
         first = (await client.contacts.page(limit=1))[0]
         contact = await client.get_contact(first.id, include=["pools"])
         assert contact.id == first.id
@@ -105,5 +128,78 @@ async def waiting():
         assert await client.delete_pool("one") is None
 
 
-blocking()
-asyncio.run(waiting())
+def native():
+    """The programs of Rust, C and C++."""
+    os.mkdir("lib")
+    # The second is the name that programs look for when they start.
+    for name in ("libtalentdata.so", f"libtalentdata.so.{pathlib.Path('crates/ffi-c/abi').read_text().strip()}"):
+        shutil.copy(BUILT / "libtalentdata_trial.so", f"lib/{name}")
+    options = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-I", "bindings/c/include", "-L", "lib", "-Wl,-rpath,lib"]
+    for compiler, standard, name in (("cc", "-std=c11", "calls.c"), ("c++", "-std=c++17", "calls.cpp")):
+        source = f"xtask/src/outputs/tests/calls/{name}"
+        succeed(compiler, standard, *options, source, "-o", f"{name}.out", "-ltalentdata")
+        succeed(f"./{name}.out")
+    succeed(BUILT / "examples/calls")
+
+
+def ended(arguments, given=""):
+    done = subprocess.run([PROGRAM, *arguments], input=given, stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
+
+
+def command(arguments, given=""):
+    code, out = ended(arguments.split(), given)
+    assert code == 0, arguments
+    return json.loads(out or "null")
+
+
+def command_line():
+    contact = command("page contacts --limit 1 --trial-timeout 2")["records"][0]["id"]
+    options = "--include pools --include a&b --depth 2 --x-trace trial"
+    assert command(f"get-contact --id {contact} {options}")["id"] == contact
+    found = command("search-contacts --states active --limit 3 --match 7")
+    assert isinstance(found["contacts"][0]["id"], str), found
+    found = command("search-contacts --body -", '{"states": ["active"], "place": {"name": "Utrecht"}}')
+    assert isinstance(found["pagination"]["total"], int), found
+    assert command("delete-pool --id one") is None
+    # `--format` is the flag of the export, so that of the list has a `-` behind.
+    region = "--region eu --state open --state shut"
+    export = f"export projects {region} --format- long --x-tenant mine --out projects.jsonl --receipt receipt.json"
+    assert ended(export.split())[0] == 0
+    receipt = pathlib.Path("receipt.json").read_text()
+    parameters = json.loads(receipt)["parameters"]
+    assert parameters["state"] == ["open", "shut"] and parameters["region"] == "eu", parameters
+    assert "mine" not in receipt and isinstance(parameters["X-Tenant"], str), parameters
+    assert ended("export contacts --out contacts.trial".split())[0] == 0
+    for file in ("projects.jsonl", "contacts.trial"):
+        assert len(pathlib.Path(file).read_text().splitlines()) == 600
+    assert command(f"page projects --format short {region}")["pagination"]["total"] == 600
+    for code, arguments in [
+        (0, "plan projects --region us"),
+        (37, "export contacts --out contacts.trial --page-size 26"),
+        (2, "page contacts --trial-timeout soon"),
+        (2, "get-contact"),
+        (2, "get-contact --id "),
+        (2, "get-contact --id x --depth deep"),
+        (2, "search-contacts --limit 3"),
+        (2, "search-contacts --states active --body -"),
+        (2, "page projects"),
+        (2, "page contacts --region eu"),
+        (2, "page projects --region eu --min-size big"),
+        (2, "export projects --out never.jsonl"),
+        # Contacts have no region.
+        (2, "plan projects contacts --updated-since 2026-01-01T00:00:00Z --region eu"),
+        # It is sent, and the service refuses it.
+        (26, "page contacts --updated-since yesterday"),
+    ]:
+        assert ended(arguments.split(" "))[0] == code, arguments
+    assert ended(["search-contacts", "--body", "-"], "{}")[0] == 2
+
+
+os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(dir=".")
+with Sandbox(PROGRAM, "--records", "contacts=600,projects=600") as sandbox:
+    os.environ.update(sandbox.variables)
+    native()
+    blocking()
+    asyncio.run(waiting())
+    command_line()

@@ -1,0 +1,159 @@
+"""What the tools of the project share: commands, cargo, virtual environments, the sandbox, and servers for budgets."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CARGO = os.environ.get("CARGO", "cargo")
+VERSION = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
+PYTHON_PROJECT = ROOT / "bindings/python"
+PYTHON_TESTS = PYTHON_PROJECT / "tests/requirements.txt"
+#: The variables that tests read, and the programs that they name; wheels on PyPI hold them.
+SERVERS = {"TALENTDATA_VALKEY_SERVER": "valkey-server", "TALENTDATA_REDIS_SERVER": "redis-server"}
+
+
+class Failure(Exception):
+    """Why a tool cannot go on, as a sentence."""
+
+
+def succeed(*command, **options):
+    """Runs a command, whose output goes straight through unless the options say otherwise."""
+    command = [str(part) for part in command]
+    try:
+        done = subprocess.run(command, **options)
+    except OSError as error:
+        raise Failure(f"cannot run {shlex.join(command)}: {error}") from None
+    if done.returncode:
+        raise Failure(f"{shlex.join(command)} ended with {done.returncode}")
+    return done.stdout
+
+
+def output(*command, **options):
+    """What a command writes."""
+    return succeed(*command, stdout=subprocess.PIPE, text=True, **options)
+
+
+def tool(main):
+    """Runs the main function of a tool."""
+    try:
+        main(*sys.argv[1:])
+    except Failure as failure:
+        sys.exit(str(failure))
+
+
+def target():
+    """The directory that cargo builds in, wherever the user wants it."""
+    metadata = output(CARGO, "metadata", "--locked", "--no-deps", "--format-version=1", cwd=ROOT)
+    return Path(json.loads(metadata)["target_directory"])
+
+
+def build(*arguments, **variables):
+    """Builds with cargo; the files that it has made, by name."""
+    command = [CARGO, "build", "--locked", "--message-format=json-render-diagnostics", *arguments]
+    messages = output(*command, cwd=ROOT, env={**os.environ, **variables})
+    files = [name for line in messages.splitlines() for name in json.loads(line).get("filenames", [])]
+    return {Path(name).name: Path(name) for name in files}
+
+
+def environment(directory, requirements=None):
+    """The programs of a virtual environment with a list of packages in which all that they need is pinned.
+
+    It is made anew when the list has changed.
+    """
+    noted = directory / "requirements.txt"
+    if requirements and noted.exists() and noted.read_text() == requirements.read_text():
+        return directory / "bin"
+    succeed(sys.executable, "-m", "venv", "--clear", directory)
+    if requirements:
+        pip(directory / "bin", "--no-deps", "--requirement", requirements)
+        shutil.copy(requirements, noted)
+    return directory / "bin"
+
+
+def within(programs):
+    """The variables of a command in a virtual environment."""
+    out = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "VIRTUAL_ENV": str(programs.parent)}
+    out.pop("PYTHONPATH", None)
+    return out
+
+
+def pip(programs, *arguments):
+    succeed(programs / "python", "-m", "pip", "install", "--quiet", *arguments, env=within(programs))
+
+
+def wheel(programs, directory, *options):
+    """Builds the wheel of the Python package, the only one in the directory then."""
+    shutil.rmtree(directory, ignore_errors=True)
+    command = [programs / "maturin", "build", "--quiet", "--locked", *options, "--out", directory]
+    succeed(*command, cwd=PYTHON_PROJECT, env=within(programs))
+    return only(directory, "*.whl")
+
+
+def install(programs, package):
+    """Installs a wheel in place of the one before; none of its packages from elsewhere."""
+    pip(programs, "--force-reinstall", "--no-deps", "--no-index", package)
+
+
+def only(directory, pattern):
+    files = list(directory.glob(pattern))
+    if len(files) != 1:
+        raise Failure(f"{directory} does not hold one {pattern}")
+    return files[0]
+
+
+def servers():
+    """The variables for tests, with the paths of the servers, which are fetched where they are missing."""
+    packages = environment(target() / "servers", ROOT / "crates/core/tests/requirements.txt").parent / "lib"
+    found = {name: path for path in packages.rglob("*-server") if path.is_file() for name in [path.name]}
+    return {variable: str(found[name]) for variable, name in SERVERS.items()}
+
+
+class Process:
+    """A child that ends with its owner."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.communicate()
+
+
+class Sandbox(Process):
+    """The service, as a child process; `variables` tell a client where it is, past any proxy."""
+
+    def __init__(self, program, *arguments, variables=os.environ):
+        command = [program, "sandbox", "--until-stdin-closes", *arguments]
+        self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = self.child.stdout.readline()
+        if not line:
+            raise Failure(f"the sandbox with {arguments} did not start")
+        ready = json.loads(line)
+        self.base_url = ready["base_url"]
+        keys = {f"TALENTDATA_{key.upper()}": ready[key] for key in ("base_url", "client_id", "client_secret")}
+        self.variables = {**variables, **keys, "NO_PROXY": "127.0.0.1"}
+
+
+class Valkey(Process):
+    """A server on a free port of this machine, on which hosts share a budget."""
+
+    def __init__(self, program):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        options = ["--bind", "127.0.0.1", "--save", "", "--protected-mode", "no", "--port", str(port)]
+        self.child = subprocess.Popen([str(program), *options], stdout=subprocess.DEVNULL)
+        self.url = f"redis://127.0.0.1:{port}"
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise Failure(f"{program} takes no connections")

@@ -1,0 +1,146 @@
+"""`cargo xtask dist`: the C library with all that a program needs to find and use it, or the Python packages."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from os import environ
+from pathlib import Path
+
+from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, output, pip, succeed, target, tool, wheel, within
+
+#: The number of the library's interface.
+SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
+#: Licences, and what valgrind need not report.
+SHARED = {
+    "LICENSE-MIT": "share/doc/talentdata",
+    "LICENSE-APACHE": "share/doc/talentdata",
+    "bindings/c/share/talentdata.supp": "share/talentdata",
+}
+#: Files with places for the version and the libraries that a static link needs.
+TEMPLATES = {
+    "talentdata-config.cmake": "lib/cmake/talentdata",
+    "talentdata-config-version.cmake": "lib/cmake/talentdata",
+    "talentdata.pc": "lib/pkgconfig",
+    "talentdata-static.pc": "lib/pkgconfig",
+}
+#: What the wheel has to hold, by the ends of names.
+WHEEL = [
+    *["talentdata/__init__.py", "talentdata/_talentdata.abi3.so", "talentdata/_talentdata.pyi", "talentdata/py.typed"],
+    *["talentdata/pytest_plugin.py", ".dist-info/entry_points.txt", ".dist-info/licenses/LICENSE-APACHE"],
+    *[".dist-info/licenses/LICENSE-MIT", ".dist-info/sboms/talentdata-py.cyclonedx.json"],
+]
+#: What the source package has to hold.
+SOURCES = [
+    *["/crates/py/src/lib.rs", "/crates/core/src/lib.rs", "/crates/sandbox/README.md", "/crates/sandbox/openapi.json"],
+    *["/talentdata/py.typed", "/Cargo.lock", "/pyproject.toml", "/LICENSE-MIT"],
+]
+#: What only the makers of the package need.
+OURS = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"]
+
+
+def install(made, prefix):
+    """Installs a library that has been built; `made` has its files by name."""
+    if not sys.platform.startswith("linux"):
+        raise Failure("dist c knows how shared libraries are named on Linux only")
+    libraries = native_libraries()
+    directory = prefix / "lib"
+    directory.mkdir(parents=True, exist_ok=True)
+    hide(made["libtalentdata.a"], directory / "libtalentdata.a")
+    real = f"libtalentdata.so.{VERSION}"
+    # Programs that run keep the file they have opened.
+    (directory / real).unlink(missing_ok=True)
+    shutil.copy(made["libtalentdata.so"], directory / real)
+    for name, leads_to in ((SONAME, real), ("libtalentdata.so", SONAME)):
+        (directory / name).unlink(missing_ok=True)
+        (directory / name).symlink_to(leads_to)
+    shutil.copytree(ROOT / "bindings/c/include", prefix / "include", dirs_exist_ok=True)
+    for name, place in SHARED.items():
+        (prefix / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, prefix / place)
+    # Versions of one series work with what was built against any of them.
+    parts = VERSION.split(".")
+    marks = {
+        "VERSION": VERSION,
+        "SERIES": f"0.{parts[1]}" if parts[0] == "0" else parts[0],
+        "SONAME": SONAME,
+        "STATIC_LIBS": ";".join(flag[2:] for flag in libraries),
+        "STATIC_FLAGS": " ".join(libraries),
+    }
+    for name, place in TEMPLATES.items():
+        text = (ROOT / f"bindings/c/cmake/{name}.in").read_text()
+        for mark, value in marks.items():
+            text = text.replace(f"@{mark}@", value)
+        (prefix / place).mkdir(parents=True, exist_ok=True)
+        (prefix / place / name).write_text(text)
+    print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
+
+
+def hide(library, to):
+    """Makes one object of a static library, in which only our own names are global.
+
+    A program may have its own SQLite, or any other library that ours is made of; two definitions of a name would not link, or
+    one would take the other's place.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        made, archive = Path(directory, "talentdata.o"), Path(directory, "libtalentdata.a")
+        succeed("ld", "-r", "--whole-archive", library, "-o", made)
+        # Bitcode of Rust's own library, which `ar` cannot read.
+        bitcode = ["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]
+        succeed("objcopy", "--wildcard", "--keep-global-symbol=talentdata_*", *bitcode, made)
+        succeed("ar", "rcs", archive, made)
+        shutil.copy(archive, to)
+
+
+def native_libraries():
+    """The flags that a static link needs: those of Rust's own library, as the compiler names them for a library that holds
+    nothing else. What our dependencies have in C is inside."""
+    command = [environ.get("RUSTC", "rustc"), "--crate-type", "staticlib", "--crate-name", "nothing"]
+    with tempfile.TemporaryDirectory() as directory:
+        options = {"cwd": directory, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        said = subprocess.run([*command, "--print", "native-static-libs", "-"], **options).stderr
+    _, found, flags = said.partition("native-static-libs: ")
+    if not found:
+        raise Failure(f"{command} named no libraries:\n{said}")
+    # The shared half of the compiler's own library has no static twin; this one serves either way.
+    return list(dict.fromkeys(flags.splitlines()[0].replace("-lgcc_s", "-lgcc_eh").split()))
+
+
+def python():
+    """Builds the wheel and the source package that are handed out, and looks into both."""
+    directory = target() / "dist/python"
+    programs = environment(target() / "python/tests", PYTHON_TESTS)
+    made = wheel(programs, directory, "--profile", "dist")
+    succeed(programs / "maturin", "sdist", "--out", directory, cwd=PYTHON_PROJECT, env=within(programs))
+    sources = only(directory, "*.gz")
+    # One wheel for every Python from 3.10 on this system.
+    start = f"talentdata-{VERSION}-cp310-abi3-"
+    if not made.name.startswith(start):
+        raise Failure(f"{made.name}: the tags are not cp310-abi3 of version {VERSION}")
+    if made.name.startswith(f"{start}linux"):
+        raise Failure(f"{made.name}: no package index takes a wheel of plain linux; it links what not every system has")
+    for reader, package, wanted in (("zipfile", made, WHEEL), ("tarfile", sources, SOURCES)):
+        listed = output(programs / "python", "-m", reader, "-l", package, env=within(programs))
+        names = [line.split()[0] for line in listed.splitlines() if line.strip()]
+        missing = [one for one in wanted if not any(name.endswith(one) for name in names)]
+        if missing:
+            raise Failure(f"{package} lacks {', '.join(missing)}")
+        for name in names:
+            if any(ours in name for ours in OURS):
+                raise Failure(f"{package} holds what only its makers need: {name}")
+    # As an installer does before it builds; nothing is installed.
+    pip(programs, "--dry-run", "--force-reinstall", "--no-deps", "--no-index", "--no-build-isolation", sources)
+    print(f"{made}\n{sources}")
+
+
+def main(package, *arguments):
+    if package == "python" and not arguments:
+        python()
+    elif package == "c" and len(arguments) == 2 and arguments[0] == "--prefix":
+        install(build("-p", "talentdata-ffi-c", "--lib", "--profile", "dist"), Path(arguments[1]))
+    else:
+        raise Failure("give `dist c --prefix PREFIX` or `dist python`")
+
+
+if __name__ == "__main__":
+    tool(main)

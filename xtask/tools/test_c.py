@@ -1,0 +1,98 @@
+"""The part `c` of the tests: a CMake project of C and C++ programs, run by CTest against an installed library, a sandbox and
+a server for budgets. The library is built once for all presets: plain, valgrind and sanitizers."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+
+import dist
+from commands import ROOT, Failure, Sandbox, Valkey, build, environment, output, pip, servers, succeed, target
+
+#: The library and the command line are built with what the part `rust` has built for its tests: cargo builds a dependency
+#: once for each set of its features, and the features of one package alone are fewer. The examples are named since only
+#: with them those of the tests are on.
+BUILD = ["--workspace", "--lib", "--bins", "--examples"]
+#: Contacts that the sandbox has, more than a scan has under way at once.
+CONTACTS = "3000"
+#: Tried versions, for machines without these tools.
+FROM_PYPI = ["cmake==3.31.6", "ninja==1.13.0"]
+
+
+def run():
+    made = build(*BUILD)
+    presets = [("plain", "plain"), ("plain", "valgrind"), ("sanitizers", "sanitizers")]
+    if not shutil.which("valgrind"):
+        print("valgrind is not installed: its part is NOT RUN", flush=True)
+        del presets[1]
+    tested(made, made, "c", presets)
+
+
+def run_sanitized():
+    """The same programs with a library that is instrumented itself, for which every dependency is built anew.
+
+    The thread sanitizer is no use here: Rust's own library is not instrumented, so every lock and channel of it looks like a
+    race, and its source, which an instrumented build needs, is not part of the toolchain.
+    """
+    # With a target of its own, the flags are kept from build scripts and macros. Sanitizers are unstable options of the
+    # compiler, which the first variable allows on a stable one.
+    place = ["--target", f"{platform.machine()}-unknown-linux-gnu", "--target-dir", target() / "sanitized"]
+    flags = {"RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": "-Zsanitizer=address -Cforce-frame-pointers=yes"}
+    library = build("-p", "talentdata-ffi-c", "--lib", *place, **flags)
+    if "__asan_report" not in output("nm", "-D", "-u", library["libtalentdata.so"]):
+        raise Failure("the library is not instrumented")
+    tested(build(*BUILD), library, "c-sanitized", [("sanitizers", "sanitizers")])
+
+
+def tested(made, library, name, presets):
+    """Installs the library, and runs the presets: that of the build, and that of the tests."""
+    directory = target() / name
+    # What an earlier run left behind would hide a file that is no longer installed.
+    shutil.rmtree(directory, ignore_errors=True)
+    prefix, older = directory / "prefix", directory / "older"
+    dist.install(library, prefix)
+    shutil.copytree(prefix / "include", older)
+    older_headers(older)
+    tools = programs()
+    options = ["--policy", "unlimited", "--records", f"contacts={CONTACTS}"]
+    server = servers()["TALENTDATA_VALKEY_SERVER"]
+    with Sandbox(made["talentdata"], *options) as sandbox, Valkey(server) as valkey:
+        own = {"PREFIX": prefix, "OLDER_HEADERS": older, "BUILDS": directory / "builds", "TALENTDATA": made["talentdata"]}
+        variables = {**sandbox.variables, **{key: str(value) for key, value in own.items()}}
+        variables.update(CONTACTS=CONTACTS, BUDGET_SERVER=valkey.url)
+
+        def command(program, *arguments):
+            place = {"cwd": ROOT / "bindings/c/tests", "env": variables, "stdin": subprocess.DEVNULL}
+            succeed(tools / program if tools else program, *arguments, **place)
+
+        ninja = f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja' if tools else 'ninja'}"
+        for built, test in presets:
+            started = time.monotonic()
+            command("cmake", "--preset", built, ninja, f"-DCMAKE_PREFIX_PATH={prefix}", "--log-level=WARNING")
+            command("cmake", "--build", "--preset", built)
+            command("ctest", "--preset", test, "--progress")
+            print(f"-- {test}: passed in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def older_headers(directory):
+    """Writes the headers of a spec that lacks the first list, a field and an operation of the present one."""
+    spec = json.loads((ROOT / "spec/openapi.json").read_text())
+    for path in ("/v1/contacts", "/v1/version/check"):
+        del spec["paths"][path]
+    del spec["components"]["schemas"]["CategoryEntry"]["properties"]["model_version"]
+    file = directory / "older.json"
+    file.write_text(json.dumps(spec))
+    succeed(os.environ["XTASK"], "generate", "--spec", file, "--headers", directory / "talentdata")
+
+
+def programs():
+    """The directory of cmake, ctest and ninja; none where they are on the path."""
+    if shutil.which("cmake") and shutil.which("ninja"):
+        return None
+    directory = target() / "venv"
+    if not (directory / "bin/ninja").exists():
+        print("cmake or ninja is not installed: taking both from PyPI into target/venv", flush=True)
+        pip(environment(directory), *FROM_PYPI)
+    return directory / "bin"
