@@ -45,7 +45,7 @@ pub(crate) fn one_of<T, const N: usize>(all: [T; N]) -> impl TypedValueParser<Va
 where
     T: Clone
         + Display
-        + FromStr<Err: std::error::Error + Send + Sync + 'static>
+        + FromStr<Err: Into<Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static>
         + Send
         + Sync
         + 'static,

@@ -214,7 +214,6 @@ pub struct SharedGate {
 
 impl SharedGate {
     /// A gate that has seen nothing yet.
-    #[must_use]
     pub fn new(settings: GateSettings, now: Duration) -> Self {
         Self {
             settings,
@@ -232,7 +231,6 @@ impl SharedGate {
     }
 
     /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
-    #[must_use]
     pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
         let mut new = Self::new(settings, now);
         let until = now.saturating_add(settings.window);
@@ -378,7 +376,6 @@ impl SharedGate {
     }
 
     /// The failures since the last success of any member, where there are any.
-    #[must_use]
     pub fn failures(&self) -> Option<Failures> {
         self.outage.failures()
     }
@@ -418,7 +415,7 @@ impl SharedGate {
             match must_wait {
                 true if headers.remaining == Some(0) => {}
                 true => self.model.overshoot(now, sent, own),
-                false => self.model.served(now),
+                false => self.model.slots.served(now, self.model.plan),
             }
             return;
         }
@@ -436,7 +433,7 @@ impl SharedGate {
             };
             self.model.seen(&count, &self.ledger);
         } else if !must_wait {
-            self.model.served(now);
+            self.model.slots.served(now, self.model.plan);
         }
     }
 
@@ -493,14 +490,12 @@ impl SharedGate {
     }
 
     /// Whether nothing of what it knows matters any more.
-    #[must_use]
     pub fn is_over(&self, now: Duration) -> bool {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
     /// Whether a state that was read can be one of a gate with these settings. One that was damaged or forged would go too
     /// fast, wait for ever, or not work at all.
-    #[must_use]
     pub fn is_valid(&self, settings: &GateSettings) -> bool {
         // Each member has a share and a seed of its own.
         let wanted = GateSettings {
@@ -511,8 +506,8 @@ impl SharedGate {
         let latest = self.used.as_secs().saturating_add(FURTHEST);
         let plan = self.model.plan;
         self.settings == wanted
-            && self.model.is_valid()
-            && (plan.limit <= wanted.limit.max(1) && plan.window == wanted.window)
+            && (1..=wanted.limit.max(1)).contains(&plan.limit)
+            && plan.window == wanted.window
             && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
     }
 
@@ -528,19 +523,16 @@ impl SharedGate {
     }
 
     /// When it was used last.
-    #[must_use]
     pub fn used(&self) -> Duration {
         self.used
     }
 
     /// How many members take part.
-    #[must_use]
     pub fn present(&self, now: Duration) -> usize {
         self.turns.present(now).count()
     }
 
     /// The members that take part, those that sent most first.
-    #[must_use]
     pub fn members(&self, now: Duration) -> Vec<MemberStats> {
         let stats = self.turns.present(now).map(|member| member.stats(now));
         let mut stats: Vec<_> = stats.collect();
@@ -551,25 +543,22 @@ impl SharedGate {
     /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
     /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
     /// spent, as a bucket does; `locked` is for fixed windows whose edges are known.
-    #[must_use]
     pub fn mode(&self) -> &'static str {
         self.model.mode()
     }
 
     /// Requests per second that all members together aim at now.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.model.aim() / self.settings.window.as_secs_f64()
     }
 
     /// Until when nothing may be sent, because the service said so.
-    #[must_use]
     pub fn paused_until(&self) -> Duration {
         self.rules.until(Endpoint::Api)
     }
 }
 
-/// Whether no time in a state is too far away, and no count so high that it may overflow.
+/// Whether no time in a state is too far away, and no number so high that it may overflow.
 fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
@@ -581,9 +570,10 @@ fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
             (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
             (Some(seconds), "secs") => seconds <= latest,
             (Some(count), _) => count <= MAX_COUNT,
-            // Fractions are checked where they are used.
-            (None, _) => true,
+            (None, _) => number.as_f64().is_some_and(|it| (0.0..=1e9).contains(&it)),
         },
+        // No number at all, which JSON writes as null.
+        Value::Null => !["slots", "before", "others"].contains(&name),
         _ => true,
     }
 }

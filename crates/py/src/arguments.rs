@@ -124,21 +124,23 @@ impl<'py> Arguments<'py> {
         Ok(Some(numbers))
     }
 
-    /// The same, set by their names, which have `-` on the command line where Python has `_`.
-    pub(crate) fn set_numbers<T: Default>(
+    /// The same as settings `NAME=N,...` of the command line, which have `-` where Python has `_`.
+    pub(crate) fn set_numbers<T: Default + FromStr<Err = String>>(
         &mut self,
         place: &mut Option<T>,
         name: &'static str,
         wanted: &str,
-        set: impl Fn(&mut T, &str, u64) -> Result<(), String>,
     ) -> PyResult<()> {
         if let Some(numbers) = self.numbers(name, wanted)? {
-            let value = place.get_or_insert_default();
-            for (key, number) in numbers {
-                set(value, &key.replace('_', "-"), number).map_err(|wrong| {
+            let settings = numbers
+                .into_iter()
+                .map(|(key, number)| format!("{}={number}", key.replace('_', "-")));
+            *place = Some(match settings.collect::<Vec<_>>().join(",").as_str() {
+                "" => T::default(),
+                settings => settings.parse().map_err(|wrong| {
                     error(self.given.py(), self.kind, format!("{name}: {wrong}"))
-                })?;
-            }
+                })?,
+            });
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talentdata_core::ErrorKind;
 use talentdata_core::process::Owned;
-use talentdata_sandbox::{Change, Drift, Logged, Options, Replicas, Sandbox};
+use talentdata_sandbox::{Change, Logged, Options, Sandbox};
 
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -152,13 +152,13 @@ fn options(given: &mut Arguments<'_>) -> PyResult<Options> {
     options.later_max_limit = given.take("later_max_limit", WHOLE)?;
     given.set(&mut options.gzip, "gzip", truth)?;
     let drift = "a dict of numbers, such as {\"every\": 2, \"deletes\": 1}";
-    given.set_numbers(&mut options.drift, "drift", drift, Drift::set)?;
+    given.set_numbers(&mut options.drift, "drift", drift)?;
     given.set_parsed(&mut options.order, "order")?;
     given.set_parsed(&mut options.ids, "ids")?;
     given.set_parsed(&mut options.total, "total")?;
     given.set(&mut options.ignore_offset, "ignore_offset", truth)?;
     let replicas = "a dict of numbers, such as {\"count\": 2, \"lag_percent\": 25}";
-    given.set_numbers(&mut options.replicas, "replicas", replicas, Replicas::set)?;
+    given.set_numbers(&mut options.replicas, "replicas", replicas)?;
     given.set(&mut options.warnings, "warnings", truth)?;
     given.set_parsed(&mut options.tokens, "tokens")?;
     Ok(options)

@@ -4,6 +4,7 @@
 //! and the endpoints, none of which counts against the limit.
 
 use crate::http::{Answer, Received};
+use crate::list::Held;
 use crate::service::{Service, lock};
 use crate::state::Logged;
 use ::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 mod wire;
@@ -34,19 +34,12 @@ const SECRET: [&str; 4] = ["clientsecret", "accesstoken", "token", "secret"];
 /// The rules in force, how often each was met, and the log of requests.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    rules: Vec<Counted>,
+    rules: Vec<Rule>,
     log: VecDeque<Value>,
     dropped: u64,
 }
 
-#[derive(Debug)]
-struct Counted {
-    condition: Condition,
-    reply: Arc<Reply>,
-    met: u64,
-}
-
-impl Counted {
+impl Rule {
     /// Counts one more that matches; whether it is one that the rule is for.
     fn meet(&mut self) -> bool {
         self.met += 1;
@@ -68,19 +61,14 @@ pub(crate) fn set(service: &Service, script: &[u8]) -> Result<(), String> {
     let script = script.map_err(|error| format!("the fault rules are wrong: {error}"))?;
     for (position, rule) in script.rules.iter().enumerate() {
         let path = rule.condition.path.as_deref();
-        if let Some(path) = path.filter(|path| service.find(path).is_empty()) {
+        if let Some(path) = path.filter(|path| service.spec.find(path).is_empty()) {
             return Err(format!(
                 "the fault rules are wrong: rules[{position}].match.path: the service has no path {path:?}; \
                  give one as it is requested, such as \"/v1/version\", without a query"
             ));
         }
     }
-    let rules = script.rules.into_iter().map(|rule| Counted {
-        condition: rule.condition,
-        reply: Arc::new(rule.reply),
-        met: 0,
-    });
-    lock(faults).rules = rules.collect();
+    lock(faults).rules = script.rules;
     Ok(())
 }
 
@@ -109,7 +97,7 @@ impl Faults {
         request: &Received,
         secret: bool,
         at: Duration,
-    ) -> Option<Arc<Reply>> {
+    ) -> Option<Reply> {
         let mut found = None;
         for (position, rule) in self.rules.iter_mut().enumerate() {
             let Condition {
@@ -121,7 +109,7 @@ impl Faults {
             let method = method.as_ref().is_none_or(|one| request.method == **one);
             let path = path.as_ref().is_none_or(|one| *one == request.path);
             if method && path && !accept && rule.meet() && found.is_none() {
-                found = Some((position, Arc::clone(&rule.reply)));
+                found = Some((position, rule.reply.clone()));
             }
         }
         if self.log.len() == MAX_LOGGED {
@@ -207,6 +195,7 @@ fn is_secret(name: &str) -> bool {
 pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer> {
     let faults = service.faults.as_ref()?;
     let done = json!({"done": true});
+    let list = || service.list(&request.parameter("list").unwrap_or_default());
     let answered = match (&request.method, request.path.as_str()) {
         (&Method::POST, "/__faults") => match set(service, &request.body) {
             Ok(()) => Ok(done),
@@ -218,13 +207,16 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
         }
         (&Method::GET, "/__requests") => Ok(lock(faults).log()),
         (&Method::GET, "/__stats") => Ok(json!(service.stats())),
-        (&Method::GET, "/__drift") => drift(service, request),
-        (&Method::POST, "/__drift") => change(service, request).map(|()| done),
         (&Method::DELETE, "/__drift") => {
-            service.contents.restart();
+            service.restart_lists();
             Ok(done)
         }
-        (&Method::GET, "/__changes") => changes(service, request),
+        (&Method::GET, "/__drift") => list().map(|list| list.state().report(&list.records)),
+        (&Method::POST, "/__drift") => serde_json::from_slice(&request.body)
+            .map_err(io::Error::from)
+            .and_then(|change| list()?.state().change(change))
+            .map(|()| done),
+        (&Method::GET, "/__changes") => list().and_then(|list| changes(list, request)),
         _ => return None,
     };
     Some(match answered {
@@ -233,47 +225,16 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
     })
 }
 
-/// `{"list", "total", "stayed", "came", "went", "moved"}`, the last four as arrays of identities: records that were
-/// there all the time (in their order), that came since, that went (some of them after they had come), and that have
-/// changed their place (some of which went). The identity of a record without an `id` is an object of its members.
-fn drift(service: &Service, request: &Received) -> io::Result<Value> {
-    let name = request.parameter("list").unwrap_or_default();
-    let list = service.contents.named(&name)?;
-    let identity = |number| list.records.identity(number);
-    Ok(list.with(|state| {
-        json!({
-            "list": name,
-            "total": state.total(),
-            "stayed": state.stayed().map(identity).collect::<Value>(),
-            "came": state.came().map(identity).collect::<Value>(),
-            "went": state.went().map(identity).collect::<Value>(),
-            "moved": state.moved().map(identity).collect::<Value>(),
-        })
-    }))
-}
-
-/// Makes the [`Change`](crate::Change) in the body to a list.
-fn change(service: &Service, request: &Received) -> io::Result<()> {
-    let name = request.parameter("list").unwrap_or_default();
-    let change = serde_json::from_slice(&request.body)?;
-    service
-        .contents
-        .named(&name)?
-        .with(|state| state.change(change))
-}
-
 /// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
 /// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
-fn changes(service: &Service, request: &Received) -> io::Result<Value> {
-    let name = request.parameter("list").unwrap_or_default();
-    let skip = request
-        .parameter("skip")
-        .map_or(Ok(0), |text| text.parse::<usize>());
+fn changes(list: &Held, request: &Received) -> io::Result<Value> {
+    let skip = request.parameter("skip");
+    let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());
     let skip = skip.map_err(|_| io::Error::other("skip: a whole number is expected"))?;
-    let changes = service.contents.named(&name)?.changes(skip);
+    let changes = list.changes(skip);
     let next = skip.saturating_add(changes.len());
     let changes: Value = changes.iter().map(Logged::to_json).collect();
-    Ok(json!({"list": name, "changes": changes, "next": next}))
+    Ok(json!({"list": list.records.list.name, "changes": changes, "next": next}))
 }
 
 /// The refusal of a request to the sandbox on this port by a web page; none where it may go on.
@@ -298,30 +259,33 @@ pub(crate) fn refusal(headers: &HeaderMap, port: u16) -> Option<Answer> {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Script {
-    pub(super) rules: Vec<Rule>,
+struct Script {
+    rules: Vec<Rule>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rule {
+struct Rule {
     #[serde(rename = "match", default)]
-    pub(super) condition: Condition,
-    pub(super) reply: Reply,
+    condition: Condition,
+    reply: Reply,
+    /// Requests or connections that matched until now.
+    #[serde(skip)]
+    met: u64,
 }
 
 /// Which requests a rule is for; without any member, all of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Condition {
-    pub(super) method: Option<String>,
-    pub(super) path: Option<String>,
+struct Condition {
+    method: Option<String>,
+    path: Option<String>,
     /// Only this one of the matching requests, counted from 1.
-    pub(super) nth: Option<u64>,
+    nth: Option<u64>,
     /// This one and all later ones.
-    pub(super) from: Option<u64>,
+    from: Option<u64>,
     /// Connections instead of requests: `how` is done as soon as one is accepted.
-    pub(super) accept: bool,
+    accept: bool,
 }
 
 /// What is done to the response that the service gave; without any member, nothing.

@@ -259,7 +259,7 @@ pub(crate) fn made(
         maker.put(&success.schema, &mut value, name, scalar(text));
     }
     count(schemas, &success.schema, &mut value);
-    with_body(success, &value)
+    with_body(success, value.to_string().into_bytes())
 }
 
 /// The response for one record of a list: the record itself, or where the response holds a record under a name, that.
@@ -289,20 +289,19 @@ pub(crate) fn of_record(
         }
         None => maker.fit(&success.schema, record),
     };
-    with_body(success, &value)
+    with_body(success, value.to_string().into_bytes())
 }
 
 /// A response made by hand, with what a changed document asks for besides.
 pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u64) -> Answer {
     let value = Maker::new(schemas, seed).fit(&success.schema, value);
-    with_body(success, &value)
+    with_body(success, value.to_string().into_bytes())
 }
 
-fn with_body(success: &Success, value: &Value) -> Answer {
+/// A documented response, without its body where the document shows none.
+pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
     match &success.content_type {
-        Some(content_type) => {
-            Answer::written(success.status, content_type, value.to_string().into_bytes())
-        }
+        Some(content_type) => Answer::written(success.status, content_type, body),
         None => Answer::empty(success.status),
     }
 }

@@ -19,7 +19,7 @@ mod state;
 mod token;
 
 pub use list::{List, Total, lists};
-pub use options::{Change, Drift, Options, Replicas, UnknownName};
+pub use options::{Change, Drift, Options, Replicas};
 pub use records::Ids;
 pub use server::Sandbox;
 pub use service::Stats;

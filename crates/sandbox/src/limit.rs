@@ -7,53 +7,37 @@ use crate::options::named;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub use crate::options::UnknownName;
-
-/// How requests are counted against the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
-    ClockWindow,
-    /// Counts in windows that open with the first request after the previous one has ended.
-    FirstRequestWindow,
-    /// Remembers the time of every admitted request for one window.
-    SlidingLog,
-    /// Counts in clock windows and adds the share of the previous one that a sliding window still covers.
-    SlidingCounter,
-    /// A bucket of `limit` tokens, refilled evenly; reset tells when the next token arrives.
-    TokenBucket,
-    /// The generic cell rate algorithm with a burst of `limit`; reset tells when the whole burst is back.
-    Gcra,
-    /// Admits everything, and shows the limit as never touched.
-    Unlimited,
+named! {
+    /// How requests are counted against the limit.
+    pub enum Policy {
+        /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
+        ClockWindow = "clock-window",
+        /// Counts in windows that open with the first request after the previous one has ended.
+        FirstRequestWindow = "first-request-window",
+        /// Remembers the time of every admitted request for one window.
+        SlidingLog = "sliding-log",
+        /// Counts in clock windows and adds the share of the previous one that a sliding window still covers.
+        SlidingCounter = "sliding-counter",
+        /// A bucket of `limit` tokens, refilled evenly; reset tells when the next token arrives.
+        TokenBucket = "token-bucket",
+        /// The generic cell rate algorithm with a burst of `limit`; reset tells when the whole burst is back.
+        Gcra = "gcra",
+        /// Admits everything, and shows the limit as never touched.
+        Unlimited = "unlimited",
+    }
 }
 
-/// How the exact time to the reset becomes the text of `x-ratelimit-reset`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ResetRounding {
-    /// Whole seconds, never too early and never 0: for a window of 1 s always `1`.
-    Up,
-    /// Whole seconds, up to one too early: for a window of 1 s nearly always `0`.
-    Down,
-    /// Seconds with three decimals, rounded up to the millisecond.
-    Fractional,
+named! {
+    /// How the exact time to the reset becomes the text of `x-ratelimit-reset`.
+    pub enum ResetRounding {
+        /// Whole seconds, never too early and never 0: for a window of 1 s always `1`.
+        Up = "up",
+        /// Whole seconds, up to one too early: for a window of 1 s nearly always `0`.
+        Down = "down",
+        /// Seconds with three decimals, rounded up to the millisecond.
+        Fractional = "fractional",
+    }
 }
-
-named!(Policy {
-    ClockWindow = "clock-window",
-    FirstRequestWindow = "first-request-window",
-    SlidingLog = "sliding-log",
-    SlidingCounter = "sliding-counter",
-    TokenBucket = "token-bucket",
-    Gcra = "gcra",
-    Unlimited = "unlimited",
-});
-
-named!(ResetRounding {
-    Up = "up",
-    Down = "down",
-    Fractional = "fractional",
-});
 
 /// The response to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,41 +53,114 @@ pub struct Decision {
 /// One counter shared by all clients of a company.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    limit: u32,
-    window: Duration,
+    policy: Policy,
+    limit: u128,
+    window: Nanos,
     rounding: ResetRounding,
-    last: Duration,
-    count: Count,
+    now: Nanos,
+    /// The number of the window that is counted, the time at which it ends, or for a bucket the time at which it is
+    /// full again, multiplied by the limit.
+    mark: u128,
+    /// Requests admitted in this window, and in the one before it.
+    count: u128,
+    previous: u128,
+    /// The times of the requests admitted, for a sliding log.
+    admitted: VecDeque<Nanos>,
 }
+
+type Nanos = u128;
 
 impl Limiter {
     /// Admits `limit` requests per `window`. Neither can be zero: the least is one request, and one nanosecond.
     #[must_use]
     pub fn new(policy: Policy, limit: u32, window: Duration, rounding: ResetRounding) -> Self {
         Self {
-            limit: limit.max(1),
-            window: window.max(Duration::from_nanos(1)),
+            policy,
+            limit: limit.max(1).into(),
+            window: window.as_nanos().max(1),
             rounding,
-            last: Duration::ZERO,
-            count: Count::new(policy),
+            now: 0,
+            mark: 0,
+            count: 0,
+            previous: 0,
+            admitted: VecDeque::new(),
         }
     }
 
     /// Decides on a request that arrives `now` (since the Unix epoch). A time before that of an earlier call counts
     /// as that time, because threads may arrive here in another order than they read the clock.
     pub fn decide(&mut self, now: Duration) -> Decision {
-        self.last = self.last.max(now);
-        self.count.decide(
-            self.last.as_nanos(),
-            self.limit.into(),
-            self.window.as_nanos(),
-        )
+        self.now = self.now.max(now.as_nanos());
+        let (now, limit, window) = (self.now, self.limit, self.window);
+        let to_next_window = window - now % window;
+        match self.policy {
+            Policy::ClockWindow => {
+                if self.mark != now / window {
+                    (self.mark, self.count) = (now / window, 0);
+                }
+                self.take(to_next_window)
+            }
+            Policy::FirstRequestWindow => {
+                if now >= self.mark {
+                    (self.mark, self.count) = (now + window, 0);
+                }
+                self.take(self.mark - now)
+            }
+            Policy::SlidingLog => {
+                while self.admitted.front().is_some_and(|at| at + window <= now) {
+                    self.admitted.pop_front();
+                }
+                let fits = (self.admitted.len() as u128) < limit;
+                if fits {
+                    self.admitted.push_back(now);
+                }
+                let oldest = self.admitted.front().copied().unwrap_or(now);
+                let left = limit - self.admitted.len() as u128;
+                decision(fits, left, oldest + window - now)
+            }
+            Policy::SlidingCounter => {
+                let entered = now / window;
+                if entered != self.mark {
+                    let adjacent = entered == self.mark + 1;
+                    self.previous = if adjacent { self.count } else { 0 };
+                    (self.mark, self.count) = (entered, 0);
+                }
+                let used = self.previous * to_next_window + self.count * window;
+                let fits = used + window <= limit * window;
+                self.count += u128::from(fits);
+                let used = used + u128::from(fits) * window;
+                let left = (limit * window).saturating_sub(used) / window;
+                decision(fits, left, to_next_window)
+            }
+            // Both owe a window for each request, and time pays it back `limit` times as fast.
+            Policy::TokenBucket | Policy::Gcra => {
+                let owed = self.mark.saturating_sub(now * limit);
+                let fits = owed + window <= limit * window;
+                let owed = owed + u128::from(fits) * window;
+                self.mark = now * limit + owed;
+                let to_reset = match (self.policy, owed % window) {
+                    (Policy::Gcra, _) => owed,
+                    (_, 0) => window.min(owed),
+                    (_, part) => part,
+                };
+                let left = limit - owed.div_ceil(window);
+                decision(fits, left, to_reset.div_ceil(limit))
+            }
+            Policy::Unlimited => decision(true, limit, 0),
+        }
+    }
+
+    /// Counts one more unless the limit is reached.
+    fn take(&mut self, to_reset: Nanos) -> Decision {
+        let fits = self.count < self.limit;
+        self.count += u128::from(fits);
+        decision(fits, self.limit - self.count, to_reset)
     }
 
     /// Names and values of the three headers that go with `decision` (service document, section 8).
     #[must_use]
     pub fn headers(&self, decision: &Decision) -> [(&'static str, String); 3] {
-        let window = whole_seconds_up(self.window);
+        let window = self.window.div_ceil(SECOND);
         [
             ("x-ratelimit-limit", format!("{};w={window}", self.limit)),
             ("x-ratelimit-remaining", decision.remaining.to_string()),
@@ -112,10 +169,12 @@ impl Limiter {
     }
 }
 
+const SECOND: Nanos = 1_000_000_000;
+
 impl ResetRounding {
     fn text(self, reset: Duration) -> String {
         match self {
-            Self::Up => whole_seconds_up(reset).max(1).to_string(),
+            Self::Up => reset.as_nanos().div_ceil(SECOND).max(1).to_string(),
             Self::Down => reset.as_secs().to_string(),
             Self::Fractional => {
                 let millis = reset.as_nanos().div_ceil(1_000_000);
@@ -123,140 +182,6 @@ impl ResetRounding {
             }
         }
     }
-}
-
-fn whole_seconds_up(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
-}
-
-type Nanos = u128;
-
-/// The memory of one policy; never larger than the limit.
-#[derive(Debug, Clone)]
-pub(super) enum Count {
-    ClockWindow {
-        index: u128,
-        count: u128,
-    },
-    FirstRequestWindow {
-        end: Nanos,
-        count: u128,
-    },
-    SlidingLog {
-        admitted: VecDeque<Nanos>,
-    },
-    SlidingCounter {
-        index: u128,
-        previous: u128,
-        current: u128,
-    },
-    /// `missing` is what the bucket lacks at time `at`, one token being worth one window.
-    TokenBucket {
-        at: Nanos,
-        missing: u128,
-    },
-    /// The theoretical arrival time, multiplied by the limit.
-    Gcra {
-        arrival: u128,
-    },
-    Unlimited,
-}
-
-impl Count {
-    pub(super) fn new(policy: Policy) -> Self {
-        match policy {
-            Policy::ClockWindow => Self::ClockWindow { index: 0, count: 0 },
-            Policy::FirstRequestWindow => Self::FirstRequestWindow { end: 0, count: 0 },
-            Policy::SlidingLog => Self::SlidingLog {
-                admitted: VecDeque::new(),
-            },
-            Policy::SlidingCounter => Self::SlidingCounter {
-                index: 0,
-                previous: 0,
-                current: 0,
-            },
-            Policy::TokenBucket => Self::TokenBucket { at: 0, missing: 0 },
-            Policy::Gcra => Self::Gcra { arrival: 0 },
-            Policy::Unlimited => Self::Unlimited,
-        }
-    }
-
-    pub(super) fn decide(&mut self, now: Nanos, limit: u128, window: Nanos) -> Decision {
-        let to_next_window = window - now % window;
-        match self {
-            Self::ClockWindow { index, count } => {
-                if *index != now / window {
-                    (*index, *count) = (now / window, 0);
-                }
-                decision(take(count, limit), limit - *count, to_next_window)
-            }
-            Self::FirstRequestWindow { end, count } => {
-                if now >= *end {
-                    (*end, *count) = (now + window, 0);
-                }
-                decision(take(count, limit), limit - *count, *end - now)
-            }
-            Self::SlidingLog { admitted } => {
-                while admitted.front().is_some_and(|at| at + window <= now) {
-                    admitted.pop_front();
-                }
-                let fits = (admitted.len() as u128) < limit;
-                if fits {
-                    admitted.push_back(now);
-                }
-                let oldest = admitted.front().copied().unwrap_or(now);
-                let left = limit - admitted.len() as u128;
-                decision(fits, left, oldest + window - now)
-            }
-            Self::SlidingCounter {
-                index,
-                previous,
-                current,
-            } => {
-                let entered = now / window;
-                if entered != *index {
-                    *previous = if entered == *index + 1 { *current } else { 0 };
-                    (*index, *current) = (entered, 0);
-                }
-                let used = *previous * to_next_window + *current * window;
-                let fits = used + window <= limit * window;
-                *current += u128::from(fits);
-                let used = used + u128::from(fits) * window;
-                let left = (limit * window).saturating_sub(used) / window;
-                decision(fits, left, to_next_window)
-            }
-            Self::TokenBucket { at, missing } => {
-                *missing = missing.saturating_sub((now - *at) * limit);
-                *at = now;
-                let fits = *missing + window <= limit * window;
-                *missing += u128::from(fits) * window;
-                let to_next_token = match *missing % window {
-                    0 if *missing > 0 => window,
-                    part => part,
-                };
-                let left = limit - missing.div_ceil(window);
-                decision(fits, left, to_next_token.div_ceil(limit))
-            }
-            Self::Gcra { arrival } => {
-                let now = now * limit;
-                let next = now.max(*arrival) + window;
-                let fits = next - now <= limit * window;
-                if fits {
-                    *arrival = next;
-                }
-                let owed = *arrival - now;
-                decision(fits, limit - owed.div_ceil(window), owed.div_ceil(limit))
-            }
-            Self::Unlimited => decision(true, limit, 0),
-        }
-    }
-}
-
-/// Counts one more unless the limit is reached; whether it was counted.
-fn take(count: &mut u128, limit: u128) -> bool {
-    let fits = *count < limit;
-    *count += u128::from(fits);
-    fits
 }
 
 fn decision(admitted: bool, remaining: u128, reset: Nanos) -> Decision {
@@ -268,4 +193,110 @@ fn decision(admitted: bool, remaining: u128, reset: Nanos) -> Decision {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// A moment 200 ms into a clock second.
+    const START: Duration = Duration::from_millis(1_700_000_000_200);
+
+    fn limiter(policy: Policy) -> Limiter {
+        Limiter::new(policy, 40, Duration::from_secs(1), ResetRounding::Up)
+    }
+
+    fn millis(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// How many of 60 requests at one moment are admitted.
+    fn burst(limiter: &mut Limiter, at: Duration) -> usize {
+        (0..60).filter(|_| limiter.decide(at).admitted).count()
+    }
+
+    #[test]
+    fn capacity_is_used_up_and_returns_when_each_policy_says() {
+        // What is admitted at once, what 800 ms and 1 s bring back, and the reset 100 ms after the limit is used up,
+        // when a bucket has four tokens back and spends one of them.
+        for (policy, at_once, soon, later, reset) in [
+            (Policy::ClockWindow, 40, 40, 40, 700),
+            (Policy::FirstRequestWindow, 40, 0, 40, 900),
+            (Policy::SlidingLog, 40, 0, 40, 900),
+            (Policy::SlidingCounter, 40, 0, 8, 700),
+            (Policy::TokenBucket, 40, 32, 40, 25),
+            (Policy::Gcra, 40, 32, 40, 925),
+            (Policy::Unlimited, 60, 60, 60, 0),
+        ] {
+            for (wait, back) in [(800, soon), (1000, later)] {
+                let mut limiter = limiter(policy);
+                assert_eq!(burst(&mut limiter, START), at_once, "{policy}");
+                let now = START + millis(wait);
+                assert_eq!(burst(&mut limiter, now), back, "{policy} after {wait} ms");
+            }
+            let mut limiter = limiter(policy);
+            for left in (0..40).rev() {
+                let left = if policy == Policy::Unlimited {
+                    40
+                } else {
+                    left
+                };
+                assert_eq!(limiter.decide(START).remaining, left, "{policy}");
+            }
+            let decision = limiter.decide(START + millis(100));
+            assert_eq!(decision.reset, millis(reset), "{policy}");
+            // Time that goes back gives nothing back, nor takes anything away.
+            let (mut now, mut before) = (limiter.clone(), limiter);
+            let [now, before] = [
+                now.decide(START + millis(100)),
+                before.decide(START - millis(5_000)),
+            ];
+            assert_eq!(before, now, "{policy}");
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+            let zero = Limiter::new(policy, 0, Duration::ZERO, ResetRounding::Down);
+            assert!(zero.clone().decide(START).admitted, "{policy}");
+        }
+        let error = "leaky".parse::<Policy>().unwrap_err();
+        assert!(error.contains("`leaky`") && error.contains("gcra"));
+    }
+
+    #[test]
+    fn a_sliding_log_never_admits_more_than_the_limit_and_remembers_no_more() {
+        let mut log = limiter(Policy::SlidingLog);
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut now = START;
+        let mut admitted: Vec<Duration> = Vec::new();
+        for _ in 0..5_000 {
+            now += Duration::from_micros(rng.u64(0..40_000));
+            if log.decide(now).admitted {
+                admitted.push(now);
+            }
+            assert!(log.admitted.len() <= 40);
+        }
+        assert!(admitted.len() > 2_000);
+        let mut windows = admitted.windows(41);
+        assert!(windows.all(|w| w[40] - w[0] >= Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn headers_read_as_documented_in_every_rounding() {
+        for (rounding, reset) in [
+            (ResetRounding::Up, "1"),
+            (ResetRounding::Down, "0"),
+            (ResetRounding::Fractional, "0.800"),
+        ] {
+            let policy = Policy::ClockWindow;
+            let mut limiter = Limiter::new(policy, 40, Duration::from_secs(1), rounding);
+            let decision = limiter.decide(START);
+            let [limit, remaining, shown] = limiter.headers(&decision);
+            assert_eq!(limit, ("x-ratelimit-limit", "40;w=1".into()));
+            assert_eq!(remaining, ("x-ratelimit-remaining", "39".into()));
+            assert_eq!(shown, ("x-ratelimit-reset", reset.into()));
+            assert_eq!(rounding.to_string().parse(), Ok(rounding));
+        }
+        for policy in Policy::ALL {
+            let mut limiter = limiter(policy);
+            for step in 0..500 {
+                let decision = limiter.decide(START + millis(step * 17));
+                assert_eq!(limiter.headers(&decision)[2].1, "1", "{policy}");
+            }
+        }
+    }
+}

@@ -1,20 +1,17 @@
 //! The paginated lists: what the document says of them, what they hold, and their pages (sections 2, 4 and 8).
 
 use crate::http::{Answer, Received};
-use crate::inspect::invalid_parameter;
+use crate::inspect::{invalid_parameter, with_body};
 use crate::options::{Options, named};
 use crate::records::Records;
 use crate::samples;
-use crate::samples::{Object, array, hash, put};
+use crate::samples::{Object, array, hash};
 use crate::schema::{Schemas, whole_bounds};
 use crate::service::{Clock, lock};
 use crate::spec::{Operation, Spec, Success};
-use crate::state::{Logged, State};
+use crate::state::{Logged, Slice, State};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::io;
-use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// The most records on a page where the document gives no maximum.
 const USUAL_MAX_LIMIT: u64 = 100;
@@ -134,14 +131,7 @@ impl List {
     }
 }
 
-/// The contents of all lists.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    options: Options,
-    lists: Vec<Held>,
-}
-
-/// The contents of one list.
+/// A list with its records and its state.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) records: Records,
@@ -150,109 +140,57 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Works on the list as it is now.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        work(lock(&self.state).at(self.clock.now()))
+    pub(crate) fn new(
+        spec: &'static Spec,
+        list: &'static List,
+        options: &Options,
+        clock: Clock,
+    ) -> Self {
+        let records = Records::new(spec, list, options);
+        let state = State::new(options, clock, records.size, records.has_id);
+        Self {
+            records,
+            state: Mutex::new(state),
+            clock,
+        }
     }
 
-    pub(crate) fn page(&self, asked: Asked) -> Slice {
-        self.with(|state| state.page(asked))
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Gives the list its first state.
+    pub(crate) fn restart(&self, options: &Options) {
+        *self.state() = State::new(options, self.clock, self.records.size, self.records.has_id);
     }
 
     /// The record with this `id`, if the list holds it.
     pub(crate) fn record(&self, id: &str) -> Option<Value> {
         let number = self.records.find(id)?;
-        let (version, read) = self.with(|state| state.reads_of(number))?;
-        Some(self.records.value(number, version, read))
+        self.state().record(&self.records, number)
     }
 
     /// Deletes the record with this `id`, if the list holds it.
     pub(crate) fn delete(&self, id: &str) {
         if let Some(number) = self.records.find(id) {
-            self.with(|state| state.delete_number(number));
+            self.state().delete_number(number);
         }
     }
 
     /// What has happened to the list, but for the first `skip` changes.
     pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
-        self.with(|state| {
-            let entries = state.log().iter().skip(skip);
-            entries.map(|entry| entry.logged(&self.records)).collect()
-        })
-    }
-}
-
-impl Contents {
-    /// An error when `options.records` names a list that there is not.
-    pub(crate) fn new(spec: &'static Spec, options: &Options, clock: Clock) -> io::Result<Self> {
-        let lists = spec.lists.iter().map(|list| {
-            let records = Records::new(spec, list, options);
-            let state = State::new(options, records.size, records.has_id);
-            Held {
-                records,
-                state: Mutex::new(state),
-                clock,
-            }
-        });
-        let contents = Self {
-            lists: lists.collect(),
-            options: options.clone(),
-        };
-        let mut names = options.records.keys();
-        names.try_for_each(|name| contents.named(name).map(drop))?;
-        Ok(contents)
+        self.state().changes(&self.records, skip)
     }
 
-    pub(crate) fn at_path(&self, path: &str) -> Option<&Held> {
-        self.lists
-            .iter()
-            .find(|held| held.records.list.path == path)
-    }
-
-    /// The list of this name.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such list.
-    pub(crate) fn named(&self, name: &str) -> io::Result<&Held> {
-        let mut all = self.lists.iter();
-        if let Some(held) = all.find(|held| held.records.list.name == name) {
-            return Ok(held);
-        }
-        let names = self
-            .lists
-            .iter()
-            .map(|held| held.records.list.name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
-        let message = format!("there is no list `{name}`, only {names}");
-        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-    }
-
-    /// Gives all lists their first state.
-    pub(crate) fn restart(&self) {
-        for held in &self.lists {
-            let (size, has_id) = (held.records.size, held.records.has_id);
-            *lock(&held.state) = State::new(&self.options, size, has_id);
-        }
-    }
-}
-
-/// Where a page starts and how many records it may hold, as asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) offset: u64,
-    pub(crate) limit: u64,
-}
-
-impl Asked {
-    /// Reads `limit` and `offset`. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
-    /// answered 400; a limit above the most is cut to it without a word (section 8: not shown).
-    pub(crate) fn read(request: &Received, records: &Records) -> Result<Self, Answer> {
-        let limit = integer(request, "limit", records.list.default_limit, 1)?;
-        Ok(Self {
-            offset: integer(request, "offset", 0, 0)?,
-            limit: limit.min(records.max_limit),
-        })
+    /// Answers a request for a page. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
+    /// answered 400; a limit above the maximum is reduced to it silently (section 8: not shown).
+    pub(crate) fn page(&self, options: &Options, request: &Received) -> Result<Answer, Answer> {
+        let list = self.records.list;
+        let limit = integer(request, "limit", list.default_limit, 1)?;
+        let limit = limit.min(options.max_limit.unwrap_or(list.max_limit));
+        let offset = integer(request, "offset", 0, 0)?;
+        let slice = self.state().page(offset, limit);
+        Ok(page(options, &self.records, offset, limit, &slice))
     }
 }
 
@@ -260,69 +198,45 @@ fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u
     let Some(text) = request.parameter(name) else {
         return Ok(default);
     };
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| digits && *number >= least);
+    // `parse` takes a plus sign as well.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|one| digits && *one >= least);
     number.ok_or_else(|| {
         let expected = format!("an integer of at least {least}");
         invalid_parameter("query", name, "", &expected)
     })
 }
 
-/// The records of a page, by number, and how many records the list holds at that moment.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Slice {
-    pub(crate) total: u64,
-    pub(crate) numbers: Vec<Range<u64>>,
-    /// How often records of the page have been updated, by number.
-    pub(crate) versions: BTreeMap<u64, u32>,
-    /// Page requests that the list had before this one.
-    pub(crate) read: u64,
-}
-
-impl Slice {
-    fn version(&self, number: u64) -> u32 {
-        self.versions.get(&number).copied().unwrap_or_default()
+named! {
+    /// What the pagination object says of the length of the list.
+    #[derive(Default)]
+    pub enum Total {
+        /// How many records there are, and whether more follow.
+        #[default]
+        Exact = "exact",
+        /// A `total` of 0; `hasMore` is right.
+        Zero = "zero",
+        /// A `total` of 0, and `hasMore` is always true, even beyond the end.
+        Unknown = "unknown",
     }
 }
-
-/// What the pagination object says of the length of the list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Total {
-    /// How many records there are, and whether more follow.
-    #[default]
-    Exact,
-    /// A `total` of 0; `hasMore` is right.
-    Zero,
-    /// A `total` of 0, and `hasMore` is always true, even beyond the end.
-    Unknown,
-}
-
-named!(Total {
-    Exact = "exact",
-    Zero = "zero",
-    Unknown = "unknown",
-});
 
 /// Enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;
 
-/// The page as the document shows it. `limit` is the number of records in the response (section 2), not the number asked for.
-pub(crate) fn page(options: &Options, records: &Records, asked: Asked, slice: &Slice) -> Answer {
+/// The page as the document shows it. The `limit` that it shows is the number of records in the response (section 2),
+/// not the number asked for.
+fn page(options: &Options, records: &Records, offset: u64, limit: u64, slice: &Slice) -> Answer {
     let list = records.list;
-    let lengths = slice.numbers.iter().map(|range| range.end - range.start);
-    let count: u64 = lengths.sum();
-    let mut out = Vec::with_capacity(200 + count as usize * USUAL_RECORD_BYTES);
+    let count = slice.records.len() as u64;
+    let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
     let mut object = Object::new(&mut out);
     for (name, value) in &records.members {
         object.json(name, value);
     }
     object.member(list.served_key(), |out| {
-        let numbers = slice.numbers.iter().cloned().flatten();
-        array(out, numbers, |out, number| {
-            records.write(number, slice.version(number), slice.read, out);
+        array(out, &slice.records, |out, (number, version)| {
+            records.write(*number, *version, slice.read, out);
         });
     });
     let warned = options.warnings && count == 0 && list.record_key.is_none();
@@ -331,32 +245,23 @@ pub(crate) fn page(options: &Options, records: &Records, asked: Asked, slice: &S
         let warning = json!([{"code": "no_records", "message": message}]);
         object.json("warnings", &warning);
     }
-    let end = asked.offset.saturating_add(count);
     let (total, has_more) = match options.total {
-        Total::Exact => (slice.total, end < slice.total),
-        Total::Zero => (0, end < slice.total),
+        Total::Exact => (slice.total, offset.saturating_add(count) < slice.total),
+        Total::Zero => (0, offset.saturating_add(count) < slice.total),
         Total::Unknown => (0, true),
     };
-    object.member("pagination", |out| {
-        let mut pagination = Object::new(out);
-        let limit = if warned { asked.limit } else { count };
-        for (name, number) in [("total", total), ("limit", limit), ("offset", asked.offset)] {
-            pagination.member(name, |out| put(out, number));
-        }
-        pagination.member("hasMore", |out| put(out, has_more));
-        for (name, value) in &records.pagination {
-            pagination.json(name, value);
-        }
-        pagination.end();
+    let mut pagination = json!({
+        "total": total,
+        "limit": if warned { limit } else { count },
+        "offset": offset,
+        "hasMore": has_more,
     });
+    if let Some(members) = pagination.as_object_mut() {
+        members.extend(records.pagination.clone());
+    }
+    object.json("pagination", &pagination);
     object.end();
-    let Success {
-        status,
-        content_type,
-        ..
-    } = &list.success;
-    let content_type = content_type.as_deref().unwrap_or("application/json");
-    Answer::written(*status, content_type, out)
+    with_body(&list.success, out)
 }
 
 #[cfg(test)]

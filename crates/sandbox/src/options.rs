@@ -6,9 +6,10 @@ use crate::records::Ids;
 use crate::spec::Spec;
 use crate::state::Order;
 use crate::token::Tokens;
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -31,8 +32,6 @@ pub struct Options {
     pub window: Duration,
     /// Added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// Up to this much more, chosen anew for each round trip.
-    pub jitter: Duration,
     /// How long a token lives, and what `expires_in` says (section 2).
     pub token_lifetime: Duration,
     /// Which tokens are valid (the document does not show it).
@@ -75,7 +74,6 @@ impl Default for Options {
             limit,
             window,
             latency: Duration::ZERO,
-            jitter: Duration::ZERO,
             token_lifetime: Duration::from_secs(3600),
             tokens: Tokens::All,
             max_limit: None,
@@ -96,9 +94,11 @@ impl Default for Options {
 /// Changes made to a list between page requests: records come, go and are updated; the order of the others stays.
 ///
 /// A third of the changes happens before the end of the page last asked for, a third right at it, a third behind it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Drift {
     /// A list changes after every so many of its page requests; 0 counts as 1.
+    #[serde(rename = "every")]
     pub every_requests: u32,
     /// How many times it changes; 0 is without end.
     pub times: u32,
@@ -115,61 +115,17 @@ pub struct Drift {
     pub seed: u64,
 }
 
-impl Drift {
-    /// The names that [`set`](Self::set) knows.
-    pub const NAMES: [&'static str; 7] = [
-        "every",
-        "times",
-        "inserts",
-        "deletes",
-        "updates",
-        "bulk-deletes",
-        "seed",
-    ];
-
-    /// Sets a number by its name on the command line.
-    ///
-    /// # Errors
-    ///
-    /// In words, when there is no such name, or the number is too large for it.
-    pub fn set(&mut self, name: &str, number: u64) -> Result<(), String> {
-        let field = match name {
-            "every" => &mut self.every_requests,
-            "times" => &mut self.times,
-            "inserts" => &mut self.inserts,
-            "deletes" => &mut self.deletes,
-            "updates" => &mut self.updates,
-            "bulk-deletes" => &mut self.bulk_deletes,
-            "seed" => {
-                self.seed = number;
-                return Ok(());
-            }
-            _ => return Err(unknown(name, &Self::NAMES)),
-        };
-        *field = u32::try_from(number).map_err(|_| format!("{name}: {number} is too large"))?;
-        Ok(())
-    }
-}
-
-/// Written `every=N,inserts=N`, with any of [`Drift::NAMES`].
-impl FromStr for Drift {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut drift = Self::default();
-        read(text, &Self::NAMES, |name, number| drift.set(name, number))?;
-        Ok(drift)
-    }
-}
-
 /// Read replicas: copies of a list that answer its requests in place of each other, of which one lags behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Replicas {
     /// How many there are; with fewer than two, none lags.
     pub count: u32,
     /// How many percent of the list, at its end, the last replica lacks. It has its own `total` and `hasMore`.
+    #[serde(deserialize_with = "percent")]
     pub lag_percent: u32,
     /// Whether the replica is chosen at random for each request; otherwise they take turns, the last one last.
+    #[serde(deserialize_with = "flag")]
     pub random: bool,
 }
 
@@ -181,45 +137,6 @@ impl Default for Replicas {
             lag_percent: 25,
             random: false,
         }
-    }
-}
-
-impl Replicas {
-    /// The names that [`set`](Self::set) knows.
-    pub const NAMES: [&'static str; 3] = ["count", "lag-percent", "random"];
-
-    /// Sets a number by its name on the command line; `random` is 0 or 1.
-    ///
-    /// # Errors
-    ///
-    /// In words, when there is no such name, or the number is too large for it.
-    pub fn set(&mut self, name: &str, number: u64) -> Result<(), String> {
-        let (field, most) = match name {
-            "count" => (&mut self.count, u32::MAX),
-            "lag-percent" => (&mut self.lag_percent, 100),
-            "random" if number <= 1 => {
-                self.random = number == 1;
-                return Ok(());
-            }
-            "random" => return Err("random: give 0 or 1".to_owned()),
-            _ => return Err(unknown(name, &Self::NAMES)),
-        };
-        let given = u32::try_from(number).ok().filter(|given| *given <= most);
-        *field = given.ok_or_else(|| format!("{name}: {number} is more than {most}"))?;
-        Ok(())
-    }
-}
-
-/// Written `count=N,lag-percent=N`, with any of [`Replicas::NAMES`].
-impl FromStr for Replicas {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut replicas = Self::default();
-        read(text, &Self::NAMES, |name, number| {
-            replicas.set(name, number)
-        })?;
-        Ok(replicas)
     }
 }
 
@@ -245,71 +162,87 @@ pub enum Change {
     Shuffle,
 }
 
-fn read(
-    text: &str,
-    names: &[&str],
-    mut set: impl FnMut(&str, u64) -> Result<(), String>,
-) -> Result<(), String> {
-    for part in text.split(',') {
-        let (name, value) = part
-            .split_once('=')
-            .ok_or_else(|| format!("give NAME=N,... with any of {}", names.join(", ")))?;
-        let number = value.parse();
-        let number = number.map_err(|_| format!("{value:?} is not a whole number that fits"))?;
-        set(name, number)?;
+/// Reads `NAME=N,...` as an object with these members, naming the one that is wrong.
+fn settings<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let mut settings = Map::new();
+    let mut read = Err(String::new());
+    for setting in text.split(',') {
+        let (name, number) = setting.split_once('=').unwrap_or_default();
+        let number = number.parse::<Number>().map_or(Value::Null, Value::Number);
+        settings.insert(name.to_owned(), number);
+        let so_far = Value::Object(settings.clone());
+        read = Ok(T::deserialize(so_far).map_err(|error| format!("{setting:?}: {error}"))?);
     }
-    Ok(())
+    read
 }
 
-fn unknown(name: &str, names: &[&str]) -> String {
-    format!("{name:?} is not one of: {}", names.join(", "))
-}
+/// Written `every=N,inserts=N`.
+impl FromStr for Drift {
+    type Err = String;
 
-/// A name that is none of the known ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownName {
-    pub(crate) given: String,
-    pub(crate) known: Vec<&'static str>,
-}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.known.join(", ");
-        write!(f, "`{}` is not one of: {known}", self.given)
+    fn from_str(text: &str) -> Result<Self, String> {
+        settings(text)
     }
 }
 
-impl std::error::Error for UnknownName {}
+/// Written `count=N,lag-percent=N,random=0`.
+impl FromStr for Replicas {
+    type Err = String;
 
-/// Gives an enum its `ALL`, and reads and writes its values by name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        settings(text)
+    }
+}
+
+fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let percent = u32::deserialize(from)?;
+    let wrong = || D::Error::custom(format!("{percent} is more than 100"));
+    (percent <= 100).then_some(percent).ok_or_else(wrong)
+}
+
+fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    match u8::deserialize(from)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(D::Error::custom("give 0 or 1")),
+    }
+}
+
+/// An enum whose values are set by name: it knows `ALL` of them, and reads and displays their names.
 macro_rules! named {
-    ($choice:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
+    (
+        $(#[$about:meta])*
+        pub enum $choice:ident {
+            $($(#[$each:meta])* $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $choice {
+            $($(#[$each])* $variant,)+
+        }
+
         impl $choice {
             /// Every value.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
-
-            fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),+
-                }
-            }
         }
 
         impl std::fmt::Display for $choice {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
+                f.pad(match self {
+                    $(Self::$variant => $name),+
+                })
             }
         }
 
         impl std::str::FromStr for $choice {
-            type Err = $crate::options::UnknownName;
+            type Err = String;
 
-            fn from_str(given: &str) -> Result<Self, Self::Err> {
-                let found = Self::ALL.into_iter().find(|choice| choice.name() == given);
-                found.ok_or_else(|| $crate::options::UnknownName {
-                    given: given.to_owned(),
-                    known: Self::ALL.map(Self::name).to_vec(),
-                })
+            fn from_str(given: &str) -> Result<Self, String> {
+                match given {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err(format!("`{given}` is not one of: {}", [$($name),+].join(", "))),
+                }
             }
         }
     };
@@ -317,12 +250,11 @@ macro_rules! named {
 pub(crate) use named;
 
 #[cfg(test)]
-mod drift_tests {
+mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_on_a_command_line_is_read() {
-        let drift = "every=3,times=9,inserts=2,deletes=1,updates=4,bulk-deletes=60,seed=7".parse();
+    fn settings_are_read_and_a_wrong_one_is_named() {
         let expected = Drift {
             every_requests: 3,
             times: 9,
@@ -332,29 +264,25 @@ mod drift_tests {
             bulk_deletes: 60,
             seed: 7,
         };
-        assert_eq!(drift, Ok(expected));
-        let replicas = "count=3,lag-percent=50,random=1".parse();
+        let text = "every=3,times=9,inserts=2,deletes=1,updates=4,bulk-deletes=60,seed=7";
+        assert_eq!(text.parse(), Ok(expected));
         let expected = Replicas {
-            count: 3,
-            lag_percent: 50,
             random: true,
+            ..Replicas::default()
         };
-        assert_eq!(replicas, Ok(expected));
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_named() {
+        assert_eq!("lag-percent=25,random=1".parse(), Ok(expected));
         for (text, named) in [
             ("", "every"),
-            ("inserts", "every"),
+            ("inserts", "bulk-deletes"),
             ("speed=1", "speed"),
             ("inserts=-1", "-1"),
-            ("inserts=5000000000", "inserts"),
+            ("inserts=many", "inserts"),
+            ("every=1,inserts=5000000000", "inserts"),
         ] {
             let error = text.parse::<Drift>().unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
         }
-        for (text, named) in [("lag-percent=101", "lag-percent"), ("random=2", "random")] {
+        for (text, named) in [("lag-percent=101", "100"), ("random=2", "random")] {
             let error = text.parse::<Replicas>().unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
         }

@@ -10,35 +10,27 @@ use crate::spec::Spec;
 use serde_json::{Map, Value};
 use std::iter::repeat_n;
 
-/// What tells the records of a list from each other.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Ids {
-    /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
-    #[default]
-    Unique,
-    /// Each record has an `id` of its own, an integer from 1 on.
-    Numeric,
-    /// No record has an `id`; their other members differ.
-    None,
-    /// No record has an `id`, and all of them are equal, byte for byte.
-    Equal,
-    /// No record has an `id`, and one member of each record, a signed URL, is another one at every read.
-    Volatile,
-    /// Two records, half of the list apart, share one `id`.
-    Repeated,
-    /// Two records, half of the list apart, have different `id`s with the same 64-bit XXH3 hash (without a seed).
-    Colliding,
+named! {
+    /// What tells the records of a list from each other.
+    #[derive(Default)]
+    pub enum Ids {
+        /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
+        #[default]
+        Unique = "unique",
+        /// Each record has an `id` of its own, an integer from 1 on.
+        Numeric = "numeric",
+        /// No record has an `id`; their other members differ.
+        None = "none",
+        /// No record has an `id`, and all of them are equal, byte for byte.
+        Equal = "equal",
+        /// No record has an `id`, and one member of each record, a signed URL, is another one at every read.
+        Volatile = "volatile",
+        /// Two records, half of the list apart, share one `id`.
+        Repeated = "repeated",
+        /// Two records, half of the list apart, have different `id`s with the same 64-bit XXH3 hash (without a seed).
+        Colliding = "colliding",
+    }
 }
-
-named!(Ids {
-    Unique = "unique",
-    Numeric = "numeric",
-    None = "none",
-    Equal = "equal",
-    Volatile = "volatile",
-    Repeated = "repeated",
-    Colliding = "colliding",
-});
 
 /// A member that tells records without an `id` apart.
 const NUMBER: &str = "number";
@@ -55,8 +47,6 @@ pub(crate) struct Records {
     ids: Ids,
     /// Records in the list at the start.
     pub(crate) size: u64,
-    /// The most records on a page.
-    pub(crate) max_limit: u64,
     /// Members of the page that are neither records nor pagination.
     pub(crate) members: Map<String, Value>,
     /// Members of the pagination object beside the four of section 2.
@@ -114,7 +104,6 @@ impl Records {
             seed: options.seed,
             ids: options.ids,
             size: given(&list.name).unwrap_or(list.default_size()),
-            max_limit: options.max_limit.unwrap_or(list.max_limit),
             members,
             pagination: others(&pagination, &PAGINATION),
             id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),

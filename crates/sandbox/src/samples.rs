@@ -17,6 +17,7 @@
 //! | `{"$earlier": KIND}` | the same for an earlier record of the list itself, null in the first one |
 
 use crate::records::IdForm;
+use chrono::DateTime;
 use serde_json::{Map, Value};
 use std::io::Write as _;
 use std::sync::OnceLock;
@@ -382,17 +383,11 @@ fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
 
 /// Seconds since 1970 as a date-time of RFC 3339 in UTC.
 fn moment(seconds: u64) -> String {
-    // Years are taken to begin in March, which puts the leap day last.
-    let days = seconds / DAY + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let [hour, minute, second] = [seconds % DAY / 3600, seconds / 60 % 60, seconds % 60];
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    format!(
+        "{:?}",
+        DateTime::from_timestamp(seconds, 0).unwrap_or_default()
+    )
 }
 
 /// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.

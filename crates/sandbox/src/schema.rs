@@ -286,8 +286,10 @@ impl Check<'_> {
             format!("one of {}", known.join(", "))
         })?;
         match value {
-            Value::Number(number) => number::check(part, number)
-                .map_or(Ok(()), |expected| expect(false, at, || expected)),
+            Value::Number(number) => {
+                let wrong = number.as_f64().and_then(|one| number::check(part, one));
+                wrong.map_or(Ok(()), |expected| expect(false, at, || expected))
+            }
             Value::String(text) => {
                 let count = text.chars().count();
                 size(part, count, at, ["minLength", "maxLength"], "characters")

@@ -20,15 +20,15 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{fmt, io, thread};
-use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Runtime};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 /// What ends a connection early.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves until the future is dropped.
-pub(crate) async fn serve(listener: tokio::net::TcpListener, service: Arc<Service>) -> Infallible {
+async fn serve(listener: TcpListener, service: Arc<Service>) -> Infallible {
     let mut connection = 0;
     loop {
         let Ok((socket, _)) = listener.accept().await else {
@@ -94,7 +94,7 @@ async fn respond(
     if let Some(answer) = administer(&service, &request) {
         return Ok(answer.response()?);
     }
-    let one_way = service.one_way();
+    let one_way = service.options.latency / 2;
     wait(one_way).await;
     let answer = service.answer(&request);
     let fault = service.fault(&request);
@@ -121,7 +121,7 @@ pub struct Sandbox {
     service: Arc<Service>,
     /// Dropped to stop.
     stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// Enough for the fastest client, and few enough for a test machine.
@@ -146,23 +146,26 @@ impl Sandbox {
             .spawn({
                 let service = Arc::clone(&service);
                 // The runtime lives and ends on this thread, because it must not be dropped within another one.
-                move || match prepare(listener) {
-                    Ok((runtime, listener)) => {
-                        let _ = ready.send(Ok(()));
-                        runtime.block_on(async {
-                            tokio::select! {
-                                _ = stopped => {}
-                                never = serve(listener, service) => match never {},
-                            }
-                        });
-                    }
-                    Err(error) => {
-                        let _ = ready.send(Err(error));
-                    }
+                move || {
+                    let runtime = Builder::new_multi_thread()
+                        .worker_threads(WORKERS)
+                        .thread_name("talentdata-sandbox")
+                        .enable_all()
+                        .build()?;
+                    runtime.block_on(async {
+                        let listener = TcpListener::from_std(listener)?;
+                        let _ = ready.send(());
+                        tokio::select! {
+                            _ = stopped => Ok(()),
+                            never = serve(listener, service) => match never {},
+                        }
+                    })
                 }
             })?;
-        let ended = |_| io::Error::other("the sandbox's thread ended");
-        started.recv().map_err(ended)??;
+        if started.recv().is_err() {
+            let ended = io::Error::other("the sandbox's thread ended");
+            return Err(thread.join().ok().and_then(Result::err).unwrap_or(ended));
+        }
         Ok(Self {
             base_url: format!("http://{address}"),
             service,
@@ -205,8 +208,7 @@ impl Sandbox {
     ///
     /// When there is no such list, or it is too large for the change.
     pub fn change(&self, list: &str, change: Change) -> io::Result<()> {
-        let list = self.service.contents.named(list)?;
-        list.with(|state| state.change(change))
+        self.service.list(list)?.state().change(change)
     }
 
     /// What has really happened to a list since the start, in order, but for the first `skip` changes; moves are none.
@@ -215,7 +217,7 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        Ok(self.service.contents.named(list)?.changes(skip))
+        Ok(self.service.list(list)?.changes(skip))
     }
 
     /// What was seen until now.
@@ -243,17 +245,4 @@ impl Drop for Sandbox {
             let _ = thread.join();
         }
     }
-}
-
-fn prepare(listener: std::net::TcpListener) -> io::Result<(Runtime, tokio::net::TcpListener)> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .thread_name("talentdata-sandbox")
-        .enable_all()
-        .build()?;
-    let listener = {
-        let _entered = runtime.enter();
-        tokio::net::TcpListener::from_std(listener)?
-    };
-    Ok((runtime, listener))
 }

@@ -4,9 +4,8 @@ use crate::faults::{Faults, Reply};
 use crate::http::{Answer, Received};
 use crate::inspect;
 use crate::limit::Limiter;
-use crate::list::{Asked, Contents, Held, page};
+use crate::list::Held;
 use crate::options::Options;
-use crate::samples::Rng;
 use crate::spec::{Bearer, Found, Spec};
 use crate::token::{
     CREATE_TOKEN, Credentials, Issued, issue, permissions, unauthorized, version_check,
@@ -17,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything that one sandbox knows.
@@ -25,7 +24,7 @@ pub(crate) struct Service {
     pub(crate) spec: &'static Spec,
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
-    pub(crate) contents: Contents,
+    lists: Vec<Held>,
     clock: Clock,
     state: Mutex<State>,
     /// Only with `options.faults`.
@@ -36,7 +35,6 @@ struct State {
     limiter: Limiter,
     counter: Counter,
     tokens: Issued,
-    jitter: Rng,
 }
 
 impl Service {
@@ -48,13 +46,15 @@ impl Service {
             limit,
             window,
             rounding,
-            seed,
             tokens,
             ..
         } = options;
-        Ok(Self {
+        let lists = spec.lists.iter();
+        let service = Self {
             credentials: Credentials::random()?,
-            contents: Contents::new(spec, &options, clock)?,
+            lists: lists
+                .map(|list| Held::new(spec, list, &options, clock))
+                .collect(),
             faults: options.faults.then(Mutex::default),
             spec,
             clock,
@@ -62,44 +62,59 @@ impl Service {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
                 tokens: Issued::new(tokens),
-                jitter: Rng::new(seed),
             }),
             options,
+        };
+        let mut names = service.options.records.keys();
+        names.try_for_each(|name| service.list(name).map(drop))?;
+        Ok(service)
+    }
+
+    /// The list of this name.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such list.
+    pub(crate) fn list(&self, name: &str) -> io::Result<&Held> {
+        let names = || {
+            self.lists
+                .iter()
+                .map(|held| held.records.list.name.as_str())
+        };
+        let found = names().position(|one| one == name);
+        found.map(|at| &self.lists[at]).ok_or_else(|| {
+            let names = names().collect::<Vec<_>>().join(", ");
+            let message = format!("there is no list `{name}`, only {names}");
+            io::Error::new(io::ErrorKind::InvalidInput, message)
         })
+    }
+
+    fn list_at(&self, path: &str) -> Option<&Held> {
+        let mut lists = self.lists.iter();
+        lists.find(|held| held.records.list.path == path)
+    }
+
+    /// Gives all lists their first state.
+    pub(crate) fn restart_lists(&self) {
+        self.lists
+            .iter()
+            .for_each(|held| held.restart(&self.options));
     }
 
     pub(crate) fn stats(&self) -> Stats {
         lock(&self.state).counter.stats.clone()
     }
 
-    /// Half of the time that a round trip takes: once for the way here and once for the way back.
-    pub(crate) fn one_way(&self) -> Duration {
-        let Options {
-            latency, jitter, ..
-        } = self.options;
-        let most = u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX);
-        let chosen = match most {
-            0 => 0,
-            most => lock(&self.state).jitter.below(most),
-        };
-        latency.saturating_add(Duration::from_nanos(chosen)) / 2
-    }
-
     /// Logs the request, and finds what is to be done to its response.
-    pub(crate) fn fault(&self, request: &Received) -> Option<Arc<Reply>> {
+    pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
         let faults = self.faults.as_ref()?;
-        let secret = self.find(&request.path).iter().any(is_token);
+        let secret = self.spec.find(&request.path).iter().any(is_token);
         lock(faults).received(request, secret, self.clock.elapsed())
-    }
-
-    /// The operations at a path, the most literal template first.
-    pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
-        self.spec.routes.find(&self.spec.operations, path)
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
-        let at_path = self.find(&request.path);
+        let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
         let mut answer = match admitted {
             false => Answer::error(429, "rate_limited", "the rate limit is reached"),
@@ -151,16 +166,12 @@ impl Service {
         };
         let (operation, schemas) = (found.operation, &self.spec.schemas);
         self.check_bearer(operation.bearer, request)?;
-        let at_path = self.contents.at_path(&operation.path);
-        let list = at_path.filter(|_| operation.method == "GET");
+        let list = self.list_at(&operation.path);
+        let list = list.filter(|_| operation.method == "GET");
         inspect::parameters(schemas, found, request, list.is_some())?;
         let body = inspect::body(schemas, operation.request.as_ref(), request)?;
         match list {
-            Some(held) => {
-                let asked = Asked::read(request, &held.records)?;
-                let slice = held.page(asked);
-                Ok(page(&self.options, &held.records, asked, &slice))
-            }
+            Some(held) => held.page(&self.options, request),
             None => self.run(found, request, body.as_ref()),
         }
     }
@@ -222,7 +233,7 @@ impl Service {
         let [(name, id)] = found.parameters.as_slice() else {
             return None;
         };
-        let list = self.contents.at_path(path)?;
+        let list = self.list_at(path)?;
         (last == format!("{{{name}}}")).then_some((list, id))
     }
 
@@ -401,7 +412,7 @@ mod tests {
         let service = Service::new(spec(300), Options::default()).unwrap();
         for number in 0..300 {
             let path = format!("/v1/group{number}/x/part");
-            let found = service.find(&path);
+            let found = service.spec.find(&path);
             assert_eq!(found.len(), 1, "{path}");
             assert!(
                 found[0]

@@ -19,8 +19,8 @@ const METHODS: [&str; 8] = [
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub(crate) schemas: Schemas,
+    /// Those with the most literal paths first.
     pub(crate) operations: Vec<Operation>,
-    pub(crate) routes: Routes,
     pub(crate) lists: Vec<List>,
     /// Requests per window, and the length of the window, where the document states them as `40;w=1`.
     pub(crate) rate_limit: Option<(u32, Duration)>,
@@ -105,9 +105,10 @@ impl Spec {
             }
         }
         let lists = operations.iter().filter_map(|one| list(&schemas, one));
+        let lists = lists.collect();
+        operations.sort_by_cached_key(|one| Reverse(literalness(&one.path)));
         Self {
-            lists: lists.collect(),
-            routes: Routes::new(&operations),
+            lists,
             operations,
             rate_limit,
             schemas,
@@ -285,32 +286,19 @@ pub(crate) struct Found<'a> {
     pub(crate) parameters: Vec<(&'a str, String)>,
 }
 
-/// The positions of the operations, those with the most literal paths first.
-#[derive(Debug)]
-pub(crate) struct Routes(Vec<usize>);
-
-impl Routes {
-    pub(crate) fn new(operations: &[Operation]) -> Self {
-        let mut positions: Vec<usize> = (0..operations.len()).collect();
-        positions.sort_by_key(|at| Reverse(literalness(&operations[*at].path)));
-        Self(positions)
-    }
-
+impl Spec {
     /// The operations at a path, the most literal template first.
-    pub(crate) fn find<'a>(&self, operations: &'a [Operation], path: &str) -> Vec<Found<'a>> {
-        let segments: Vec<String> = path
-            .split('/')
-            .map(|one| percent_decode_str(one).decode_utf8_lossy().into_owned())
+    pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
+        let segments = path.split('/');
+        let segments: Vec<_> = segments
+            .map(|one| percent_decode_str(one).decode_utf8_lossy())
             .collect();
-        let found = self.0.iter().filter_map(|at| {
-            let operation = &operations[*at];
-            let template: Vec<&str> = operation.path.split('/').collect();
+        let found = self.operations.iter().filter_map(|operation| {
             let mut parameters = Vec::new();
-            let fits = template.len() == segments.len()
-                && template
-                    .iter()
-                    .zip(&segments)
-                    .all(|(template, text)| fits(template, text, &mut parameters));
+            let template = operation.path.split('/');
+            let mut pairs = template.clone().zip(&segments);
+            let fits = template.count() == segments.len()
+                && pairs.all(|(template, text)| fits(template, text, &mut parameters));
             fits.then_some(Found {
                 operation,
                 parameters,
@@ -581,12 +569,7 @@ mod route_tests {
                 let parameters: String = parameters.map(|(k, v)| format!(" {k}={v}")).collect();
                 format!("{method} {path}{parameters}")
             };
-            let found: Vec<String> = spec
-                .routes
-                .find(&spec.operations, path)
-                .into_iter()
-                .map(shown)
-                .collect();
+            let found: Vec<String> = spec.find(path).into_iter().map(shown).collect();
             assert_eq!(found, wanted, "{path}");
         }
     }

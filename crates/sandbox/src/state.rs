@@ -1,10 +1,11 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-use crate::list::{Asked, Slice};
-use crate::options::{Change, Drift, Options, Replicas, named};
+use crate::options::{Change, Drift, Options, named};
 use crate::records::Records;
 use crate::samples::{Rng, moment_text, scramble};
-use serde_json::Value;
+use crate::service::Clock;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
@@ -14,100 +15,105 @@ use std::time::Duration;
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
 
 /// Changes are remembered one by one, which takes 50 bytes a record or more.
-const MOST_CHANGED: u64 = 10_000_000;
+const MAX_CHANGED: u64 = 10_000_000;
 
 /// A list, which remembers only its changes: as long as there are none, its size costs nothing.
 #[derive(Debug)]
 pub(crate) struct State {
-    order: Order,
-    drift: Option<Drift>,
-    replicas: Option<Replicas>,
-    ignore_offset: bool,
-    later_limit: u64,
-    seed: u64,
+    options: Options,
+    clock: Clock,
     rng: Rng,
     sequence: Sequence,
-    /// Numbers below it were there at the start, the others came later.
+    /// Numbers below it were there at the start, the others were inserted later.
     original: u64,
     next: u64,
-    deleted: Vec<u64>,
     moved: BTreeSet<u64>,
+    /// Page requests so far.
     requests: u64,
     /// Whether records have an `id`; without one, a record with other members would be another record.
     has_ids: bool,
     /// How often records have been updated, by number.
     versions: BTreeMap<u64, u32>,
-    /// What has happened, in order.
     log: Vec<Entry>,
-    /// Since 1970.
-    now: Duration,
+}
+
+/// A change as a list remembers it: the record itself is computed when somebody asks.
+#[derive(Debug)]
+struct Entry {
+    at: Duration,
+    operation: Operation,
+    number: u64,
+    version: u32,
+}
+
+/// The records of a page, and the list at that moment.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    /// How many records the list holds.
+    pub(crate) total: u64,
+    /// Numbers of records, and how often each has been updated.
+    pub(crate) records: Vec<(u64, u32)>,
+    /// Page requests that the list had before this one.
+    pub(crate) read: u64,
 }
 
 impl State {
-    pub(crate) fn new(options: &Options, size: u64, has_ids: bool) -> Self {
-        let drift = options.drift;
-        let seed = drift.map_or(options.seed, |drift| drift.seed);
+    pub(crate) fn new(options: &Options, clock: Clock, size: u64, has_ids: bool) -> Self {
+        let seed = options.drift.map_or(options.seed, |drift| drift.seed);
         Self {
-            order: options.order,
-            drift,
-            replicas: options.replicas,
-            ignore_offset: options.ignore_offset,
-            later_limit: options.later_max_limit.unwrap_or(u64::MAX),
-            seed: options.seed,
+            options: options.clone(),
+            clock,
             rng: Rng::new(seed),
             sequence: Sequence::new(size),
             original: size,
             next: size,
-            deleted: Vec::new(),
             moved: BTreeSet::new(),
             requests: 0,
             has_ids,
             versions: BTreeMap::new(),
             log: Vec::new(),
-            now: Duration::ZERO,
         }
     }
 
-    /// The list, for which it is this time since 1970.
-    pub(crate) fn at(&mut self, now: Duration) -> &mut Self {
-        self.now = now;
-        self
+    fn total(&self) -> u64 {
+        self.sequence.total
     }
 
-    /// What has happened since the start, in order.
-    pub(crate) fn log(&self) -> &[Entry] {
-        &self.log
+    /// What has happened since the start, in order, but for the first `skip` changes.
+    pub(crate) fn changes(&self, records: &Records, skip: usize) -> Vec<Logged> {
+        let logged = |entry: &Entry| Logged {
+            at: entry.at,
+            operation: entry.operation,
+            key: records.identity(entry.number),
+            record: records.value(entry.number, entry.version, 0),
+        };
+        self.log.iter().skip(skip).map(logged).collect()
     }
 
-    pub(crate) fn total(&self) -> u64 {
-        self.sequence.total()
+    /// `{"list", "total", "stayed", "came", "went", "moved"}`, the last four as arrays of identities: records that were
+    /// there all the time (in their order), that came since, that went (some of them after they had come), and that
+    /// have changed their place (some of which went). The identity of a record without an `id` is an object of its
+    /// members.
+    pub(crate) fn report(&self, records: &Records) -> Value {
+        let identity = |number| records.identity(number);
+        let deletes = |entry: &&Entry| entry.operation == Operation::Delete;
+        let went = self.log.iter().filter(deletes).map(|entry| entry.number);
+        let stayed = self.sequence.numbers();
+        let stayed = stayed.filter(|number| *number < self.original);
+        json!({
+            "list": records.list.name,
+            "total": self.total(),
+            "stayed": stayed.map(identity).collect::<Value>(),
+            "came": (self.original..self.next).map(identity).collect::<Value>(),
+            "went": went.map(identity).collect::<Value>(),
+            "moved": self.moved.iter().copied().map(identity).collect::<Value>(),
+        })
     }
 
-    /// Records that were there all the time, in their order, moved ones where they are now.
-    pub(crate) fn stayed(&self) -> impl Iterator<Item = u64> {
-        let numbers = self.sequence.numbers();
-        numbers.filter(|number| *number < self.original)
-    }
-
-    /// Records that came, whether they are still there or not.
-    pub(crate) fn came(&self) -> Range<u64> {
-        self.original..self.next
-    }
-
-    /// Records that went, whether they were there at the start or not.
-    pub(crate) fn went(&self) -> impl Iterator<Item = u64> {
-        self.deleted.iter().copied()
-    }
-
-    /// Records that have changed their place at least once, whether they are still there or not.
-    pub(crate) fn moved(&self) -> impl Iterator<Item = u64> {
-        self.moved.iter().copied()
-    }
-
-    /// The updates of the record with this number and the page requests so far, if the list holds it.
-    pub(crate) fn reads_of(&self, number: u64) -> Option<(u32, u64)> {
-        let held = self.sequence.place(number);
-        held.map(|_| (self.version(number), self.requests))
+    /// The record with this number, if the list holds it.
+    pub(crate) fn record(&self, records: &Records, number: u64) -> Option<Value> {
+        self.sequence.place(number)?;
+        Some(records.value(number, self.version(number), self.requests))
     }
 
     /// Deletes the record with this number, if the list holds it.
@@ -118,40 +124,32 @@ impl State {
     }
 
     /// The page at this moment; the list may change right after it.
-    pub(crate) fn page(&mut self, asked: Asked) -> Slice {
-        // Not of the rng that choose the changes, so that those are the same for every order.
-        let mut rng = Rng::new(scramble(self.seed) ^ self.requests);
+    pub(crate) fn page(&mut self, offset: u64, limit: u64) -> Slice {
+        // Not of the generator that chooses the changes, so that those are the same for every order.
+        let mut rng = Rng::new(scramble(self.options.seed) ^ self.requests);
         let total = self.seen(&mut rng);
-        let offset = if self.ignore_offset { 0 } else { asked.offset };
-        let limit = match self.requests < REQUESTS_OF_FULL_PAGES {
-            true => asked.limit,
-            false => asked.limit.min(self.later_limit),
+        let most = match self.requests < REQUESTS_OF_FULL_PAGES {
+            true => limit,
+            false => limit.min(self.options.later_max_limit.unwrap_or(u64::MAX)),
         };
-        let places = offset.min(total)..offset.saturating_add(limit).min(total);
-        let view = View {
-            sequence: &self.sequence,
-            total,
-            original: self.original,
-            rng,
+        let start = if self.options.ignore_offset {
+            0
+        } else {
+            offset
         };
-        let numbers = self.order.list(view, places);
-        let updated = numbers
-            .iter()
-            .flat_map(|run| self.versions.range(run.clone()));
+        let places = start.min(total)..start.saturating_add(most).min(total);
+        let numbers = self.at(places, total, &mut rng).into_iter();
         let slice = Slice {
             total,
-            versions: updated
-                .map(|(number, version)| (*number, *version))
-                .collect(),
-            numbers,
+            records: numbers.map(|one| (one, self.version(one))).collect(),
             read: self.requests,
         };
         self.requests += 1;
-        if let Some(drift) = self.drift {
+        if let Some(drift) = self.options.drift {
             let every = u64::from(drift.every_requests.max(1));
             let over = drift.times > 0 && self.requests / every > drift.times.into();
             if self.requests.is_multiple_of(every) && !over {
-                self.drift(drift, asked.offset.saturating_add(asked.limit));
+                self.drift(drift, offset.saturating_add(limit));
             }
         }
         slice
@@ -160,7 +158,7 @@ impl State {
     /// How many records the replica has whose turn it is.
     fn seen(&self, rng: &mut Rng) -> u64 {
         let total = self.total();
-        let Some(replicas) = self.replicas.filter(|replicas| replicas.count > 1) else {
+        let Some(replicas) = self.options.replicas.filter(|one| one.count > 1) else {
             return total;
         };
         let count = u64::from(replicas.count);
@@ -175,12 +173,46 @@ impl State {
         }
     }
 
+    /// The numbers at these places, which end before `total` does, in an order that `rng` chooses where none is given.
+    fn at(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
+        match self.options.order {
+            Order::Ties => self.tied(places, total, rng),
+            Order::Random => {
+                let permutation = Permutation::new(total, rng);
+                let places = places.map(|place| permutation.of(place));
+                let numbers = places.flat_map(|place| self.sequence.cut(place..place + 1));
+                numbers.collect()
+            }
+            _ => self.sequence.cut(places).collect(),
+        }
+    }
+
+    fn tied(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
+        let start = places.start.saturating_sub(MARGIN);
+        let end = places.end.saturating_add(MARGIN).min(total);
+        let mut value = 0;
+        let valued = self.sequence.cut(start..end).map(|number| {
+            // A record that was inserted between tied ones is tied with them.
+            if number < self.original {
+                value = tied_value(number);
+            }
+            (value, number)
+        });
+        let mut valued: Vec<(u64, u64)> = valued.collect();
+        for tied in valued.chunk_by_mut(|one, other| one.0 == other.0) {
+            rng.shuffle(tied);
+        }
+        let page = valued.into_iter().skip((places.start - start) as usize);
+        let count = places.end.saturating_sub(places.start) as usize;
+        page.take(count).map(|(_, number)| number).collect()
+    }
+
     /// Inserts, deletes and updates in mixed order, around `cursor`.
     fn drift(&mut self, drift: Drift, cursor: u64) {
         let [mut inserts, mut deletes, mut updates] =
             [drift.inserts, drift.deletes, drift.updates].map(u64::from);
         while inserts + deletes + updates > 0 {
-            let place = self.place(cursor);
+            let place = self.place_near(cursor);
             let chosen = self.rng.below(inserts + deletes + updates);
             if chosen < inserts {
                 inserts -= 1;
@@ -207,62 +239,64 @@ impl State {
     ///
     /// When too many records would change.
     pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
-        let most = match change {
-            Change::Insert(count)
-            | Change::Update(count)
-            | Change::Delete(count)
-            | Change::DeleteFirst(count)
-            | Change::UpdateFirst(count)
-            | Change::Move(count) => count,
+        let count = match change {
+            Change::Insert(count) | Change::Update(count) | Change::Move(count) => count,
+            Change::UpdateFirst(count) => count,
+            Change::Delete(count) | Change::DeleteFirst(count) => count,
             Change::Reverse | Change::Shuffle => self.total(),
         };
-        if most > MOST_CHANGED {
-            let message = format!("at most {MOST_CHANGED} records can be changed at once");
+        if count > MAX_CHANGED {
+            let message = format!("at most {MAX_CHANGED} records can be changed at once");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        match change {
-            Change::Insert(count) => (0..count).for_each(|_| {
-                let place = self.rng.below(self.total() + 1);
-                self.insert(place);
-            }),
-            Change::Update(count) => (0..count).for_each(|_| {
-                let place = self.rng.below(self.total());
-                self.update(place);
-            }),
-            Change::Delete(count) => (0..count.min(self.total())).for_each(|_| {
-                let place = self.rng.below(self.total());
-                self.delete(place);
-            }),
-            Change::DeleteFirst(count) => {
-                (0..count.min(self.total())).for_each(|_| self.delete(0));
+        if let Change::Reverse | Change::Shuffle = change {
+            let mut numbers: Vec<u64> = self.sequence.numbers().collect();
+            match change {
+                Change::Reverse => numbers.reverse(),
+                _ => self.rng.shuffle(&mut numbers),
             }
-            Change::UpdateFirst(count) => {
-                let first = self.sequence.cut(0..count).into_iter().flatten();
-                for number in first {
-                    if let Some(place) = self.sequence.place(number) {
+            self.sequence.replace(&numbers);
+            self.moved.extend(numbers);
+            return Ok(());
+        }
+        let firsts: Vec<u64> = match change {
+            Change::UpdateFirst(count) => self.sequence.cut(0..count).collect(),
+            _ => Vec::new(),
+        };
+        for step in 0..count {
+            let total = self.total();
+            match change {
+                Change::Insert(_) => {
+                    let place = self.rng.below(total + 1);
+                    self.insert(place);
+                }
+                Change::Update(_) => {
+                    let place = self.rng.below(total);
+                    self.update(place);
+                }
+                Change::Delete(_) if total > 0 => {
+                    let place = self.rng.below(total);
+                    self.delete(place);
+                }
+                Change::DeleteFirst(_) => self.delete(0),
+                Change::Move(_) => {
+                    let [place, after] = [(); 2].map(|()| self.rng.below(total));
+                    self.put(place, after);
+                }
+                Change::UpdateFirst(_) => {
+                    let first = firsts.get(step as usize);
+                    if let Some(place) = first.and_then(|one| self.sequence.place(*one)) {
                         self.update(place);
                     }
                 }
+                _ => break,
             }
-            Change::Move(count) => (0..count).for_each(|_| {
-                let [place, after] = [(); 2].map(|()| self.rng.below(self.total()));
-                self.put(place, after);
-            }),
-            Change::Reverse => self.reorder(|numbers, _| numbers.reverse()),
-            Change::Shuffle => self.reorder(|numbers, rng| rng.shuffle(numbers)),
         }
         Ok(())
     }
 
-    fn reorder(&mut self, how: impl FnOnce(&mut [u64], &mut Rng)) {
-        let mut numbers: Vec<u64> = self.sequence.numbers().collect();
-        how(&mut numbers, &mut self.rng);
-        self.sequence.replace(&numbers);
-        self.moved.extend(numbers);
-    }
-
     /// Before the cursor, right at it, or behind it.
-    fn place(&mut self, cursor: u64) -> u64 {
+    fn place_near(&mut self, cursor: u64) -> u64 {
         let cursor = cursor.min(self.total());
         match self.rng.below(3) {
             0 => self.rng.below(cursor),
@@ -280,23 +314,23 @@ impl State {
 
     fn delete(&mut self, place: u64) {
         if let Some(number) = self.sequence.remove(place) {
-            self.deleted.push(number);
             self.note(Operation::Delete, number);
         }
     }
 
     fn update(&mut self, place: u64) {
         let others = self.total().saturating_sub(1);
-        let after = self.order.after_update(others, &mut self.rng);
+        let after = match self.options.order {
+            Order::Stable | Order::Ties | Order::Random => None,
+            Order::Updated => Some(others),
+            Order::UpdatedDesc => Some(0),
+            Order::Anywhere => Some(self.rng.below(others + 1)),
+        };
         let place = place.min(others);
-        if let Some(number) = self
-            .sequence
-            .cut(place..place + 1)
-            .pop()
-            .filter(|_| self.has_ids)
-        {
-            *self.versions.entry(number.start).or_default() += 1;
-            self.note(Operation::Update, number.start);
+        let number = self.sequence.cut(place..place + 1).next();
+        if let Some(number) = number.filter(|_| self.has_ids) {
+            *self.versions.entry(number).or_default() += 1;
+            self.note(Operation::Update, number);
         }
         if let Some(after) = after {
             self.put(place, after);
@@ -309,7 +343,7 @@ impl State {
 
     fn note(&mut self, operation: Operation, number: u64) {
         self.log.push(Entry {
-            at: self.now,
+            at: self.clock.now(),
             operation,
             number,
             version: self.version(number),
@@ -328,53 +362,44 @@ impl State {
 ///
 /// Each insertion, deletion or move adds a few runs, so memory and time grow with the changes, not with the list.
 #[derive(Debug)]
-pub(crate) struct Sequence {
+struct Sequence {
     runs: Vec<Range<u64>>,
     total: u64,
 }
 
 impl Sequence {
     /// The numbers from 0 to `size - 1`.
-    pub(crate) fn new(size: u64) -> Self {
+    fn new(size: u64) -> Self {
         let runs = std::iter::once(0..size).collect();
         Self { runs, total: size }
     }
 
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+    fn numbers(&self) -> impl Iterator<Item = u64> {
         self.runs.iter().cloned().flatten()
     }
 
     /// Puts the same numbers, or others, in this order.
-    pub(crate) fn replace(&mut self, numbers: &[u64]) {
+    fn replace(&mut self, numbers: &[u64]) {
         self.total = numbers.len() as u64;
         self.runs = numbers.iter().map(|number| *number..number + 1).collect();
     }
 
-    /// The numbers at these places, as runs; places beyond the end hold none.
-    pub(crate) fn cut(&self, places: Range<u64>) -> Vec<Range<u64>> {
+    /// The numbers at these places; places beyond the end hold none.
+    fn cut(&self, places: Range<u64>) -> impl Iterator<Item = u64> {
         let (mut skip, mut take) = (places.start, places.end.saturating_sub(places.start));
-        let mut numbers = Vec::new();
-        for run in &self.runs {
+        let cut = self.runs.iter().map_while(move |run| {
             let start = run.start + skip.min(run.end - run.start);
             skip -= start - run.start;
+            let wanted = take;
             let end = start + take.min(run.end - start);
             take -= end - start;
-            if start < end {
-                numbers.push(start..end);
-            }
-            if take == 0 {
-                break;
-            }
-        }
-        numbers
+            (wanted > 0).then_some(start..end)
+        });
+        cut.flatten()
     }
 
     /// The place of a number that is in the list.
-    pub(crate) fn place(&self, number: u64) -> Option<u64> {
+    fn place(&self, number: u64) -> Option<u64> {
         let mut before = 0;
         for run in &self.runs {
             if run.contains(&number) {
@@ -386,14 +411,14 @@ impl Sequence {
     }
 
     /// Inserts a number in front of the one at `place`, or at the end.
-    pub(crate) fn insert(&mut self, place: u64, number: u64) {
+    fn insert(&mut self, place: u64, number: u64) {
         let at = self.split(place.min(self.total));
         self.runs.insert(at, number..number + 1);
         self.total += 1;
     }
 
     /// Removes the number at `place`, or the last one; `None` when there is none.
-    pub(crate) fn remove(&mut self, place: u64) -> Option<u64> {
+    fn remove(&mut self, place: u64) -> Option<u64> {
         let last = self.total.checked_sub(1)?;
         let at = self.split(place.min(last));
         let run = &mut self.runs[at];
@@ -406,7 +431,7 @@ impl Sequence {
         Some(number)
     }
 
-    /// Makes a run begin at `place`, and tells which one; at the end of the list that is the one after the last.
+    /// Makes a run begin at `place`, and returns its index; at the end of the list that is the one after the last.
     fn split(&mut self, place: u64) -> usize {
         let mut before = place;
         for (at, run) in self.runs.iter_mut().enumerate() {
@@ -426,98 +451,28 @@ impl Sequence {
     }
 }
 
-/// What a service sorts its lists by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// By something that never changes; an updated record keeps its place.
-    #[default]
-    Stable,
-    /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
-    Ties,
-    /// Not at all: every request sees another order.
-    Random,
-    /// By the time of the last change: an updated record moves to the end.
-    Updated,
-    /// By the time of the last change, the latest first: an updated record moves to the front.
-    UpdatedDesc,
-    /// By a column that updates change: an updated record moves to a random place.
-    Anywhere,
+named! {
+    /// What a service sorts its lists by.
+    #[derive(Default)]
+    pub enum Order {
+        /// By something that never changes; an updated record keeps its place.
+        #[default]
+        Stable = "stable",
+        /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
+        Ties = "ties",
+        /// Not at all: every request sees another order.
+        Random = "random",
+        /// By the time of the last change: an updated record moves to the end.
+        Updated = "updated",
+        /// By the time of the last change, the latest first: an updated record moves to the front.
+        UpdatedDesc = "updated-desc",
+        /// By a column that updates change: an updated record moves to a random place.
+        Anywhere = "anywhere",
+    }
 }
-
-named!(Order {
-    Stable = "stable",
-    Ties = "ties",
-    Random = "random",
-    Updated = "updated",
-    UpdatedDesc = "updated-desc",
-    Anywhere = "anywhere",
-});
 
 /// More than the longest run of ties, so that ties which a page's edge divides are shuffled as a whole.
 const MARGIN: u64 = 32;
-
-/// A list at one request.
-pub(crate) struct View<'a> {
-    pub(crate) sequence: &'a Sequence,
-    /// Records that this request sees, of those in the sequence.
-    pub(crate) total: u64,
-    /// Numbers below it were there at the start; the others came later.
-    pub(crate) original: u64,
-    /// Another one for each request.
-    pub(crate) rng: Rng,
-}
-
-impl Order {
-    /// The numbers at `places`, which end before `view.total` does, as runs.
-    pub(crate) fn list(self, mut view: View<'_>, places: Range<u64>) -> Vec<Range<u64>> {
-        match self {
-            Self::Stable | Self::Updated | Self::UpdatedDesc | Self::Anywhere => {
-                view.sequence.cut(places)
-            }
-            Self::Ties => view.tied(places),
-            Self::Random => {
-                let permutation = Permutation::new(view.total, &mut view.rng);
-                let places = places.map(|place| permutation.of(place));
-                let numbers = places.flat_map(|place| view.sequence.cut(place..place + 1));
-                numbers.collect()
-            }
-        }
-    }
-
-    /// Where an updated record goes, in a list of `others` beside it; `None` where it stays.
-    pub(crate) fn after_update(self, others: u64, rng: &mut Rng) -> Option<u64> {
-        match self {
-            Self::Stable | Self::Ties | Self::Random => None,
-            Self::Updated => Some(others),
-            Self::UpdatedDesc => Some(0),
-            Self::Anywhere => Some(rng.below(others + 1)),
-        }
-    }
-}
-
-impl View<'_> {
-    fn tied(&mut self, places: Range<u64>) -> Vec<Range<u64>> {
-        let start = places.start.saturating_sub(MARGIN);
-        let end = places.end.saturating_add(MARGIN).min(self.total);
-        let mut value = 0;
-        let numbers = self.sequence.cut(start..end).into_iter().flatten();
-        let valued = numbers.map(|number| {
-            // A record that was inserted between tied ones is tied with them.
-            if number < self.original {
-                value = tied_value(number);
-            }
-            (value, number)
-        });
-        let mut valued: Vec<(u64, u64)> = valued.collect();
-        for tied in valued.chunk_by_mut(|one, other| one.0 == other.0) {
-            self.rng.shuffle(tied);
-        }
-        let before = (places.start - start) as usize;
-        let count = places.end.saturating_sub(places.start) as usize;
-        let page = valued.iter().skip(before).take(count);
-        page.map(|(_, number)| *number..number + 1).collect()
-    }
-}
 
 /// The value that a record is sorted by: seven records share the first, eight the second, and so on up to twelve.
 fn tied_value(number: u64) -> u64 {
@@ -561,29 +516,18 @@ impl Permutation {
 }
 
 /// What happened to a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// It came.
+    /// It was inserted.
     Insert,
     /// Its members changed, but not its `id`.
     Update,
-    /// It went.
+    /// It was deleted.
     Delete,
 }
 
-impl Operation {
-    /// `insert`, `update` or `delete`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "insert",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-/// A change that has happened, as whoever tests a client is told of it.
+/// A change that has happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logged {
     /// When: since 1970, by the clock of this machine.
@@ -597,51 +541,44 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// The time as a date-time of RFC 3339 in UTC, with microseconds.
-    #[must_use]
-    pub fn time(&self) -> String {
-        moment_text(self.at)
-    }
-
-    /// The change as JSON: `at`, `op`, `key` and `record`.
+    /// The change as JSON: `at` (a date-time of RFC 3339 in UTC, with microseconds), `op`, `key` and `record`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        serde_json::json!({
-            "at": self.time(),
-            "op": self.operation.name(),
+        json!({
+            "at": moment_text(self.at),
+            "op": self.operation,
             "key": self.key,
             "record": self.record,
         })
     }
 }
 
-/// A change as a list remembers it: the record itself is computed when somebody asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) at: Duration,
-    pub(crate) operation: Operation,
-    pub(crate) number: u64,
-    pub(crate) version: u32,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Replicas;
 
-impl Entry {
-    pub(crate) fn logged(&self, records: &Records) -> Logged {
-        Logged {
-            at: self.at,
-            operation: self.operation,
-            key: records.identity(self.number),
-            record: records.value(self.number, self.version, 0),
+    fn state(options: Options, size: u64) -> State {
+        State::new(&options, Clock::start(), size, true)
+    }
+
+    fn ordered(order: Order) -> Options {
+        Options {
+            order,
+            ..Options::default()
         }
     }
-}
 
-#[cfg(test)]
-mod tests;
+    fn read(state: &mut State, offset: u64, limit: u64) -> Vec<u64> {
+        let records = state.page(offset, limit).records.into_iter();
+        records.map(|(number, _)| number).collect()
+    }
 
-#[cfg(test)]
-mod sequence_tests {
-    use super::*;
-    use crate::samples::Rng;
+    fn deleted(state: &State) -> Vec<u64> {
+        let deletes = state.log.iter();
+        let deletes = deletes.filter(|entry| entry.operation == Operation::Delete);
+        deletes.map(|entry| entry.number).collect()
+    }
 
     /// The same changes made to a plain vector give the same list.
     #[test]
@@ -650,7 +587,7 @@ mod sequence_tests {
         let mut plain: Vec<u64> = (0..50).collect();
         let mut rng = Rng::new(11);
         for number in 50..2050 {
-            let place = rng.below(list.total() + 2);
+            let place = rng.below(list.total + 2);
             if rng.below(100) < 48 {
                 plain.insert(plain.len().min(place as usize), number);
                 list.insert(place, number);
@@ -660,72 +597,148 @@ mod sequence_tests {
                 let removed = plain.remove((plain.len() - 1).min(place as usize));
                 assert_eq!(list.remove(place), Some(removed));
             }
-            assert_eq!(list.total(), plain.len() as u64);
+            assert_eq!(list.total, plain.len() as u64);
             assert!(list.numbers().eq(plain.iter().copied()), "{number}");
             let (offset, limit) = (rng.below(60), 1 + rng.below(20));
-            let cut = list.cut(offset..offset + limit).into_iter().flatten();
             let expected = plain.iter().skip(offset as usize).take(limit as usize);
+            let cut = list.cut(offset..offset + limit);
             assert!(expected.copied().eq(cut), "{number}");
             let place = plain.iter().position(|other| *other == number);
             assert_eq!(list.place(number), place.map(|place| place as u64));
         }
     }
 
+    /// Also of a list too large for any memory: it grows with the changes only.
     #[test]
-    fn memory_grows_with_the_changes_only() {
-        let mut list = Sequence::new(1 << 50);
-        for number in 0..100 {
-            list.insert(number * 1000, (1 << 50) + number);
-            list.remove(number * 1001);
-        }
-        assert_eq!(list.total(), 1 << 50);
-        assert!(list.runs.len() <= 1 + 3 * 100);
-    }
-}
-
-#[cfg(test)]
-mod order_tests {
-    use super::*;
-
-    fn numbers(order: Order, total: u64, places: Range<u64>, request: u64) -> Vec<u64> {
-        let view = View {
-            sequence: &Sequence::new(total),
-            total,
-            original: total,
-            rng: Rng::new(request),
+    fn drift_changes_a_list_as_often_as_it_says() {
+        let drift = |drift| Options {
+            drift: Some(drift),
+            order: Order::Updated,
+            ..Options::default()
         };
-        order.list(view, places).into_iter().flatten().collect()
+        let endless = Drift {
+            every_requests: 2,
+            inserts: 3,
+            deletes: 2,
+            seed: 5,
+            ..Drift::default()
+        };
+        let mut list = state(drift(endless), 1 << 50);
+        for page in 0..100 {
+            read(&mut list, page * 100, 100);
+        }
+        assert_eq!(list.total(), (1 << 50) + 50);
+        assert_eq!((list.next, list.log.len()), ((1 << 50) + 150, 250));
+        assert!(list.sequence.runs.len() < 600);
+
+        let once = Drift {
+            every_requests: 2,
+            times: 1,
+            updates: 3,
+            bulk_deletes: 20,
+            ..Drift::default()
+        };
+        let mut list = state(drift(once), 300);
+        let totals = [0; 6].map(|offset| {
+            read(&mut list, offset, 10);
+            list.total()
+        });
+        assert_eq!(totals, [300, 280, 280, 280, 280, 280]);
+        let mut went = deleted(&list);
+        assert_eq!((list.moved.len(), went.len()), (3, 20));
+        went.retain(|number| !list.moved.contains(number));
+        went.sort_unstable();
+        let span = went[went.len() - 1] - went[0];
+        assert!(span < 23, "in one piece: {went:?}");
     }
 
     #[test]
-    fn every_order_lists_every_record_once() {
-        for order in Order::ALL {
+    fn every_order_lists_every_record_once_and_puts_an_updated_one_where_it_belongs() {
+        for (order, moved, place) in [
+            (Order::Stable, 0, Some(0)),
+            (Order::Ties, 0, None),
+            (Order::Random, 0, None),
+            (Order::Updated, 1, Some(299)),
+            (Order::UpdatedDesc, 1, Some(0)),
+            (Order::Anywhere, 1, None),
+        ] {
             for total in [1, 2, 3, 57, 100, 301] {
-                let mut all = numbers(order, total, 0..total, 9);
+                let mut all = read(&mut state(ordered(order), total), 0, total);
                 all.sort_unstable();
                 assert!(all.into_iter().eq(0..total), "{order} {total}");
             }
+            let mut list = state(ordered(order), 300);
+            list.change(Change::UpdateFirst(1)).unwrap();
+            let all = read(&mut list, 0, 300);
+            let found = all.iter().position(|number| *number == 0);
+            assert!(place.is_none_or(|place| Some(place) == found), "{order}");
+            assert_eq!(list.moved.len(), moved, "{order}");
         }
-    }
-
-    #[test]
-    fn ties_are_short_and_come_in_another_order_each_time() {
-        let once = numbers(Order::Ties, 1000, 0..1000, 1);
-        assert_ne!(once, numbers(Order::Ties, 1000, 0..1000, 2));
+        let page = read(&mut state(ordered(Order::Random), 1 << 50), 5, 100);
+        assert!(page.len() == 100 && page.iter().any(|number| *number > 1 << 48));
+        let mut ties = state(ordered(Order::Ties), 1000);
+        let once = read(&mut ties, 0, 1000);
+        assert_ne!(once, read(&mut ties, 0, 1000));
         for (place, number) in once.iter().enumerate() {
             assert!(number.abs_diff(place as u64) < 12, "{number} at {place}");
         }
-        let mut lengths = vec![0_u64; 200];
-        for number in 0..570 {
-            lengths[tied_value(number) as usize] += 1;
-        }
-        assert_eq!(lengths[..7], [7, 8, 9, 10, 11, 12, 7]);
+        let lengths = (0..7).map(|value| (0..570).filter(|one| tied_value(*one) == value).count());
+        assert!(lengths.eq([7, 8, 9, 10, 11, 12, 7]));
     }
 
     #[test]
-    fn a_random_page_of_a_huge_list_needs_no_memory() {
-        let page = numbers(Order::Random, 1 << 50, 5..105, 3);
-        assert_eq!(page.len(), 100);
-        assert!(page.iter().any(|number| *number > 1 << 48));
+    fn changes_at_once_reorder_the_list_are_bounded_and_logged() {
+        let mut list = state(Options::default(), 300);
+        list.change(Change::DeleteFirst(2)).unwrap();
+        list.change(Change::Reverse).unwrap();
+        assert_eq!(read(&mut list, 0, 3), [299, 298, 297]);
+        list.change(Change::Shuffle).unwrap();
+        list.change(Change::Move(50)).unwrap();
+        let mut all = read(&mut list, 0, 300);
+        assert!(!all.is_sorted());
+        all.sort_unstable();
+        assert!(all.into_iter().eq(2..300));
+        assert_eq!(list.moved.len(), 298);
+        list.change(Change::Update(2)).unwrap();
+        list.change(Change::Insert(1)).unwrap();
+        list.change(Change::Delete(500)).unwrap();
+        assert_eq!(list.total(), 0);
+        let kinds: Vec<_> = list.log.iter().map(|entry| entry.operation).collect();
+        let update = [Operation::Update, Operation::Update, Operation::Insert];
+        assert_eq!(kinds[..2], [Operation::Delete; 2], "moves are no changes");
+        assert_eq!(kinds[2..5], update);
+        assert_eq!((kinds.len(), list.log[4].number), (304, 300));
+
+        let mut huge = state(Options::default(), 1 << 50);
+        huge.change(Change::Reverse).unwrap_err();
+        huge.change(Change::Move(1 << 40)).unwrap_err();
+        huge.change(Change::DeleteFirst(3)).unwrap();
+        assert_eq!(read(&mut huge, 0, 1), [3]);
+
+        let mut without = State::new(&Options::default(), Clock::start(), 300, false);
+        without.change(Change::Update(9)).unwrap();
+        assert!(without.log.is_empty() && without.versions.is_empty());
+    }
+
+    #[test]
+    fn pages_can_lag_behind_or_become_smaller() {
+        let replicas = Options {
+            replicas: Some(Replicas::default()),
+            ..Options::default()
+        };
+        let later = Options {
+            later_max_limit: Some(50),
+            ..Options::default()
+        };
+        for (options, expected) in [
+            (replicas, [(1000, 100), (750, 50), (1000, 100), (750, 50)]),
+            (later, [(1000, 100), (1000, 100), (1000, 100), (1000, 50)]),
+        ] {
+            let mut list = state(options, 1000);
+            for expected in expected {
+                let page = list.page(700, 100);
+                assert_eq!((page.total, page.records.len()), expected);
+            }
+        }
     }
 }

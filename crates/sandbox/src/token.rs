@@ -39,17 +39,17 @@ fn random_hex<const N: usize>() -> io::Result<String> {
     Ok(bytes.map(|byte| format!("{byte:02x}")).concat())
 }
 
-/// Which tokens are valid (section 5: not shown).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Tokens {
-    /// All of them, until they expire.
-    #[default]
-    All,
-    /// Only the one that was issued last: each new one ends the one before.
-    Newest,
+named! {
+    /// Which tokens are valid (section 5: not shown).
+    #[derive(Default)]
+    pub enum Tokens {
+        /// All of them, until they expire.
+        #[default]
+        All = "all",
+        /// Only the one that was issued last: each new one ends the one before.
+        Newest = "newest",
+    }
 }
-
-named!(Tokens { All = "all", Newest = "newest" });
 
 /// The tokens that are valid, unless they have expired.
 pub(crate) struct Issued {

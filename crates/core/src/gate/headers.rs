@@ -38,7 +38,6 @@ pub struct RateHeaders {
 impl RateHeaders {
     /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
     /// wait is given as a moment. Never fails: an unusable value counts as absent.
-    #[must_use]
     pub fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
         let date = lines(headers, &DATE).find_map(|line| httpdate::parse_http_date(line).ok());
         let now = seconds_since_epoch(date.unwrap_or(wall_now));

@@ -27,7 +27,7 @@ const CATCH_UP: f64 = 0.92;
 const WEIGHT: f64 = 0.06;
 /// A count says something about the pace of others when this part of its window is over.
 const TELLING: f64 = 0.3;
-/// Fewer requests a window than this cannot be told from jitter.
+/// Fewer requests a window than this cannot be distinguished from jitter.
 pub(super) const NOTICED: f64 = 1.5;
 /// This many times the variance of what others take is left to them, under the root: two and a half deviations.
 const DEVIATIONS: f64 = 6.0;
@@ -58,7 +58,7 @@ pub(super) struct Count {
     pub(super) remaining: u32,
     /// Our own requests within the window that ended with this one, by send time.
     pub(super) own: u32,
-    /// The server told to a part of a second when its window ends.
+    /// The server has said to a part of a second when its window ends.
     pub(super) is_exact: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Count {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Model {
     pub(super) plan: Plan,
-    slots: Slots,
+    pub(super) slots: Slots,
     /// The count of the request that was sent last of those that were responded to.
     newest: Option<Count>,
     /// What others take, in requests a window.
@@ -96,16 +96,6 @@ impl Model {
             alignment: None,
             barred_until: Time::ZERO,
         }
-    }
-
-    /// Numbers that were read may be anything.
-    pub(super) fn is_valid(&self) -> bool {
-        let aligned = self.alignment.as_ref().map_or(0.0, |found| found.others);
-        let Slots { slots, before, .. } = self.slots;
-        let numbers = [slots, before, self.others, aligned];
-        numbers.iter().all(|number| (0.0..=1e9).contains(number))
-            && slots >= 1.0
-            && self.plan.limit >= 1
     }
 
     pub(super) fn mode(&self) -> &'static str {
@@ -156,11 +146,6 @@ impl Model {
         }
     }
 
-    /// A request was served, and nothing said about what is left.
-    pub(super) fn served(&mut self, now: Time) {
-        self.slots.served(now, self.plan);
-    }
-
     /// A response shows a count.
     pub(super) fn seen(&mut self, count: &Count, ledger: &Ledger) {
         let (plan, now, floor) = (self.plan, count.received, ledger.floor());
@@ -194,7 +179,7 @@ impl Model {
         }
     }
 
-    /// Tells a budget that refills all the time, such as a token bucket, from one that is counted in windows.
+    /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
     fn seek_refill(&mut self, count: &Count) {
         let limit = f64::from(self.plan.limit);
         if f64::from(count.remaining) < DRY * limit {

@@ -14,9 +14,9 @@ const NAMED: (f64, f64) = (0.25, 16.0);
 const BLIND: (f64, f64) = (1.0, 16.0);
 /// and after a 503: if that goes on, `outage` decides.
 const AFTER_503: (f64, f64) = (0.1, 1.6);
-/// The service is at ease again when this long after the pause for a refusal it has refused nothing more: a call that it
-/// refuses again and again then waits longer each time, whatever becomes of others meanwhile.
-const CALM: Duration = Duration::from_secs(2);
+/// The back-off starts afresh when this long after the pause for a refusal nothing more was refused: a call that is refused
+/// again and again waits longer each time, whatever becomes of others meanwhile.
+const DECAY: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
 /// Steps after which the back-off has reached its longest anyway.
@@ -104,7 +104,7 @@ impl Rules {
             }
             wait = wait.max(rule.back_off(now, ticket.sent, back_off, &mut self.seed));
             rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
-        } else if ticket.sent > rule.refused_until.saturating_add(CALM) {
+        } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
             rule.refusals_in_a_row = 0;
         }
         let must_wait = back_off.is_some() || headers.remaining == Some(0);

@@ -32,11 +32,10 @@ const AGREEING: usize = 3;
 const GROWTH: f64 = 0.4;
 const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
 /// Where no counts are shown: slots that come back each window without a refusal; by how many they stay below those that
-/// were too much, and for how long, doubled each time.
+/// were too much, and for how long.
 const UNSHOWN_GROWTH: f64 = 1.0;
 const UNSHOWN_MARGIN: f64 = 2.0;
-const UNSHOWN_HOLD: Duration = Duration::from_secs(8);
-const MAX_DOUBLINGS: u32 = 3;
+const UNSHOWN_HOLD: Duration = Duration::from_secs(20);
 /// What is left of the slots, at least, when others spend as well.
 const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
@@ -50,11 +49,9 @@ pub(super) struct Slots {
     pub(super) slots: f64,
     last_overshoot: Time,
     /// The slots there were at the last overshoot.
-    pub(super) before: f64,
+    before: f64,
     /// A number of slots that was too many for ourselves alone, and until when it is not tried again.
     failed: (u32, Time),
-    /// Where no counts are shown: how often in a row more was tried without success.
-    tries: u32,
     /// The current stretch of one window's length: when it began, how many counts it has shown, and the least.
     span: (Time, u32, u32),
     /// The least counts of the last spans, newest first; none left where there was no such span.
@@ -73,7 +70,6 @@ impl Slots {
             last_overshoot: Time::ZERO,
             before: max(plan),
             failed: (0, Time::ZERO),
-            tries: 0,
             span: (Time::ZERO, 0, 0),
             least: [0; AGREEING],
         }
@@ -88,7 +84,7 @@ impl Slots {
         (last + even).max(self.slot_free(plan, ledger))
     }
 
-    /// When the oldest of as many requests as there are slots gives up its own. A response tells that its request was
+    /// When the oldest of as many requests as there are slots gives up its own. A response shows that its request was
     /// counted, at the latest, the shortest way back ago; without one, all but the slowest were counted within the margin.
     fn slot_free(&self, plan: Plan, ledger: &Ledger) -> Time {
         let (margin, floor) = (plan.window.mul_f64(MARGIN), ledger.floor());
@@ -118,8 +114,6 @@ impl Slots {
         if sent <= self.last_overshoot {
             return; // seen before, by a request that was under way together with this one
         }
-        let again = u32::from(now >= self.tried_again_at());
-        self.tries = self.tries.saturating_add(again);
         (self.last_overshoot, self.before) = (now, self.slots);
         let own = f64::from(own) - LEFT_ALONE;
         let alone = OWN_PART * f64::from(plan.limit);
@@ -170,21 +164,13 @@ impl Slots {
             return;
         }
         self.span.0 = now;
-        if self.slots > self.before + UNSHOWN_MARGIN {
-            self.tries = 0;
-        }
         // The caution of the beginning stays, for nothing would show that it was not needed.
         let mut most = max(plan) - CAUTION;
-        if now < self.tried_again_at() {
+        if now < self.last_overshoot + UNSHOWN_HOLD {
             most = most.min(self.before - UNSHOWN_MARGIN);
         }
         self.slots = (self.slots + UNSHOWN_GROWTH).min(most).max(self.slots);
         self.keep_in_bounds(plan);
-    }
-
-    /// When more slots are tried than were too much the last time, where no counts are shown.
-    fn tried_again_at(&self) -> Time {
-        self.last_overshoot + UNSHOWN_HOLD * (1 << self.tries.min(MAX_DOUBLINGS))
     }
 
     fn keep_in_bounds(&mut self, plan: Plan) {

@@ -38,7 +38,6 @@ pub enum PriorityClass {
 
 impl PriorityClass {
     /// The name that people read.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Single => "single call",
@@ -51,7 +50,7 @@ impl PriorityClass {
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Requester<'a> {
-    /// Tells it from all other members.
+    /// Unique among the members.
     pub id: u64,
     /// Its process.
     pub process: u32,

@@ -127,12 +127,12 @@ pub(super) struct Alignment {
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: Duration,
     /// Of the current window: its beginning, our requests known to be counted in it, and the least count.
-    pub(super) edge: Edge,
+    edge: Edge,
     members: u32,
     least: u32,
     /// What others take in a window.
-    pub(super) others: f64,
-    /// The server told the last time, to a part of a second, when the window ends.
+    others: f64,
+    /// The server said the last time, to a part of a second, when the window ends.
     is_exact: bool,
 }
 
@@ -171,30 +171,21 @@ impl Alignment {
         let begin = next.saturating_add(plan.window.saturating_mul(skipped));
         self.edge.earliest += begin.saturating_sub(self.edge.latest);
         self.edge.latest = begin;
-        self.trial = self.trial_after();
         if self.members > 0 {
+            self.trial = self.trial.saturating_sub(1);
             let others = plan.limit.saturating_sub(self.least + self.members);
             self.others += WEIGHT * (f64::from(others) - self.others);
         }
         (self.members, self.least) = (0, plan.limit);
     }
 
-    /// What is left of the trial after this window; one in which nothing was seen is tried again.
-    fn trial_after(&self) -> u32 {
-        self.trial.saturating_sub(u32::from(self.members > 0))
-    }
-
-    /// When the next window begins.
+    /// When the next window begins, or is entered. Where nothing was seen in one of the trial, it is tried again.
     fn next_window(&self, window: Duration) -> Time {
-        let next = self.edge.latest + window + self.sooner(self.trial);
-        next.saturating_sub(self.sooner(self.trial_after()))
-    }
-
-    /// How much sooner a window is entered, this many windows before the end of the trial.
-    fn sooner(&self, trial: u32) -> Duration {
-        match trial {
-            0 => Duration::ZERO,
-            _ => self.step * TRIAL.saturating_sub(trial),
+        let next = self.edge.latest + window;
+        match self.trial {
+            1 if self.members > 0 => next + self.step * (TRIAL - 1),
+            2.. if self.members > 0 => next.saturating_sub(self.step),
+            _ => next,
         }
     }
 
@@ -220,7 +211,7 @@ impl Alignment {
         let on_trial = self.trial > 0;
         let alone = self.others < NOTICED;
         let others = if alone { 0.0 } else { self.others };
-        // Whoever finds the budget used up has to wait, but here perhaps no longer than the window lasts anyway.
+        // A request that finds the budget used up makes us wait, but here perhaps no longer than the window lasts anyway.
         let harmless = alone && self.is_exact;
         let spared = if harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));

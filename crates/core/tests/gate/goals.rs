@@ -83,7 +83,7 @@ fn goals_cold() {
     ] {
         for (round_trip, goal) in [(20, near), (100, far)] {
             for rounding in ResetRounding::ALL {
-                // Where the end of a window is told to a part of a second, waiting for it costs nothing.
+                // Where the server says to a part of a second when a window ends, waiting for it costs nothing.
                 let goal = match (policy, rounding, round_trip) {
                     (Policy::ClockWindow, ResetRounding::Fractional, 20) => 0.97,
                     (Policy::ClockWindow, ResetRounding::Fractional, _) => 0.94,
@@ -193,7 +193,7 @@ fn goals_beside_those_who_do_not_share() {
         (Policy::FirstRequestWindow, poisson, 0.78, 0.005, 0.95),
         (Policy::SlidingLog, poisson, 0.7, 0.005, 0.95),
         (Policy::SlidingCounter, poisson, 0.7, 0.005, 0.95),
-        // A burst of up to 40 finds most of a budget spent, whoever spent it; nothing is asked for those.
+        // A burst of up to 40 finds most of a budget spent, by us or by others; no part of it is required to be served.
         (Policy::ClockWindow, Others::Bursty, 0.6, 0.02, 0.0),
         (Policy::FirstRequestWindow, Others::Bursty, 0.5, 0.02, 0.0),
         (Policy::SlidingLog, Others::Bursty, 0.5, 0.02, 0.0),

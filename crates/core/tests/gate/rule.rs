@@ -11,22 +11,8 @@ use talentdata_core::gate::{
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(86_400);
-/// The only member.
-const ID: u64 = 1;
 
-fn gate() -> SharedGate {
-    SharedGate::new(GateSettings::default(), Duration::ZERO)
-}
-
-/// What a service with the documented limit shows.
-fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
-    RateHeaders {
-        reset,
-        reset_is_integer: reset.is_some_and(|reset| reset.subsec_nanos() == 0),
-        ..shown(40, SECOND, remaining)
-    }
-}
-
+/// What a service shows that counts to `limit` in each window.
 fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     RateHeaders {
         limit: Some(limit),
@@ -38,82 +24,107 @@ fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     }
 }
 
-fn take_with(gate: &mut SharedGate, now: Duration, endpoint: Endpoint, share: f64) -> Turn {
-    let (process, name) = (1, "member");
-    let requester = Requester {
-        id: ID,
-        process,
-        name,
-        share,
-    };
-    gate.take(now, &requester, PriorityClass::Scan, endpoint)
-}
-
-fn take(gate: &mut SharedGate, now: Duration) -> Turn {
-    take_with(gate, now, Endpoint::Api, 1.0)
-}
-
-/// Sends as soon as the gate lets, from `now` on, and sets it to that time.
-fn send(gate: &mut SharedGate, now: &mut Duration) -> Ticket {
-    loop {
-        match take(gate, *now) {
-            Turn::Now(ticket) => return ticket,
-            Turn::Wait { again, .. } => *now = again,
-        }
+/// The same with the documented limit.
+fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
+    RateHeaders {
+        reset,
+        reset_is_integer: reset.is_some_and(|reset| reset.subsec_nanos() == 0),
+        ..shown(40, SECOND, remaining)
     }
 }
 
-/// Sends as many as the gate lets without a response.
-fn send_all(gate: &mut SharedGate, now: &mut Duration) -> Vec<Ticket> {
-    let end = *now + 10 * SECOND;
-    let mut tickets = Vec::new();
-    while *now < end {
-        match take(gate, *now) {
-            Turn::Now(ticket) => tickets.push(ticket),
-            Turn::Wait { again, .. } => *now = again,
-        }
-    }
-    tickets
-}
-
-/// A request to an endpoint, and its response 20 ms later.
-fn call(
-    gate: &mut SharedGate,
+/// A gate with one member, and the time.
+struct Client {
+    gate: SharedGate,
     now: Duration,
-    endpoint: Endpoint,
-    status: u16,
-    headers: &RateHeaders,
-) {
-    let turn = take_with(gate, now, endpoint, 1.0);
-    let Turn::Now(ticket) = turn else {
-        panic!("{turn:?} at {now:?}");
-    };
-    gate.complete(
-        now + 20 * MS,
-        ID,
-        ticket,
-        &Outcome::Answered(status, headers.clone()),
-    );
+    share: f64,
 }
 
-/// How long the next request to this endpoint then has to wait.
-fn wait_for(gate: &mut SharedGate, now: Duration, endpoint: Endpoint) -> Duration {
-    match take_with(gate, now, endpoint, 1.0) {
-        Turn::Now(_) => Duration::ZERO,
-        Turn::Wait { earliest, .. } => earliest - now,
+impl Client {
+    const ID: u64 = 1;
+
+    fn new() -> Self {
+        Self::with(GateSettings::default())
     }
-}
 
-/// How long the gate waits after a response, and at what pace it then goes on.
-fn after(status: u16, headers: &RateHeaders) -> (Duration, f64) {
-    let mut gate = gate();
-    call(&mut gate, SECOND, Endpoint::Api, status, headers);
-    let rate = gate.rate();
-    (wait_for(&mut gate, 1020 * MS, Endpoint::Api), rate)
+    fn with(settings: GateSettings) -> Self {
+        let gate = SharedGate::new(settings, Duration::ZERO);
+        let (now, share) = (SECOND, 1.0);
+        Self { gate, now, share }
+    }
+
+    fn take(&mut self, endpoint: Endpoint) -> Turn {
+        let requester = Requester {
+            id: Self::ID,
+            process: 1,
+            name: "client",
+            share: self.share,
+        };
+        let class = PriorityClass::Scan;
+        self.gate.take(self.now, &requester, class, endpoint)
+    }
+
+    fn may_send(&mut self) -> bool {
+        matches!(self.take(Endpoint::Api), Turn::Now(_))
+    }
+
+    /// Sends as soon as the gate lets.
+    fn send(&mut self) -> Ticket {
+        loop {
+            match self.take(Endpoint::Api) {
+                Turn::Now(ticket) => return ticket,
+                Turn::Wait { again, .. } => self.now = again,
+            }
+        }
+    }
+
+    /// Sends as many as the gate lets without a response.
+    fn send_all(&mut self) -> Vec<Ticket> {
+        let end = self.now + 10 * SECOND;
+        let mut tickets = Vec::new();
+        while self.now < end {
+            match self.take(Endpoint::Api) {
+                Turn::Now(ticket) => tickets.push(ticket),
+                Turn::Wait { again, .. } => self.now = again,
+            }
+        }
+        tickets
+    }
+
+    fn complete(&mut self, ticket: Ticket, outcome: &Outcome) {
+        self.gate.complete(self.now, Self::ID, ticket, outcome);
+    }
+
+    fn answer(&mut self, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        self.complete(ticket, &Outcome::Answered(status, headers.clone()));
+    }
+
+    /// A request that may go at once, and its response 20 ms later.
+    fn call(&mut self, endpoint: Endpoint, status: u16, headers: &RateHeaders) {
+        let turn = self.take(endpoint);
+        let Turn::Now(ticket) = turn else {
+            panic!("{turn:?} at {:?}", self.now);
+        };
+        self.now += 20 * MS;
+        self.answer(ticket, status, headers);
+    }
+
+    /// How long the next request to this endpoint has to wait.
+    fn wait(&mut self, endpoint: Endpoint) -> Duration {
+        match self.take(endpoint) {
+            Turn::Now(_) => Duration::ZERO,
+            Turn::Wait { earliest, .. } => earliest - self.now,
+        }
+    }
 }
 
 #[test]
 fn the_documented_rule_is_kept_to_the_letter() {
+    let wait_after = |status, headers: &RateHeaders| {
+        let mut client = Client::new();
+        client.call(Endpoint::Api, status, headers);
+        client.wait(Endpoint::Api)
+    };
     let retry_after = RateHeaders {
         retry_after: Some(2 * SECOND),
         ..headers(0, Some(60 * SECOND))
@@ -132,7 +143,7 @@ fn the_documented_rule_is_kept_to_the_letter() {
         // A longer window that is used up is waited for.
         (200, shown(1000, DAY, 0), DAY),
     ] {
-        assert_eq!(after(status, &headers).0, wait, "{status}, {headers:?}");
+        assert_eq!(wait_after(status, &headers), wait, "{status}, {headers:?}");
     }
     for (status, headers) in [
         (200, headers(39, Some(SECOND))),
@@ -142,8 +153,8 @@ fn the_documented_rule_is_kept_to_the_letter() {
         (200, shown(1000, DAY, 2)),
         (200, shown(100, 60 * SECOND, 90)),
     ] {
-        let (wait, _) = after(status, &headers);
-        assert!(wait < 30 * MS, "{status}, {headers:?}: {wait:?}");
+        let wait = wait_after(status, &headers);
+        assert!(wait < 20 * MS, "{status}, {headers:?}: {wait:?}");
     }
 }
 
@@ -159,191 +170,169 @@ fn a_named_limit_is_taken_on_where_it_is_lower() {
         (shown(0, SECOND, 1_000_000), 38.0),
         (shown(0, SECOND, 0), 1.0),
     ] {
-        assert_eq!(after(200, &headers).1, rate, "{headers:?}");
+        let mut client = Client::new();
+        client.call(Endpoint::Api, 200, &headers);
+        assert_eq!(client.gate.rate(), rate, "{headers:?}");
     }
-}
-
-/// The waits after eight refusals in a row, of each request as soon as it may be sent.
-fn waits_without_a_time(seed: u64) -> Vec<Duration> {
-    let settings = GateSettings {
-        seed,
-        ..GateSettings::default()
-    };
-    let mut gate = SharedGate::new(settings, Duration::ZERO);
-    let mut now = SECOND;
-    let mut waits = Vec::new();
-    for _ in 0..8 {
-        let none = RateHeaders::default();
-        call(&mut gate, now, Endpoint::Api, 429, &none);
-        now += 20 * MS;
-        waits.push(wait_for(&mut gate, now, Endpoint::Api));
-        now += waits[waits.len() - 1];
-    }
-    waits
 }
 
 #[test]
 fn refusals_without_a_time_back_off_further_and_further() {
-    let waits = waits_without_a_time(0);
-    assert!(waits[0] >= SECOND && waits[0] <= 2 * SECOND, "{waits:?}");
-    assert!(
-        waits[3] >= 4 * SECOND && waits[7] >= 8 * SECOND,
-        "{waits:?}"
-    );
-    assert!(waits.iter().all(|wait| *wait <= 16 * SECOND), "{waits:?}");
-    assert!(waits.windows(3).all(|w| w[2] >= w[0]), "{waits:?}");
-    assert_eq!(waits, waits_without_a_time(0), "only the seed decides");
-    assert_ne!(waits, waits_without_a_time(1));
+    let waits = |seed| {
+        let mut client = Client::with(GateSettings {
+            seed,
+            ..GateSettings::default()
+        });
+        let next = |_| {
+            client.call(Endpoint::Api, 429, &RateHeaders::default());
+            let wait = client.wait(Endpoint::Api);
+            client.now += wait;
+            wait.as_secs_f64()
+        };
+        (0..8).map(next).collect::<Vec<f64>>()
+    };
+    let eight = waits(0);
+    assert!(eight[0] >= 1.0 && eight[0] <= 2.0, "{eight:?}");
+    assert!(eight[3] >= 4.0 && eight[7] >= 8.0, "{eight:?}");
+    assert!(eight.iter().all(|wait| *wait <= 16.0), "{eight:?}");
+    assert!(eight.windows(3).all(|w| w[2] >= w[0]), "{eight:?}");
+    assert_eq!(eight, waits(0), "only the seed decides");
+    assert_ne!(eight, waits(1));
 }
 
 #[test]
 fn refusals_of_requests_sent_together_count_once() {
-    let (mut gate, mut now) = (gate(), SECOND);
-    let together: Vec<_> = (0..4).map(|_| send(&mut gate, &mut now)).collect();
+    let mut client = Client::new();
+    let together: Vec<_> = (0..4).map(|_| client.send()).collect();
+    client.now = 1200 * MS;
     for ticket in together {
-        gate.complete(
-            1200 * MS,
-            ID,
-            ticket,
-            &Outcome::Answered(429, RateHeaders::default()),
-        );
+        client.answer(ticket, 429, &RateHeaders::default());
     }
-    let wait = wait_for(&mut gate, 1200 * MS, Endpoint::Api);
+    let wait = client.wait(Endpoint::Api);
     assert!((500 * MS..=SECOND).contains(&wait), "{wait:?}");
 }
 
 #[test]
 fn four_requests_probe_and_a_loss_makes_room() {
-    let (mut gate, mut now) = (gate(), Duration::ZERO);
-    let tickets = send_all(&mut gate, &mut now);
+    let mut client = Client::new();
+    let tickets = client.send_all();
     assert_eq!(tickets.len(), 4);
-    gate.complete(now, ID, tickets[0], &Outcome::Lost);
-    assert!(matches!(take(&mut gate, now), Turn::Now(_)));
+    client.complete(tickets[0], &Outcome::Lost);
+    assert!(client.may_send());
 }
 
 #[test]
 fn an_unsent_request_never_happened() {
-    let mut gate = gate();
-    call(&mut gate, 5 * MS, Endpoint::Api, 200, &headers(39, None));
-    let Turn::Now(unused) = take(&mut gate, 100 * MS) else {
-        panic!("the pace allows it");
-    };
-    assert_ne!(wait_for(&mut gate, 100 * MS, Endpoint::Api), Duration::ZERO);
-    gate.complete(100 * MS, ID, unused, &Outcome::Unsent);
-    assert!(matches!(take(&mut gate, 100 * MS), Turn::Now(_)));
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &headers(39, None));
+    client.now += 100 * MS;
+    let unused = client.send();
+    assert!(!client.may_send());
+    client.complete(unused, &Outcome::Unsent);
+    assert!(client.may_send());
+}
+
+#[test]
+fn a_request_without_a_connection_gives_its_turn_back() {
+    let mut client = Client::new();
+    for _ in 0..100 {
+        let ticket = client.send();
+        client.complete(ticket, &Outcome::Failed { sent: false });
+        client.now += 10 * SECOND;
+    }
+    assert_eq!(
+        client.gate.failures().map(|failures| failures.count),
+        Some(100)
+    );
+    let ticket = client.send();
+    client.answer(ticket, 200, &headers(39, None));
+    assert!(
+        client.wait(Endpoint::Api) < 30 * MS,
+        "nothing else was sent"
+    );
 }
 
 #[test]
 fn without_pacing_only_the_rule_is_kept() {
-    let settings = GateSettings {
+    let mut client = Client::with(GateSettings {
         paced: false,
         ..GateSettings::default()
-    };
-    let mut gate = SharedGate::new(settings, Duration::ZERO);
-    let mut now = SECOND;
-    let tickets: Vec<_> = (0..1000).map(|_| send(&mut gate, &mut now)).collect();
-    assert_eq!(now, SECOND);
+    });
+    let tickets: Vec<_> = (0..1000).map(|_| client.send()).collect();
+    assert_eq!(client.now, SECOND);
     for ticket in tickets {
-        gate.complete(
-            1020 * MS,
-            ID,
-            ticket,
-            &Outcome::Answered(200, headers(0, Some(3 * SECOND))),
-        );
+        client.answer(ticket, 200, &headers(0, Some(3 * SECOND)));
     }
-    assert_eq!(wait_for(&mut gate, 1020 * MS, Endpoint::Api), 3 * SECOND);
-    assert!(matches!(take(&mut gate, 4020 * MS), Turn::Now(_)));
+    assert_eq!(client.wait(Endpoint::Api), 3 * SECOND);
+    client.now += 3 * SECOND;
+    assert!(client.may_send());
 }
 
 #[test]
 fn a_limit_of_the_token_endpoint_alone_holds_up_token_requests_alone() {
-    let mut gate = gate();
-    let own = shown(5, 60 * SECOND, 0);
-    call(&mut gate, SECOND, Endpoint::Token, 200, &own);
-    let now = SECOND + 20 * MS;
-    assert_eq!(wait_for(&mut gate, now, Endpoint::Token), 60 * SECOND);
-    assert_eq!(gate.rate(), 38.0, "the pace of all is what it was");
-    let now = SECOND + 100 * MS;
-    assert_eq!(wait_for(&mut gate, now, Endpoint::Api), Duration::ZERO);
+    let mut client = Client::new();
+    client.call(Endpoint::Token, 200, &shown(5, 60 * SECOND, 0));
+    assert_eq!(client.wait(Endpoint::Token), 60 * SECOND);
+    assert_eq!(client.gate.rate(), 38.0, "the pace of all is what it was");
+    client.now += 80 * MS;
+    assert!(client.may_send());
 }
 
 #[test]
 fn a_token_request_that_uses_up_the_common_limit_holds_up_all() {
     for (status, headers) in [(200, shown(40, SECOND, 0)), (429, RateHeaders::default())] {
-        let mut gate = gate();
-        call(&mut gate, SECOND, Endpoint::Token, status, &headers);
-        let wait = wait_for(&mut gate, SECOND + 30 * MS, Endpoint::Api);
-        assert!(wait > 470 * MS, "{wait:?}");
+        let mut client = Client::new();
+        client.call(Endpoint::Token, status, &headers);
+        let wait = client.wait(Endpoint::Api);
+        assert!(wait > 480 * MS, "{wait:?}");
     }
 }
 
 #[test]
 fn two_endpoints_that_name_different_limits_do_not_make_the_limit_flap() {
-    let (mut gate, mut now) = (gate(), SECOND);
+    let mut client = Client::new();
     for round in 0..320 {
         let is_lower_named = round < 200 && round % 2 == 0;
         let (limit, remaining) = if is_lower_named { (20, 10) } else { (40, 30) };
-        let headers = shown(limit, SECOND, remaining);
-        call(&mut gate, now, Endpoint::Api, 200, &headers);
-        now += 100 * MS;
-        assert!(round >= 200 || gate.rate() <= 19.0, "round {round}");
+        client.call(Endpoint::Api, 200, &shown(limit, SECOND, remaining));
+        client.now += 80 * MS;
+        let rate = client.gate.rate();
+        assert!(round >= 200 || rate <= 19.0, "{rate} in round {round}");
     }
-    assert!(
-        gate.rate() > 25.0,
-        "the lower one has not been named any more"
-    );
+    // The lower one has not been named any more.
+    assert!(client.gate.rate() > 25.0);
 }
 
 #[test]
 fn requests_under_way_are_counted_against_a_long_window() {
-    let (mut gate, mut now) = (gate(), SECOND);
-    let shown = shown(100, DAY, 3);
-    call(&mut gate, now, Endpoint::Api, 200, &shown);
-    now += 20 * MS;
-    assert_eq!(send_all(&mut gate, &mut now).len(), 3);
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &shown(100, DAY, 3));
+    assert_eq!(client.send_all().len(), 3);
 }
 
 #[test]
 fn a_member_that_asks_after_a_silence_has_lost_nothing() {
-    let (mut gate, mut now) = (gate(), SECOND);
-    let ticket = send(&mut gate, &mut now);
-    gate.complete(
-        now,
-        ID,
-        ticket,
-        &Outcome::Answered(200, shown(40, SECOND, 20)),
-    );
-    now += SECOND;
-    let ticket = send(&mut gate, &mut now);
-    let _ = take(&mut gate, now + 3 * SECOND);
-    gate.complete(
-        now + 4 * SECOND,
-        ID,
-        ticket,
-        &Outcome::Answered(200, shown(10, SECOND, 9)),
-    );
-    assert_eq!(gate.rate(), 8.0, "its response counts");
+    let mut client = Client::new();
+    client.call(Endpoint::Api, 200, &shown(40, SECOND, 20));
+    let ticket = client.send();
+    client.now += 3 * SECOND;
+    let _ = client.take(Endpoint::Api);
+    client.answer(ticket, 200, &shown(10, SECOND, 9));
+    assert_eq!(client.gate.rate(), 8.0, "its response counts");
 }
 
 #[test]
 fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
-    let settings = GateSettings {
+    let mut client = Client::with(GateSettings {
         limit: 3,
         ..GateSettings::default()
-    };
-    let mut gate = SharedGate::new(settings, Duration::ZERO);
-    let mut now = Duration::ZERO;
-    while now < 60 * SECOND {
-        let ticket = send(&mut gate, &mut now);
-        now += 20 * MS;
-        gate.complete(
-            now,
-            ID,
-            ticket,
-            &Outcome::Answered(200, RateHeaders::default()),
-        );
-        let rate = gate.rate();
-        assert!(rate <= 2.0, "{rate} a second after {now:?}");
+    });
+    while client.now < 60 * SECOND {
+        let ticket = client.send();
+        client.now += 20 * MS;
+        client.answer(ticket, 200, &RateHeaders::default());
+        let rate = client.gate.rate();
+        assert!(rate <= 2.0, "{rate} a second after {:?}", client.now);
     }
 }
 
@@ -355,44 +344,37 @@ proptest! {
         share in prop::num::f64::ANY,
         steps in prop::collection::vec((0..5_u8, 0..100_u32, 0..50_u64, 0..5_000_u32), 1..300),
     ) {
-        let settings = GateSettings { limit, ..GateSettings::default() };
-        let mut gate = SharedGate::new(settings, Duration::ZERO);
-        let mut now = Duration::ZERO;
-        let mut sent = Vec::new();
-        let mut open: Vec<Ticket> = Vec::new();
+        let mut client = Client::with(GateSettings { limit, ..GateSettings::default() });
+        client.share = share;
+        let (mut sent, mut open) = (Vec::new(), Vec::new());
         for (step, wait, remaining, reset) in steps {
-            now += wait * MS;
+            client.now += wait * MS;
             match step {
-                0 | 1 => match take_with(&mut gate, now, Endpoint::Api, share) {
+                0 | 1 => match client.take(Endpoint::Api) {
                     Turn::Now(ticket) => {
                         open.push(ticket);
-                        sent.push(now);
+                        sent.push(client.now);
                     }
                     Turn::Wait { again, .. } => {
-                        prop_assert!(again > now);
-                        now = again;
+                        prop_assert!(again > client.now);
+                        client.now = again;
                     }
                 },
-                2 if !open.is_empty() => {
+                _ if open.is_empty() => {}
+                2 => {
                     let ticket = open.remove(open.len() / 2);
-                    let headers = headers(remaining, Some(reset * MS));
-                    gate.complete(now, ID, ticket, &Outcome::Answered(200, headers));
+                    client.answer(ticket, 200, &headers(remaining, Some(reset * MS)));
                 }
-                3 if !open.is_empty() => {
-                    gate.complete(now, ID, open.remove(0), &Outcome::Answered(429, RateHeaders::default()));
-                }
-                _ if !open.is_empty() => gate.complete(now, ID, open.remove(0), &Outcome::Lost),
-                _ => {}
+                3 => client.answer(open.remove(0), 429, &RateHeaders::default()),
+                _ => client.complete(open.remove(0), &Outcome::Lost),
             }
         }
         for ticket in open {
-            gate.complete(now, ID, ticket, &Outcome::Lost);
+            client.complete(ticket, &Outcome::Lost);
         }
-        let end = now + 30 * SECOND;
-        while let Turn::Wait { again, .. } = take_with(&mut gate, now, Endpoint::Api, share) {
-            prop_assert!(again > now && again < end, "with nothing in flight, a wait ends");
-            now = again;
-        }
+        let end = client.now + 30 * SECOND;
+        let _ = client.send();
+        prop_assert!(client.now < end, "with nothing in flight, a wait ends");
         let limit = limit.max(1) as usize;
         prop_assert!(sent.windows(limit + 1).all(|w| w[limit] - w[0] >= SECOND));
     }

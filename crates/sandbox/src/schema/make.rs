@@ -119,8 +119,7 @@ impl<'a> Maker<'a> {
         }
         types.into_iter().find_map(|kind| match kind {
             "string" => Some(self.text(shape)),
-            "integer" => number::integer(shape, &mut self.rng),
-            "number" => number::number(shape, &mut self.rng),
+            "integer" | "number" => number::number(shape, kind == "integer", &mut self.rng),
             "boolean" => Some((!self.varied || self.rng.one_in(2)).into()),
             "object" => self.object(shape),
             "array" => self.array(shape),

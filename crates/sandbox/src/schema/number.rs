@@ -4,26 +4,26 @@ use super::Shape;
 use crate::samples::Rng;
 use serde_json::{Number, Value};
 
-/// How far a whole number goes from its only bound.
-const SPAN: f64 = 999.0;
+/// How many steps a number goes from its only bound.
+const STEPS: f64 = 999.0;
 
 /// A bound, and whether it is excluded itself.
 type Bound = (f64, bool);
 
 /// The greatest lower and the least upper bound of several parts.
-fn bounds<'a>(parts: impl Iterator<Item = &'a Value> + Clone) -> [Option<Bound>; 2] {
+fn bounds(parts: &[&Value]) -> [Option<Bound>; 2] {
     [
         ("minimum", "exclusiveMinimum", 1.0),
         ("maximum", "exclusiveMaximum", -1.0),
     ]
     .map(|(inclusive, exclusive, sign)| {
-        let written = parts.clone().flat_map(|part| {
+        let written = parts.iter().flat_map(|part| {
             let number = |key| part.get(key).and_then(Value::as_f64);
             // OpenAPI 3.0 marks the other bound with `true`.
             let marked = part.get(exclusive) == Some(&Value::Bool(true));
             let one = number(inclusive).map(|bound| (bound, marked));
-            one.into_iter()
-                .chain(number(exclusive).map(|bound| (bound, true)))
+            let other = number(exclusive).map(|bound| (bound, true));
+            one.into_iter().chain(other)
         });
         written.max_by(|one, other| {
             let order = (sign * one.0).total_cmp(&(sign * other.0));
@@ -32,14 +32,9 @@ fn bounds<'a>(parts: impl Iterator<Item = &'a Value> + Clone) -> [Option<Bound>;
     })
 }
 
-fn factors<'a>(parts: impl Iterator<Item = &'a Value>) -> impl Iterator<Item = f64> {
-    let factors = parts.filter_map(|part| part.get("multipleOf")?.as_f64());
-    factors.filter(|factor| *factor > 0.0)
-}
-
-fn within([least, most]: [Option<Bound>; 2], value: f64) -> bool {
-    least.is_none_or(|(bound, open)| value > bound || (value == bound && !open))
-        && most.is_none_or(|(bound, open)| value < bound || (value == bound && !open))
+fn factor(part: &Value) -> Option<f64> {
+    let factor = part.get("multipleOf")?.as_f64();
+    factor.filter(|factor| *factor > 0.0)
 }
 
 /// Whether a number is an integer, whatever its size; 1.0 is one.
@@ -50,28 +45,30 @@ pub(super) fn is_whole(number: &Number) -> bool {
 }
 
 /// What was expected instead of this number.
-pub(super) fn check(part: &Value, number: &Number) -> Option<String> {
-    let value = number.as_f64()?;
-    let parts = std::iter::once(part);
-    let [least, most] = bounds(parts.clone());
-    for (bound, words) in [
-        ([least, None], ["at least", "more than"]),
-        ([None, most], ["at most", "less than"]),
-    ] {
-        if let Some((limit, open)) = bound[0].or(bound[1]).filter(|_| !within(bound, value)) {
-            return Some(format!("a number of {} {limit}", words[usize::from(open)]));
+pub(super) fn check(part: &Value, number: f64) -> Option<String> {
+    let [least, most] = bounds(&[part]);
+    match (least, most) {
+        (Some((bound, true)), _) if number <= bound => {
+            Some(format!("a number of more than {bound}"))
+        }
+        (Some((bound, _)), _) if number < bound => Some(format!("a number of at least {bound}")),
+        (_, Some((bound, true))) if number >= bound => {
+            Some(format!("a number of less than {bound}"))
+        }
+        (_, Some((bound, _))) if number > bound => Some(format!("a number of at most {bound}")),
+        _ => {
+            let factor = factor(part)?;
+            let times = number / factor;
+            // Decimal fractions are not exact in a double.
+            let fits = (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0);
+            (!fits).then(|| format!("a multiple of {factor}"))
         }
     }
-    let factor = factors(parts).next()?;
-    let times = value / factor;
-    // Decimal fractions are not exact in a double.
-    let fits = (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0);
-    (!fits).then(|| format!("a multiple of {factor}"))
 }
 
 /// The smallest and the largest whole number that a schema allows.
 pub(crate) fn whole(shape: &Shape<'_>) -> [Option<f64>; 2] {
-    let [least, most] = bounds(shape.parts.iter().copied());
+    let [least, most] = bounds(&shape.parts);
     let up = |(bound, open): Bound| {
         if open {
             bound.floor() + 1.0
@@ -89,51 +86,44 @@ pub(crate) fn whole(shape: &Shape<'_>) -> [Option<f64>; 2] {
     [least.map(up), most.map(down)]
 }
 
-/// An integer that the schema allows.
-pub(super) fn integer(shape: &Shape<'_>, rng: &mut Rng) -> Option<Value> {
-    let (least, most) = match whole(shape) {
+/// A number that the schema allows, or an integer that it allows; none where none was found.
+pub(super) fn number(shape: &Shape<'_>, integer: bool, rng: &mut Rng) -> Option<Value> {
+    let limits = match integer {
+        true => whole(shape),
+        false => bounds(&shape.parts).map(|one| one.map(|(bound, _)| bound)),
+    };
+    let factor = shape
+        .parts
+        .iter()
+        .filter_map(|part| factor(part))
+        .reduce(f64::max);
+    let step = match (factor, limits) {
+        (Some(factor), _) if integer => factor.ceil(),
+        (Some(factor), _) => factor,
+        (None, _) if integer => 1.0,
+        (None, [Some(least), Some(most)]) => {
+            ((most - least) / (STEPS + 1.0)).max(f64::MIN_POSITIVE)
+        }
+        (None, _) => 1.0 / (STEPS + 1.0),
+    };
+    let (least, most) = match limits {
         [Some(least), Some(most)] => (least, most),
-        [Some(least), None] => (least, least + SPAN),
-        [None, Some(most)] => ((most - SPAN).max(most.min(0.0)), most),
-        [None, None] => (0.0, SPAN),
+        [Some(least), None] => (least, least + STEPS * step),
+        [None, Some(most)] => ((most - STEPS * step).max(most.min(0.0)), most),
+        [None, None] => (0.0, STEPS * step),
     };
-    // Larger numbers than anyone writes, which add up without an overflow.
-    let exact = |number: f64| number.clamp(-1e30, 1e30) as i128;
-    let factor = factors(shape.parts.iter().copied()).map(|factor| exact(factor.ceil()));
-    let factor = factor.fold(1, least_common_multiple);
-    let first = exact(least) + (-exact(least)).rem_euclid(factor);
-    let count = exact(most).saturating_sub(first).div_euclid(factor) + 1;
-    let count = u64::try_from(count).ok().filter(|count| *count > 0)?;
-    let number = first + i128::from(rng.below(count)) * factor;
-    let exact = i64::try_from(number).map(Value::from);
-    Some(exact.unwrap_or_else(|_| u64::try_from(number).unwrap_or(u64::MAX).into()))
-}
-
-/// A number that the schema allows.
-pub(super) fn number(shape: &Shape<'_>, rng: &mut Rng) -> Option<Value> {
-    let limits = bounds(shape.parts.iter().copied());
-    let (least, most) = match limits.map(|one| one.map(|(bound, _)| bound)) {
-        [Some(least), Some(most)] => (least, most),
-        [Some(least), None] => (least, least + 1.0),
-        [None, Some(most)] => (most - 1.0, most),
-        [None, None] => (0.0, 1.0),
-    };
-    // Not a bound itself, which may be excluded, unless there is nothing else.
-    let between = least + (most - least) * (1 + rng.below(998)) as f64 / 1000.0;
-    let number = match factors(shape.parts.iter().copied()).next() {
-        None => Some(between),
-        Some(factor) => [(between / factor).floor(), (between / factor).ceil()]
-            .map(|times| times * factor)
-            .into_iter()
-            .find(|multiple| within(limits, *multiple)),
-    };
-    Number::from_f64(number?).map(Value::Number)
-}
-
-fn least_common_multiple(one: i128, other: i128) -> i128 {
-    let (mut a, mut b) = (one, other.max(1));
-    while b != 0 {
-        (a, b) = (b, a % b);
+    let first = (least / step).ceil();
+    let count = ((most / step).floor() - first + 1.0).clamp(0.0, 1e15) as u64;
+    let start = rng.below(count);
+    // Bounds may be excluded, and another part may ask for multiples of something else.
+    let mut numbers = (0..count.min(1000)).map(|n| (first + ((start + n) % count) as f64) * step);
+    let number = numbers.find(|number| {
+        let mut parts = shape.parts.iter();
+        parts.all(|part| check(part, *number).is_none())
+    })?;
+    match integer {
+        true if number < 0.0 => Some((number as i64).into()),
+        true => Some((number as u64).into()),
+        false => Number::from_f64(number).map(Value::Number),
     }
-    one.saturating_mul(other.max(1) / a)
 }

@@ -1,83 +1,83 @@
-//! Lists that change between page requests (section 8, pagination, rule 7).
+//! Lists that change between page requests (section 8, pagination, rule 7), and services that sort badly, lag, repeat
+//! or tell nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::{Service, start};
 use serde_json::{Value, json};
-use talentdata_sandbox::{Change, Drift, Logged, Options, Order, Sandbox};
+use std::collections::{BTreeMap, BTreeSet};
+use talentdata_sandbox::{Change, Drift, Ids, Logged, Options, Order, Replicas, Total};
 
-use crate::support::{get, post, send, token, unlimited};
-
-fn drifting(every_requests: u32) -> Sandbox {
-    unlimited(Options {
-        faults: true,
-        max_limit: Some(10_000),
-        records: BTreeMap::from([("contacts".to_owned(), 1000)]),
-        drift: Some(Drift {
-            every_requests,
-            inserts: 20,
-            deletes: 15,
-            seed: 3,
-            ..Drift::default()
-        }),
-        ..Options::default()
+/// With so many contacts, and no pools.
+fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
+    let sizes = [("contacts", contacts), ("pools", 0)];
+    start(|options| {
+        options.faults = true;
+        options.max_limit = Some(10_000);
+        options.records = sizes.map(|(list, size)| (list.to_owned(), size)).into();
+        set(options);
     })
 }
 
-fn page(sandbox: &Sandbox, token: &str, limit: usize, offset: usize) -> Value {
-    let path = format!("/v1/contacts?limit={limit}&offset={offset}");
-    get(sandbox, &path, token).json()
+fn drifting(every_requests: u32) -> Service {
+    let drift = Drift {
+        every_requests,
+        inserts: 20,
+        deletes: 15,
+        seed: 3,
+        ..Drift::default()
+    };
+    with(1000, |options| options.drift = Some(drift))
 }
 
-fn ids(body: &Value) -> Vec<String> {
-    let records = body["contacts"].as_array().unwrap().iter();
+fn page(service: &Service, limit: usize, offset: usize) -> Value {
+    service.get(&format!("/v1/contacts?limit={limit}&offset={offset}"))
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let records = page["contacts"].as_array().unwrap().iter();
     records.map(|record| record["id"].to_string()).collect()
 }
 
-fn told(sandbox: &Sandbox, what: &str) -> Vec<String> {
-    let body = send(sandbox, "GET", "/__drift?list=contacts", &[], "").json();
-    let ids = body[what].as_array().unwrap().iter();
+fn reported(service: &Service, what: &str) -> Vec<String> {
+    let report = service.get("/__drift?list=contacts");
+    let ids = report[what].as_array().unwrap().iter();
     ids.map(Value::to_string).collect()
 }
 
 #[test]
-fn a_list_changes_between_requests_and_tells_how() {
-    let sandbox = drifting(2);
-    let token = token(&sandbox);
-    let before = ids(&page(&sandbox, &token, 10_000, 0));
-    page(&sandbox, &token, 10, 500);
-    let body = page(&sandbox, &token, 10_000, 0);
+fn a_list_changes_between_its_requests_and_reports_how() {
+    let service = drifting(2);
+    let before = ids(&page(&service, 10_000, 0));
+    // Other lists keep their own count.
+    service.get("/v1/pools");
+    page(&service, 10, 500);
+    let body = page(&service, 10_000, 0);
     let after = ids(&body);
-    assert_eq!(body["pagination"]["total"], 1005);
-    assert_eq!(after.len(), 1005);
-
-    let (stayed, came, went) = ["stayed", "came", "went"]
-        .map(|what| told(&sandbox, what))
-        .into();
+    assert_eq!(
+        (&body["pagination"]["total"], after.len()),
+        (&json!(1005), 1005)
+    );
+    let [stayed, came, went] = ["stayed", "came", "went"].map(|what| reported(&service, what));
     assert_eq!((came.len(), went.len()), (20, 15));
     let kept = |ids: &[String]| -> Vec<String> {
-        ids.iter()
-            .filter(|id| stayed.contains(id))
-            .cloned()
-            .collect()
+        let kept = ids.iter().filter(|id| stayed.contains(id));
+        kept.cloned().collect()
     };
     assert_eq!(kept(&before), stayed, "in their order before");
     assert_eq!(kept(&after), stayed, "and after");
     let after: BTreeSet<&String> = after.iter().collect();
     let new = came.iter().filter(|id| !went.contains(id));
     assert_eq!(after, stayed.iter().chain(new).collect());
-
-    send(&sandbox, "DELETE", "/__drift", &[], "");
-    assert_eq!(ids(&page(&sandbox, &token, 10_000, 0)), before);
-    assert!(told(&sandbox, "came").is_empty());
+    assert_eq!(service.ask("DELETE /__drift", "").status, 200);
+    assert_eq!(ids(&page(&service, 10_000, 0)), before);
+    assert!(reported(&service, "came").is_empty());
 }
 
 #[test]
 fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
-    let sandbox = drifting(1);
-    let token = token(&sandbox);
+    let service = drifting(1);
     let mut seen = Vec::new();
     loop {
-        let body = page(&sandbox, &token, 100, seen.len());
+        let body = page(&service, 100, seen.len());
         seen.extend(ids(&body));
         if body["pagination"]["hasMore"] == false {
             break;
@@ -85,49 +85,41 @@ fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
     }
     let distinct: BTreeSet<&String> = seen.iter().collect();
     assert!(distinct.len() < seen.len(), "repeated");
-    let stayed = told(&sandbox, "stayed");
+    let stayed = reported(&service, "stayed");
     assert!(stayed.iter().any(|id| !distinct.contains(id)), "lost");
 }
 
 #[test]
-fn other_lists_keep_their_own_count() {
-    let sandbox = drifting(1);
-    let token = token(&sandbox);
-    get(&sandbox, "/v1/pools", &token);
-    assert_eq!(page(&sandbox, &token, 1, 0)["pagination"]["total"], 1000);
-    assert_eq!(page(&sandbox, &token, 1, 0)["pagination"]["total"], 1005);
-}
-
-#[test]
 fn a_still_list_can_be_changed_at_once() {
-    let sandbox = unlimited(Options {
-        faults: true,
-        records: BTreeMap::from([("contacts".to_owned(), 30)]),
-        order: Order::Updated,
-        ..Options::default()
-    });
-    let token = token(&sandbox);
-    let before = ids(&page(&sandbox, &token, 100, 0));
-    assert_eq!(told(&sandbox, "stayed"), before);
-    let change = |change: &Value| post(&sandbox, "/__drift?list=contacts", change).status;
-    assert_eq!(change(&json!({"delete_first": 3})), 200);
-    assert_eq!(change(&json!({"update_first": 1})), 200);
+    let order = Order::Updated;
+    let service = with(30, |options| options.order = order);
+    let before = ids(&page(&service, 100, 0));
+    let change = |change: &str| service.ask("POST /__drift?list=contacts", change).status;
+    assert_eq!(change(r#"{"delete_first": 3}"#), 200);
+    assert_eq!(change(r#"{"update_first": 1}"#), 200);
     let moved = [&before[4..], &before[3..4]].concat();
-    assert_eq!(ids(&page(&sandbox, &token, 100, 0)), moved);
-    assert_eq!(told(&sandbox, "stayed"), moved);
-    assert_eq!(told(&sandbox, "went"), &before[..3]);
-    assert_eq!(told(&sandbox, "moved"), &before[3..4]);
-    sandbox.change("contacts", Change::Reverse).unwrap();
+    assert_eq!(ids(&page(&service, 100, 0)), moved);
+    assert_eq!(reported(&service, "stayed"), moved);
+    assert_eq!(reported(&service, "went"), &before[..3]);
+    assert_eq!(reported(&service, "moved"), &before[3..4]);
+    service.change("contacts", Change::Reverse).unwrap();
     let reversed: Vec<String> = moved.into_iter().rev().collect();
-    assert_eq!(ids(&page(&sandbox, &token, 100, 0)), reversed);
-    for (path, body) in [
-        ("/__drift?list=contacts", json!({"rename": 1})),
-        ("/__drift?list=contacts", json!({"move": u64::MAX})),
-        ("/__drift?list=x", json!("reverse")),
+    assert_eq!(ids(&page(&service, 100, 0)), reversed);
+    for (line, body) in [
+        ("POST /__drift?list=contacts", r#"{"rename": 1}"#),
+        (
+            "POST /__drift?list=contacts",
+            r#"{"move": 18446744073709551615}"#,
+        ),
+        ("POST /__drift?list=x", r#""reverse""#),
+        ("GET /__drift?list=x", ""),
+        ("GET /__changes?list=x", ""),
+        ("GET /__changes?list=pools&skip=a", ""),
     ] {
-        assert_eq!(post(&sandbox, path, &body).status, 400, "{path} {body}");
+        assert_eq!(service.ask(line, body).status, 400, "{line} {body}");
     }
-    sandbox.change("x", Change::Shuffle).unwrap_err();
+    service.change("x", Change::Shuffle).unwrap_err();
+    service.changes("x", 0).unwrap_err();
 }
 
 /// The list that the log leads to, record by record.
@@ -153,50 +145,38 @@ fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
 #[test]
 fn the_log_leads_from_the_list_before_to_the_list_after() {
     for order in Order::ALL {
-        let sandbox = unlimited(Options {
-            faults: true,
-            max_limit: Some(10_000),
-            records: BTreeMap::from([("contacts".to_owned(), 300)]),
-            order,
-            drift: Some(Drift {
-                inserts: 3,
-                deletes: 2,
-                updates: 5,
-                times: 40,
-                seed: 8,
-                ..Drift::default()
-            }),
-            ..Options::default()
-        });
-        let token = token(&sandbox);
-        let before = page(&sandbox, &token, 10_000, 0);
-        for offset in 0..50 {
-            page(&sandbox, &token, 10, offset);
-        }
-        let after = replayed(&page(&sandbox, &token, 10_000, 0), &[]);
-        let asked = |skip: usize| {
-            let path = format!("/__changes?list=contacts&skip={skip}");
-            send(&sandbox, "GET", &path, &[], "").json()
+        let drift = Drift {
+            inserts: 3,
+            deletes: 2,
+            updates: 5,
+            times: 40,
+            seed: 8,
+            ..Drift::default()
         };
-        let (told, last) = (asked(0), asked(399));
-        let changes = told["changes"].as_array().unwrap();
-        assert_eq!(
-            (changes.len(), &told["next"]),
-            (400, &400.into()),
-            "{order}"
-        );
+        let drift = Some(drift);
+        let service = with(300, |options| {
+            options.order = order;
+            options.drift = drift;
+        });
+        let before = page(&service, 10_000, 0);
+        for offset in 0..50 {
+            page(&service, 10, offset);
+        }
+        let after = replayed(&page(&service, 10_000, 0), &[]);
+        let asked = |skip: usize| service.get(&format!("/__changes?list=contacts&skip={skip}"));
+        let (all, last) = (asked(0), asked(399));
+        let changes = all["changes"].as_array().unwrap();
+        assert_eq!((changes.len(), &all["next"]), (400, &json!(400)), "{order}");
         assert_eq!(replayed(&before, changes), after, "{order}");
         assert_eq!(last["changes"][0], changes[399]);
-        let times: Vec<&str> = changes
-            .iter()
-            .map(|one| one["at"].as_str().unwrap())
-            .collect();
+        let times = changes.iter().map(|one| one["at"].as_str().unwrap());
+        assert!(times.clone().is_sorted() && times.clone().all(|at| at.starts_with("20")));
         assert!(
-            times.is_sorted() && times[0].starts_with("20"),
-            "{}",
-            times[0]
+            times
+                .clone()
+                .all(|at| at.len() == "2026-01-01T00:00:00.000000Z".len())
         );
-        let in_process = sandbox.changes("contacts", 0).unwrap();
+        let in_process = service.changes("contacts", 0).unwrap();
         assert!(
             in_process
                 .iter()
@@ -204,19 +184,109 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
                 .eq(changes.iter().cloned())
         );
     }
-    let sandbox = unlimited(Options {
-        faults: true,
-        ..Options::default()
-    });
-    for path in ["/__changes?list=x", "/__changes?list=pools&skip=a"] {
-        assert_eq!(send(&sandbox, "GET", path, &[], "").status, 400, "{path}");
-    }
-    sandbox.changes("x", 0).unwrap_err();
 }
 
 #[test]
-fn asking_how_a_list_changed_needs_the_name_of_a_list() {
-    let sandbox = drifting(1);
-    let path = "/__drift?list=x";
-    assert_eq!(send(&sandbox, "GET", path, &[], "").status, 400);
+fn only_ties_and_no_order_at_all_change_a_list_that_rests() {
+    for order in Order::ALL {
+        let service = with(300, |options| options.order = order);
+        let pages: Vec<_> = (0..4).map(|_| ids(&page(&service, 100, 100))).collect();
+        let distinct: BTreeSet<&Vec<String>> = pages.iter().collect();
+        let all: BTreeSet<&String> = pages.iter().flatten().collect();
+        let (orders, records) = match order {
+            Order::Ties => (4, 100..=122),
+            Order::Random => (4, 200..=300),
+            _ => (1, 100..=100),
+        };
+        assert_eq!(distinct.len(), orders, "{order}");
+        assert!(records.contains(&all.len()), "{order} {}", all.len());
+    }
+}
+
+fn pagination(total: u64, limit: u64, offset: u64, has_more: bool) -> Value {
+    json!({"total": total, "limit": limit, "offset": offset, "hasMore": has_more})
+}
+
+#[test]
+fn replicas_disagree_in_turn_or_at_random() {
+    let turns = |random, seed| -> Vec<Value> {
+        let replicas = Some(Replicas {
+            random,
+            ..Replicas::default()
+        });
+        let service = with(300, |options| {
+            options.replicas = replicas;
+            options.seed = seed;
+        });
+        (0..20).map(|_| page(&service, 100, 200)).collect()
+    };
+    let pages = turns(false, 0);
+    for turn in pages.chunks(2) {
+        assert_eq!(turn[0]["pagination"], pagination(300, 100, 200, false));
+        assert_eq!(turn[1]["pagination"], pagination(225, 25, 200, false));
+        assert_eq!(ids(&turn[0])[..25], ids(&turn[1]));
+    }
+    let random = turns(true, 1);
+    assert!(
+        random == turns(true, 1) && random != turns(true, 2),
+        "as the seed has it"
+    );
+    let lengths: BTreeSet<usize> = random.iter().map(|page| ids(page).len()).collect();
+    assert!(lengths.into_iter().eq([25, 100]));
+}
+
+#[test]
+fn pagination_can_tell_nothing_or_lie() {
+    for (total, offset, expected) in [
+        (Total::Exact, 100, pagination(300, 100, 100, true)),
+        (Total::Exact, 900, pagination(300, 0, 900, false)),
+        (Total::Zero, 100, pagination(0, 100, 100, true)),
+        (Total::Zero, 200, pagination(0, 100, 200, false)),
+        (Total::Unknown, 100, pagination(0, 100, 100, true)),
+        (Total::Unknown, 900, pagination(0, 0, 900, true)),
+    ] {
+        let service = with(300, |options| options.total = total);
+        assert_eq!(
+            page(&service, 100, offset)["pagination"],
+            expected,
+            "{total} {offset}"
+        );
+    }
+    let service = with(300, |options| options.ignore_offset = true);
+    let other = page(&service, 100, 200);
+    assert_eq!(other["pagination"], pagination(300, 100, 200, false));
+    assert_eq!(ids(&other), ids(&page(&service, 100, 0)));
+
+    let service = with(300, |options| options.warnings = true);
+    let arrays = |path: &str| -> BTreeMap<String, usize> {
+        let page = service.get(path);
+        let members = page.as_object().unwrap().clone().into_iter();
+        let lengths = members.filter_map(|(name, value)| Some((name, value.as_array()?.len())));
+        lengths.collect()
+    };
+    let pools = arrays("/v1/pools");
+    assert_eq!((pools.len(), pools["warnings"]), (2, 1), "{pools:?}");
+    let contacts = BTreeMap::from([("contacts".to_owned(), 0)]);
+    assert_eq!(arrays("/v1/contacts?offset=900"), contacts);
+}
+
+#[test]
+fn records_may_lack_an_id_or_share_it() {
+    for ids in Ids::ALL {
+        let service = with(300, |options| options.ids = ids);
+        let [first, again] = [0, 0].map(|_| page(&service, 300, 0)["contacts"].clone());
+        let all = first.as_array().unwrap();
+        let with_id = all
+            .iter()
+            .filter(|record| record.get("id").is_some())
+            .count();
+        let distinct: BTreeSet<String> = all.iter().map(|one| one["id"].to_string()).collect();
+        let expected = match ids {
+            Ids::Unique | Ids::Numeric | Ids::Colliding => (300, 300, true),
+            Ids::Repeated => (300, 299, true),
+            Ids::None | Ids::Equal => (0, 1, true),
+            Ids::Volatile => (0, 1, false),
+        };
+        assert_eq!((with_id, distinct.len(), first == again), expected, "{ids}");
+    }
 }

@@ -1,16 +1,12 @@
-//! The log of requests, and that whoever runs the test is outside of it.
+//! The log of requests and counts, and who may use the endpoints of a test.
 
-use std::io::Write as _;
-
+use crate::{Reply, Service, faulty, hear, limited, request};
 use serde_json::{Value, json};
-use talentdata_sandbox::{Options, Sandbox};
+use std::io::Write as _;
+use std::time::Duration;
 
-use crate::support::{
-    connect, credentials, faulty, get, hear, parse, post, send, send_raw, version,
-};
-
-fn requests(sandbox: &Sandbox) -> Vec<Value> {
-    let body = send(sandbox, "GET", "/__requests", &[], "").json();
+fn requests(service: &Service) -> Vec<Value> {
+    let body = service.get("/__requests");
     assert_eq!(body["dropped"], 0);
     body["requests"].as_array().unwrap().clone()
 }
@@ -18,169 +14,136 @@ fn requests(sandbox: &Sandbox) -> Vec<Value> {
 #[test]
 fn requests_are_logged_with_everything_that_was_received() {
     let rule = json!({"match": {"path": "/v1/contacts"}, "reply": {"status": 500}});
-    let sandbox = faulty(&json!([{"match": {"nth": 99}, "reply": {}}, rule]));
-    let credentials = credentials(&sandbox);
-    post(&sandbox, "/v1/oauth/token", &credentials);
-    get(&sandbox, "/v1/contacts?limit=5&offset=10", "secret");
-    let logged = requests(&sandbox);
-    assert!(!json!(logged).to_string().contains(sandbox.client_secret()));
-    assert_eq!(logged.len(), 2);
-    let (token, page) = (&logged[0], &logged[1]);
-    assert_eq!(token["method"], "POST");
-    assert_eq!(token["path"], "/v1/oauth/token");
-    let masked = json!({"clientId": sandbox.client_id(), "clientSecret": "[redacted]"});
+    let service = faulty(&json!([{"match": {"nth": 99}, "reply": {}}, rule]));
+    service.new_token();
+    let first = request(
+        "GET /v1/contacts?limit=5&offset=10",
+        &[("x-a", "1"), ("x-a", "2")],
+        "",
+    );
+    let last = request("GET /v1/version", &[("connection", "close")], "");
+    hear(&mut service.begin(&(first + &last))).end.unwrap();
+    let [token, page, version] = requests(&service).try_into().unwrap();
+    assert_eq!(
+        (&token["method"], &token["path"]),
+        (&json!("POST"), &json!("/v1/oauth/token"))
+    );
+    let masked = json!({"clientId": service.client_id(), "clientSecret": "[redacted]"});
     assert_eq!(token["body"], masked.to_string());
     assert_eq!(token["headers"]["content-type"], "application/json");
-    assert_eq!(token["fault"], Value::Null);
+    assert_eq!((&token["fault"], &page["fault"]), (&Value::Null, &json!(1)));
     assert_eq!(page["query"], "limit=5&offset=10");
-    assert_eq!(page["headers"]["authorization"], "Bearer [redacted]");
-    assert_eq!(page["fault"], 1);
+    assert_eq!(page["headers"]["x-a"], "1, 2");
     assert!(page["at_ms"].as_u64() >= token["at_ms"].as_u64());
     assert_ne!(page["connection"], token["connection"]);
-    send(&sandbox, "DELETE", "/__faults", &[], "");
-    assert!(requests(&sandbox).is_empty());
-}
-
-#[test]
-fn requests_on_one_connection_share_its_number_and_repeated_headers_are_joined() {
-    let sandbox = faulty(&json!([]));
-    let one = "GET /v1/version HTTP/1.1\r\nhost: x\r\nx-a: 1\r\nx-a: 2\r\n\r\n";
-    let last = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-    send_raw(&sandbox, &format!("{one}{last}")).end.unwrap();
-    let logged = requests(&sandbox);
-    assert_eq!(logged[0]["connection"], logged[1]["connection"]);
-    assert_eq!(logged[0]["headers"]["x-a"], "1, 2");
-}
-
-#[test]
-fn counts_can_be_asked_for_over_the_wire() {
-    let options = Options {
-        faults: true,
-        limit: 1,
-        window: std::time::Duration::from_secs(u64::MAX),
-        ..Options::default()
-    };
-    let sandbox = Sandbox::start(options).unwrap();
-    version(&sandbox);
-    post(&sandbox, "/v1/oauth/token", &credentials(&sandbox));
-    let stats = send(&sandbox, "GET", "/__stats", &[], "").json();
-    let expected = json!({
-        "requests": 2,
-        "token_posts": 1,
-        "limited": 1,
-        "requests_by_path": {"/v1/version": 1, "/v1/oauth/token": 1},
-        "most_in_a_second": 1,
-    });
-    assert_eq!(stats, expected);
-}
-
-#[test]
-fn the_fault_endpoints_are_outside_of_limit_and_counts() {
-    let options = Options {
-        faults: true,
-        limit: 1,
-        window: std::time::Duration::from_secs(u64::MAX),
-        ..Options::default()
-    };
-    let sandbox = Sandbox::start(options).unwrap();
-    for _ in 0..3 {
-        assert_eq!(
-            post(&sandbox, "/__faults", &json!({"rules": []})).status,
-            200
-        );
-        assert!(requests(&sandbox).is_empty());
-    }
-    assert_eq!(sandbox.stats().requests, 0);
-    assert_eq!(version(&sandbox).status, 200);
-    assert_eq!(version(&sandbox).status, 429);
-    assert_eq!(
-        send(&sandbox, "GET", "/__faults", &[], "").status,
-        429,
-        "no such endpoint"
-    );
+    assert_eq!(page["connection"], version["connection"]);
+    service.ask("DELETE /__faults", "");
+    assert!(requests(&service).is_empty());
 }
 
 #[test]
 fn no_secret_is_logged_wherever_it_stands() {
-    let sandbox = faulty(&json!([]));
-    let secret = "CANARY-1234";
-    let body = json!({"x": [{"access_token": secret, "client_secret": [secret]}]});
-    post(&sandbox, "/v1/version/check", &body);
-    send(
-        &sandbox,
-        "POST",
-        "/v1/oauth/token",
-        &[],
-        &format!("clientSecret={secret}"),
-    );
-    get(
-        &sandbox,
-        &format!("/v1/contacts?limit=5&access_token={secret}"),
-        secret,
-    );
-    send(&sandbox, "GET", "/v1/version", &[("cookie", secret)], "");
-    let logged = json!(requests(&sandbox)).to_string();
-    assert!(!logged.contains(secret), "{logged}");
-    assert!(
-        logged.contains("limit=5&access_token=[redacted]"),
-        "{logged}"
-    );
+    let service = faulty(&json!([]));
+    let secret = service.client_secret();
+    let bearer = format!("Bearer {secret}");
+    let nested = json!({"other": [{"client_secret": [secret]}]}).to_string();
+    let form = format!("clientSecret={secret}");
+    for (line, headers, body) in [
+        ("POST /v1/version/check", &[][..], nested.as_str()),
+        ("POST /v1/oauth/token", &[], &form),
+        (
+            &format!("GET /v1/contacts?limit=5&access_token={secret}"),
+            &[],
+            "",
+        ),
+        (
+            "GET /v1/contacts",
+            &[("authorization", bearer.as_str())],
+            "",
+        ),
+        ("GET /v1/version", &[("cookie", secret)], ""),
+    ] {
+        service.send(line, headers, body);
+    }
+    let logged = json!(requests(&service));
+    assert!(!logged.to_string().contains(secret), "{logged}");
+    assert_eq!(logged[2]["query"], "limit=5&access_token=[redacted]");
+    assert_eq!(logged[3]["headers"]["authorization"], "Bearer [redacted]");
 }
 
 #[test]
-fn web_pages_cannot_use_the_fault_endpoints() {
-    let sandbox = faulty(&json!([]));
-    let port = sandbox.base_url().rsplit_once(':').unwrap().1;
-    let own = format!("127.0.0.1:{port}");
-    let by_name = format!("localhost:{port}");
-    let rebound = format!("evil.example:{port}");
+fn the_endpoints_of_a_test_are_outside_of_limit_and_counts() {
+    let service = limited(|options| {
+        options.faults = true;
+        options.limit = 1;
+        options.window = Duration::from_secs(u64::MAX);
+    });
+    for _ in 0..3 {
+        service.set_rules(&json!([]));
+        assert!(requests(&service).is_empty());
+    }
+    assert_eq!(service.stats().requests, 0);
+    assert_eq!(service.version().status, 200);
+    assert_eq!(service.version().status, 429);
+    assert_eq!(service.ask("POST /v1/oauth/token", "").status, 429);
+    assert_eq!(
+        service.ask("GET /__faults", "").status,
+        429,
+        "no such endpoint"
+    );
+    let expected = json!({
+        "requests": 4,
+        "token_posts": 1,
+        "limited": 3,
+        "requests_by_path": {"/v1/version": 2, "/v1/oauth/token": 1, "other": 1},
+        "most_in_a_second": 1,
+    });
+    assert_eq!(service.get("/__stats"), expected);
+}
+
+#[test]
+fn web_pages_cannot_use_the_endpoints_of_a_test() {
+    let service = faulty(&json!([]));
+    let port = service.base_url().rsplit_once(':').unwrap().1;
     for (status, host, header) in [
-        (200, own.as_str(), ""),
-        (200, by_name.as_str(), ""),
-        (200, own.as_str(), "sec-fetch-site: none\r\n"),
-        (403, rebound.as_str(), ""),
+        (200, "127.0.0.1:PORT", ""),
+        (200, "localhost:PORT", ""),
+        (200, "127.0.0.1:PORT", "sec-fetch-site: none\r\n"),
+        (403, "evil.example:PORT", ""),
         (403, "127.0.0.1", ""),
         (403, "127.0.0.1:1", ""),
-        (403, own.as_str(), "origin: https://evil.example\r\n"),
-        (403, own.as_str(), "origin: null\r\n"),
-        (403, own.as_str(), "sec-fetch-site: cross-site\r\n"),
+        (403, "127.0.0.1:PORT", "origin: https://evil.example\r\n"),
+        (403, "127.0.0.1:PORT", "origin: null\r\n"),
+        (403, "127.0.0.1:PORT", "sec-fetch-site: cross-site\r\n"),
     ] {
-        for (method, path) in [
-            ("GET", "/__requests"),
-            ("POST", "/__faults"),
-            ("DELETE", "/__faults"),
-        ] {
-            let body = r#"{"rules":[]}"#;
-            let length = body.len();
-            let request = format!(
-                "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{header}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-            );
-            let reply = parse(&send_raw(&sandbox, &request).bytes);
-            assert_eq!(reply.status, status, "{method} {path} {host} {header}");
+        let host = host.replace("PORT", port);
+        for line in ["GET /__requests", "POST /__faults", "DELETE /__faults"] {
+            let text = request(line, &[("connection", "close")], r#"{"rules":[]}"#);
+            let text = text.replace("host: HOST\r\n", &format!("host: {host}\r\n{header}"));
+            let reply = Reply::parse(&hear(&mut service.begin(&text)).bytes);
+            assert_eq!(reply.status, status, "{line} {host} {header}");
         }
     }
 }
 
 #[test]
 fn a_body_that_nobody_needs_is_refused_before_it_fills_the_memory() {
-    let sandbox = faulty(&json!([]));
+    let service = faulty(&json!([]));
     for (path, mebibytes) in [
         ("/v1/oauth/token", 2),
         ("/__requests", 2),
         ("/__faults", 81),
     ] {
-        let mut socket = connect(&sandbox);
-        let host = socket.peer_addr().unwrap();
         let length: usize = mebibytes << 20;
         let head =
-            format!("POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n");
-        socket.write_all(head.as_bytes()).unwrap();
+            format!("POST {path} HTTP/1.1\r\nhost: HOST\r\ncontent-length: {length}\r\n\r\n");
+        let mut socket = service.begin(&head);
         // The refusal may come, and the connection end, before all is written.
         let piece = vec![b' '; 1 << 16];
         let written = (0..length / piece.len()).take_while(|_| socket.write_all(&piece).is_ok());
         let all = written.count() == length / piece.len();
         let bytes = hear(&mut socket).bytes;
-        assert!(!all || parse(&bytes).status == 413, "{path}");
-        assert!(bytes.is_empty() || parse(&bytes).status == 413, "{path}");
+        let refused = !bytes.is_empty() && Reply::parse(&bytes).status == 413;
+        assert!(refused || (bytes.is_empty() && !all), "{path}");
     }
 }

@@ -5,122 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use talentdata_sandbox::limit::{Decision, Limiter, Policy, ResetRounding};
+use talentdata_sandbox::limit::{Decision, Limiter, Policy};
 
 use super::{LIMIT, Others, Scenario, WINDOW};
-
-pub(crate) struct Network {
-    scenario: Scenario,
-    /// All that is left to chance in a run.
-    pub(crate) rng: Rng,
-    server: Server,
-    changed: bool,
-    /// Where in the second, and when in history, the run begins on the server's clock.
-    epoch: Duration,
-    burst_left: u32,
-}
-
-impl Network {
-    pub(crate) fn new(scenario: Scenario) -> Self {
-        let mut rng = Rng::with_seed(scenario.seed);
-        let Scenario {
-            policy,
-            limit,
-            rounding,
-            quirk,
-            ..
-        } = scenario;
-        Self {
-            server: Server::new(policy, rounding, quirk, limit, rng.u64(..)),
-            changed: false,
-            epoch: Duration::from_secs_f64(1.7e9) + Duration::from_micros(rng.u64(0..1_000_000)),
-            rng,
-            burst_left: 0,
-            scenario,
-        }
-    }
-
-    /// A request arrives: how it is decided on, and how long the server then takes.
-    pub(crate) fn arrive(&mut self, now: Duration) -> (Verdict, Duration) {
-        let at = self.epoch + now;
-        let verdict = self.server(now).decide(at);
-        let took = -self.rng.f64().max(1e-9).ln() * self.scenario.processing.as_secs_f64();
-        (verdict, Duration::from_secs_f64(took))
-    }
-
-    /// The headers of a response that is written now.
-    pub(crate) fn answer(&mut self, now: Duration, verdict: Verdict) -> HeaderMap {
-        let at = self.epoch + now;
-        self.server(now).headers(verdict, at)
-    }
-
-    /// With which status the request was answered.
-    pub(crate) fn status(&self, verdict: Verdict) -> u16 {
-        match self.scenario.quirk {
-            _ if verdict.decision.admitted => 200,
-            Quirk::Unavailable => 503,
-            _ => 429,
-        }
-    }
-
-    /// The time of day on the server.
-    pub(crate) fn wall(&self, now: Duration) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.epoch + now
-    }
-
-    /// Another client asks: whether it is served, and how long until the next one asks.
-    pub(crate) fn other(&mut self, now: Duration) -> Option<(bool, Duration)> {
-        if now > self.scenario.others_during.1 {
-            return None;
-        }
-        let at = self.epoch + now;
-        let served = self.server(now).decide(at).decision.admitted;
-        let random = -self.rng.f64().max(1e-9).ln();
-        let wait = match self.scenario.others {
-            Others::None => return None,
-            Others::Steady(rate) => 1.0 / rate,
-            Others::Poisson(rate) => random / rate,
-            Others::Bursty if self.burst_left == 0 => {
-                self.burst_left = self.rng.u32(0..=LIMIT);
-                2.0 * random
-            }
-            Others::Bursty => {
-                self.burst_left -= 1;
-                0.1 / f64::from(LIMIT)
-            }
-        };
-        Some((served, Duration::from_secs_f64(wait)))
-    }
-
-    /// Whether what is on its way gets lost.
-    pub(crate) fn vanishes(&mut self, now: Duration) -> bool {
-        let (from, to) = self.scenario.outage;
-        (from <= now && now < to) || self.rng.f64() < self.scenario.loss
-    }
-
-    pub(crate) fn one_way(&mut self) -> Duration {
-        let (u, v) = (self.rng.f64().max(1e-12), self.rng.f64());
-        let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
-        (self.scenario.round_trip / 2).mul_f64((self.scenario.jitter * normal).exp())
-    }
-
-    fn server(&mut self, now: Duration) -> &mut Server {
-        if let Some((at, policy, limit)) = self.scenario.change
-            && now >= at
-            && !self.changed
-        {
-            self.changed = true;
-            let Scenario {
-                rounding,
-                quirk,
-                seed,
-                ..
-            } = self.scenario;
-            self.server = Server::new(policy, rounding, quirk, (limit, WINDOW), seed);
-        }
-        &mut self.server
-    }
-}
 
 /// How a server departs from the plain policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,61 +27,68 @@ pub(crate) enum Quirk {
     Silent,
     /// None, and 503 for a refusal.
     Unavailable,
+    /// It fails, and says nothing else.
+    Down,
     /// Headers that have nothing to do with the truth.
     Lies,
     /// Headers that are not numbers.
     Garbage,
 }
 
-/// A server and its company's counters.
-struct Server {
-    nodes: Vec<Limiter>,
-    quirk: Quirk,
-    rng: Rng,
-    limit: (u32, Duration),
-    rounding: ResetRounding,
-    counted: Vec<Duration>,
-}
-
-/// The response to one request; the headers are made when it is written.
+/// What was decided on one request, and by which node; the headers are made when the response is written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Verdict {
-    pub(crate) decision: Decision,
+pub(super) struct Verdict {
+    pub(super) admitted: bool,
+    decision: Decision,
     node: usize,
 }
 
-impl Server {
-    fn new(
-        policy: Policy,
-        rounding: ResetRounding,
-        quirk: Quirk,
-        limit: (u32, Duration),
-        seed: u64,
-    ) -> Self {
-        let count = match quirk {
-            Quirk::Nodes(count) => count,
-            _ => 1,
-        };
+pub(super) struct Network {
+    scenario: Scenario,
+    /// All that is left to chance in a run, but for the choices of the server.
+    pub(super) rng: Rng,
+    server: Rng,
+    nodes: Vec<Limiter>,
+    /// The requests that count, where the quirk counts by itself.
+    counted: Vec<Duration>,
+    /// Where in the second, and when in history, the run begins on the server's clock.
+    epoch: Duration,
+    burst_left: u32,
+}
+
+impl Network {
+    pub(super) fn new(scenario: Scenario) -> Self {
+        let mut rng = Rng::with_seed(scenario.seed);
         Self {
-            nodes: vec![Limiter::new(policy, limit.0, limit.1, rounding); count],
-            quirk,
-            rng: Rng::with_seed(seed),
-            limit,
-            rounding,
+            server: Rng::with_seed(rng.u64(..)),
+            nodes: nodes(&scenario),
             counted: Vec::new(),
+            epoch: Duration::from_secs_f64(1.7e9) + Duration::from_micros(rng.u64(0..1_000_000)),
+            rng,
+            burst_left: 0,
+            scenario,
         }
     }
 
-    /// Decides on a request that arrives `now`.
+    /// A request arrives: how it is decided on, and how long the server then takes.
+    pub(super) fn arrive(&mut self, now: Duration) -> (Verdict, Duration) {
+        let verdict = self.decide(now);
+        let took = -self.rng.f64().max(1e-9).ln() * self.scenario.processing.as_secs_f64();
+        (verdict, Duration::from_secs_f64(took))
+    }
+
     fn decide(&mut self, now: Duration) -> Verdict {
-        let node = self.rng.usize(0..self.nodes.len());
-        let decision = match self.quirk {
+        if let Some((_, policy, limit)) = self.scenario.change.take_if(|(at, ..)| now >= *at) {
+            (self.scenario.policy, self.scenario.limit) = (policy, (limit, WINDOW));
+            (self.nodes, self.counted) = (nodes(&self.scenario), Vec::new());
+        }
+        let now = self.epoch + now;
+        let node = self.server.usize(0..self.nodes.len());
+        let decision = match self.scenario.quirk {
             Quirk::CountsLate => {
-                let second = now.as_secs();
-                self.counted.retain(|at| at.as_secs() == second);
-                self.by_count(
-                    WINDOW.saturating_sub(Duration::from_nanos(now.subsec_nanos().into())),
-                )
+                self.counted.retain(|at| at.as_secs() == now.as_secs());
+                let into = Duration::from_nanos(now.subsec_nanos().into());
+                self.by_count(WINDOW - into)
             }
             Quirk::CountsRefused => {
                 self.counted.retain(|at| *at + WINDOW > now);
@@ -205,11 +99,16 @@ impl Server {
             }
             _ => self.nodes[node].decide(now),
         };
-        Verdict { decision, node }
+        Verdict {
+            admitted: decision.admitted,
+            decision,
+            node,
+        }
     }
 
     fn by_count(&self, reset: Duration) -> Decision {
-        let left = self.limit.0.saturating_sub(self.counted.len() as u32);
+        let left = self.scenario.limit.0;
+        let left = left.saturating_sub(self.counted.len() as u32);
         Decision {
             admitted: left > 0,
             remaining: left.saturating_sub(1),
@@ -217,73 +116,123 @@ impl Server {
         }
     }
 
-    /// Writes the headers of the response, `now`.
-    fn headers(&mut self, verdict: Verdict, now: Duration) -> HeaderMap {
-        let Verdict { mut decision, node } = verdict;
-        match self.quirk {
+    /// The headers of a response that is written now.
+    pub(super) fn answer(&mut self, now: Duration, verdict: Verdict) -> HeaderMap {
+        let mut decision = verdict.decision;
+        match self.scenario.quirk {
             Quirk::ReadsLate => {
-                let probe = self.nodes[node].clone().decide(now);
+                let node = self.nodes.get(verdict.node);
+                let probe = node.map(|node| node.clone().decide(self.epoch + now));
+                let probe = probe.unwrap_or(decision);
                 decision.remaining = probe.remaining + u32::from(probe.admitted);
                 decision.reset = probe.reset;
             }
-            Quirk::CountsLate if decision.admitted => self.counted.push(now),
-            Quirk::Silent | Quirk::Unavailable => return HeaderMap::new(),
-            Quirk::OnlyRetryAfter => {
-                let refused = (!decision.admitted).then_some(("retry-after", "1".to_owned()));
-                return map(refused);
-            }
+            Quirk::CountsLate if decision.admitted => self.counted.push(self.epoch + now),
+            Quirk::Silent | Quirk::Unavailable | Quirk::Down => return HeaderMap::new(),
+            Quirk::OnlyRetryAfter if decision.admitted => return HeaderMap::new(),
+            Quirk::OnlyRetryAfter => return map([("retry-after", "1".to_owned())]),
             Quirk::Lies => return self.lies(),
             Quirk::Garbage => return self.garbage(),
             _ => {}
         }
-        let shown = Limiter::new(Policy::Unlimited, self.limit.0, self.limit.1, self.rounding);
-        map(shown.headers(&decision))
+        let Scenario {
+            limit, rounding, ..
+        } = self.scenario;
+        map(Limiter::new(Policy::Unlimited, limit.0, limit.1, rounding).headers(&decision))
     }
 
     fn lies(&mut self) -> HeaderMap {
-        let remaining = self.rng.u32(0..60).saturating_sub(10);
-        let reset = [0.0, 0.2, 1.0, 3.0, 1e9][self.rng.usize(0..5)];
-        let limit = [40, 40, 40, 10_000, 7, 0][self.rng.usize(0..6)];
-        let all = [
+        let rng = &mut self.server;
+        let reset = [0.0, 0.2, 1.0, 3.0, 1e9][rng.usize(0..5)];
+        let limit = [40, 40, 40, 10_000, 7, 0][rng.usize(0..6)];
+        let remaining = rng.u32(0..60).saturating_sub(10);
+        let mut all = vec![
             ("x-ratelimit-limit", format!("{limit};w=1")),
             ("x-ratelimit-remaining", remaining.to_string()),
             ("x-ratelimit-reset", reset.to_string()),
-            ("retry-after", self.rng.u8(0..3).to_string()),
+            ("retry-after", rng.u8(0..3).to_string()),
         ];
-        let mut rng = self.rng.fork();
-        map(all.into_iter().filter(|_| rng.f64() < 0.7))
+        all.retain(|_| rng.f64() < 0.7);
+        map(all)
     }
 
     fn garbage(&mut self) -> HeaderMap {
-        let values = [
-            "",
-            "-",
-            "NaN",
-            "-3",
-            "1e3",
-            "0x28",
-            "\u{ff14}\u{ff10}",
-            "99999999999999999999999",
-            ";w=",
-            "5, 2",
-        ];
         let names = [
             "x-ratelimit-limit",
             "x-ratelimit-remaining",
             "x-ratelimit-reset",
             "retry-after",
         ];
-        let mut rng = self.rng.fork();
-        map(names.map(|name| (name, values[rng.usize(0..values.len())].to_owned())))
+        let values = "|-|NaN|-3|1e3|0x28|\u{ff14}\u{ff10}|99999999999999999999999|;w=|5, 2";
+        let values: Vec<&str> = values.split('|').collect();
+        let any = |name| (name, values[self.server.usize(0..values.len())].to_owned());
+        map(names.map(any))
+    }
+
+    /// With which status the request was answered.
+    pub(super) fn status(&self, verdict: Verdict) -> u16 {
+        match self.scenario.quirk {
+            Quirk::Down => 500,
+            _ if verdict.admitted => 200,
+            Quirk::Unavailable => 503,
+            _ => 429,
+        }
+    }
+
+    /// The time of day on the server.
+    pub(super) fn wall(&self, now: Duration) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.epoch + now
+    }
+
+    /// Another client asks: whether it is served, and how long until the next one asks.
+    pub(super) fn other(&mut self, now: Duration) -> Option<(bool, Duration)> {
+        if now > self.scenario.others_during.1 {
+            return None;
+        }
+        let served = self.decide(now).admitted;
+        let random = -self.rng.f64().max(1e-9).ln();
+        let wait = match self.scenario.others {
+            Others::None => return None,
+            Others::Steady(rate) => 1.0 / rate,
+            Others::Poisson(rate) => random / rate,
+            Others::Bursty if self.burst_left == 0 => {
+                self.burst_left = self.rng.u32(0..=LIMIT);
+                2.0 * random
+            }
+            Others::Bursty => {
+                self.burst_left -= 1;
+                0.1 / f64::from(LIMIT)
+            }
+        };
+        Some((served, Duration::from_secs_f64(wait)))
+    }
+
+    /// Whether what is on its way gets lost.
+    pub(super) fn vanishes(&mut self, now: Duration) -> bool {
+        let (from, to) = self.scenario.outage;
+        (from <= now && now < to) || self.rng.f64() < self.scenario.loss
+    }
+
+    pub(super) fn one_way(&mut self) -> Duration {
+        let (u, v) = (self.rng.f64().max(1e-12), self.rng.f64());
+        let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+        (self.scenario.round_trip / 2).mul_f64((self.scenario.jitter * normal).exp())
     }
 }
 
+fn nodes(scenario: &Scenario) -> Vec<Limiter> {
+    let (limit, window) = scenario.limit;
+    let count = match scenario.quirk {
+        Quirk::Nodes(count) => count,
+        _ => 1,
+    };
+    vec![Limiter::new(scenario.policy, limit, window, scenario.rounding); count]
+}
+
 fn map(headers: impl IntoIterator<Item = (&'static str, String)>) -> HeaderMap {
-    headers
-        .into_iter()
-        .map(|(name, value)| {
-            let value = HeaderValue::from_bytes(value.as_bytes()).expect("no control characters");
-            (HeaderName::from_static(name), value)
-        })
-        .collect()
+    let header = |(name, value): (&'static str, String)| {
+        let value = HeaderValue::from_bytes(value.as_bytes()).expect("no control characters");
+        (HeaderName::from_static(name), value)
+    };
+    headers.into_iter().map(header).collect()
 }

@@ -2,7 +2,7 @@
 //! breaks off where one is broken.
 //!
 //! Each member has one request at the head of its queue, as a client has, and asks when its timer fires or a response has
-//! come to it. Nothing tells it what others do.
+//! come to it. It does not see what others do.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -245,7 +245,7 @@ impl World {
         }
     }
 
-    /// A scan ends without a word, and another takes its place.
+    /// A scan is killed, and another takes its place.
     fn kill(&mut self) {
         let is_scan = |member: &Member| member.present && member.plan.work == Work::Scan;
         let mut scans: Vec<usize> = (0..self.members.len()).collect();
@@ -427,7 +427,7 @@ impl World {
         };
         let request = &self.requests[index];
         let verdict = request.verdict.expect("decided on before");
-        let admitted = verdict.decision.admitted;
+        let admitted = verdict.admitted;
         let status = self.network.status(verdict);
         let headers = RateHeaders::read(&request.headers, self.network.wall(self.now));
         let (member, ticket) = (request.member, request.ticket);
@@ -437,7 +437,7 @@ impl World {
             self.paused_until = self.paused_until.max(self.latest + wait);
         }
         self.findings.refused += u64::from(!admitted);
-        if admitted {
+        if status == 200 {
             self.findings.parts[member].served.push(self.now);
         }
         self.gate

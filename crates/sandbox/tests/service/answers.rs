@@ -1,0 +1,472 @@
+//! Requests and their answers: the operations of the document, tokens, versions, lists, the rate limit, starting.
+
+use crate::{Service, limited, start};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{ErrorKind, Read as _};
+use std::net::TcpListener;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use talentdata_sandbox::{Options, Sandbox, lists};
+
+/// The document's operations: `METHOD /path`, with `1` for path parameters, and the operation.
+fn operations() -> Vec<(String, Value)> {
+    let text = include_str!("../../../../spec/openapi.json");
+    let document: Value = serde_json::from_str(text).unwrap();
+    let mut out = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let segments = path.split('/');
+        let segments = segments.map(|one| if one.contains('{') { "1" } else { one });
+        let path = segments.collect::<Vec<_>>().join("/");
+        for (method, operation) in item.as_object().unwrap() {
+            let line = format!("{} {path}", method.to_uppercase());
+            out.push((line, operation.clone()));
+        }
+    }
+    assert!(out.len() > 10);
+    out
+}
+
+#[test]
+fn every_operation_is_served_as_the_document_says() {
+    let service = start(|_| ());
+    let mut called = 0;
+    for (line, operation) in operations() {
+        let security = operation["security"].as_array().unwrap();
+        let needed = !security.is_empty() && !security.contains(&json!({}));
+        for (bearer, refused) in [("", needed), ("Bearer wrong", !security.is_empty())] {
+            let kind = ("content-type", "application/json");
+            let headers = [kind, ("authorization", bearer)];
+            let headers = if bearer.is_empty() {
+                &headers[..1]
+            } else {
+                &headers
+            };
+            // The token request itself is refused for its body.
+            let reply = service.send(&line, headers, "[0]");
+            assert_eq!(reply.status == 401, refused, "{bearer:?} {line}");
+        }
+        let (method, path) = line.split_once(' ').unwrap();
+        let reply = service.ask(&format!("PROPFIND {path}"), "");
+        let mut allowed = reply.header("allow").unwrap_or_default().split(", ");
+        assert!(
+            reply.status == 405 && allowed.any(|one| one == method),
+            "{line}"
+        );
+        assert_eq!(
+            service.ask(&format!("{line}/1/2/3/4"), "").status,
+            404,
+            "{line}"
+        );
+        let required = |one: &Value| one["required"] == true;
+        let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+        if !parameters.any(required) && !required(&operation["requestBody"]) {
+            let reply = service.ask(&line, "");
+            assert!((200..300).contains(&reply.status), "{line}");
+            let documented = &operation["responses"][reply.status.to_string()]["content"];
+            let kind = reply.header("content-type").unwrap_or_default();
+            assert!(documented[kind].is_object(), "{line} {kind}");
+            called += 1;
+        }
+    }
+    assert!(called > 0);
+}
+
+/// Status, request, token, body, and what the message says.
+const REQUESTS: &str = r#"
+200 | GET /v1/version                                  |       |  |
+200 | GET /v1/version                                  | wrong |  |
+200 | GET /v1/contacts                                 | right |  |
+401 | GET /v1/contacts                                 |       |  | a token is required
+401 | GET /v1/contacts                                 | wrong |  | the token is invalid
+401 | GET /v1/contacts                                 | basic |  | the token is invalid
+404 | GET /v1/nothing                                  | right |  | there is nothing at this path
+404 | GET /__requests                                  | right |  | there is nothing at this path
+404 | GET /__changes?list=contacts                     | right |  | there is nothing at this path
+405 | DELETE /v1/contacts                              | right |  | this path supports
+405 | GET /v1/oauth/token                              |       |  | this path supports POST only
+400 | GET /v1/contacts?limit=0                         | right |  | "limit": expected an integer of at least 1
+400 | GET /v1/contacts?limit=-1                        | right |  | "limit"
+400 | GET /v1/contacts?limit=                          | right |  | "limit"
+400 | GET /v1/contacts?limit=1.5                       | right |  | "limit"
+400 | GET /v1/contacts?limit=%2B5                      | right |  | "limit"
+400 | GET /v1/contacts?offset=-1                       | right |  | "offset": expected an integer of at least 0
+400 | GET /v1/contacts?offset=x                        | right |  | "offset"
+400 | GET /v1/contacts?offset=18446744073709551616     | right |  | "offset"
+401 | POST /v1/oauth/token    |       | {"clientId": "wrong", "clientSecret": "SECRET"} | not those of
+401 | POST /v1/oauth/token    |       | {"clientId": "ID", "clientSecret": "wrong"}     | not those of
+400 | POST /v1/oauth/token    |       | {"clientId": 7, "clientSecret": "SECRET"} | at "/clientId": expected string
+400 | POST /v1/oauth/token    |       | {"clientId": "ID"}    | at "/clientSecret": expected a value; it is required
+400 | POST /v1/oauth/token    |       | ["ID", "SECRET"]      | request body: expected object
+400 | POST /v1/oauth/token    |       | {                     | request body: expected JSON
+200 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": []}     |
+200 | POST /v1/version/check  | right | {"clientVersion": "1.8.2", "endpoints": []}     |
+401 | POST /v1/version/check  | wrong | {"clientVersion": "1.8.2", "endpoints": []}     | the token is invalid
+400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2"}                      | at "/endpoints": expected
+400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": "all"}  | at "/endpoints": expected array
+400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": [1]}    | at "/endpoints/0": expected one of 2
+"#;
+
+#[test]
+fn wrong_requests_are_refused_with_the_reason() {
+    let service = start(|_| ());
+    let (id, secret) = (service.client_id(), service.client_secret());
+    let right = format!("Bearer {}", service.token);
+    let Options { limit, window, .. } = Options::default();
+    let limit = format!("{limit};w={}", window.as_secs());
+    for case in REQUESTS.trim().lines() {
+        let columns: Vec<&str> = case.split('|').map(str::trim).collect();
+        let [status, line, bearer, body, reason] = columns[..] else {
+            panic!("{case}");
+        };
+        let mut headers = vec![("content-type", "application/json; charset=utf-8")];
+        match bearer {
+            "right" => headers.push(("authorization", &right)),
+            "wrong" => headers.push(("authorization", "Bearer wrong")),
+            "basic" => headers.push(("authorization", "Basic c2FuZGJveDpzYW5kYm94")),
+            _ => {}
+        }
+        let body = body.replace("ID", id).replace("SECRET", secret);
+        let reply = service.send(line, &headers, &body);
+        assert_eq!(reply.status.to_string(), status, "{case}");
+        assert_eq!(reply.header("x-ratelimit-limit"), Some(limit.as_str()));
+        assert!(reply.header("x-ratelimit-remaining").is_some());
+        assert!(reply.header("x-ratelimit-reset").is_some());
+        assert_eq!(reply.header("x-talentdata-sandbox"), Some("sample data"));
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        let challenge = (status == "401").then_some("Bearer");
+        assert_eq!(reply.header("www-authenticate"), challenge, "{case}");
+        let message = reply.json()["error"]["message"]
+            .to_string()
+            .replace('\\', "");
+        assert!(message.contains(reason), "{case}: {message}");
+        assert_eq!(message == "null", status == "200", "{case}");
+        assert!(!message.contains(secret), "{message}");
+    }
+    let plain = [("content-type", "text/plain")];
+    let reply = service.send("POST /v1/oauth/token", &plain, &service.credentials());
+    assert_eq!(reply.status, 415);
+    let stats = service.stats();
+    assert_eq!((stats.token_posts, stats.requests_by_path["other"]), (8, 3));
+    assert!((1..=stats.requests).contains(&stats.most_in_a_second));
+}
+
+#[test]
+fn tokens_are_new_each_time_and_end_as_the_service_says() {
+    let permissions = "GET /v1/oauth/token/permissions";
+    for (tokens, first) in [("all", 200), ("newest", 401)] {
+        let tokens = tokens.parse().unwrap();
+        let service = start(|options| options.tokens = tokens);
+        let reply = service
+            .ask("POST /v1/oauth/token", &service.credentials())
+            .json();
+        assert_eq!(
+            (&reply["token_type"], &reply["expires_in"]),
+            (&json!("Bearer"), &json!(3600))
+        );
+        let token = reply["access_token"].as_str().unwrap();
+        assert_ne!(token, service.token);
+        assert_eq!(service.ask(permissions, "").status, first);
+        // A refused request issues nothing, so nothing ends.
+        assert_eq!(service.ask("POST /v1/oauth/token", "{}").status, 400);
+        let headers = [("authorization", &*format!("bearer {token}"))];
+        let body = service.send(permissions, &headers, "").json();
+        assert!(!body["roles"].as_array().unwrap().is_empty());
+        let permissions = body["permissions"].as_array().unwrap().iter();
+        let mut actions = permissions.map(|one| one.as_str().unwrap().split_once(':').unwrap().0);
+        assert!(actions.all(|action| ["read", "write"].contains(&action)));
+    }
+    let token_lifetime = Duration::from_millis(500);
+    let service = start(|options| options.token_lifetime = token_lifetime);
+    let reply = service
+        .ask("POST /v1/oauth/token", &service.credentials())
+        .json();
+    assert_eq!(reply["expires_in"].to_string(), "0.5");
+    sleep(token_lifetime);
+    assert_eq!(service.ask("GET /v1/contacts", "").status, 401);
+}
+
+#[test]
+fn versions_are_reported_and_checked() {
+    let service = start(|_| ());
+    let report = service.get("/v1/version");
+    assert_eq!(
+        (&report["version"], &report["apiStatus"]),
+        (&json!("1.8.2"), &json!("operational"))
+    );
+    let major = |entry: &Value| -> u32 {
+        let version = entry["version"].as_str().unwrap().split('.').next();
+        version.unwrap().parse().unwrap()
+    };
+    let entries = report["endpoints"].as_object().unwrap();
+    let mut names: Vec<&str> = entries.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "authentication",
+            "companies",
+            "corecrm",
+            "inference",
+            "matching",
+            "taxonomy"
+        ]
+    );
+    for (name, entry) in entries {
+        let with_model = ["inference", "matching", "taxonomy"].contains(&name.as_str());
+        for member in ["model_version", "service_version"] {
+            assert_eq!(entry.get(member).is_some(), with_model, "{name}");
+        }
+        let status = if name == "companies" {
+            "alpha"
+        } else {
+            "operational"
+        };
+        assert_eq!(entry["status"], status);
+        let lower = major(entry) < major(&entries["matching"]);
+        assert_eq!(lower, name != "matching", "{name}");
+    }
+    for (version, compatible, supported) in [
+        ("1.8.2", true, true),
+        ("1.4", true, true),
+        ("1.3.9", true, false),
+        ("2.0.0", false, false),
+        ("new", false, false),
+    ] {
+        let asked =
+            json!({"clientVersion": version, "endpoints": ["matching", "corecrm", "astrology"]});
+        let body = service
+            .ask("POST /v1/version/check", &asked.to_string())
+            .json();
+        let overall = (&body["compatible"], &body["supported"]);
+        assert_eq!(
+            overall,
+            (&json!(compatible), &json!(supported)),
+            "{version}"
+        );
+        let entries = &body["endpointCompatibility"];
+        assert_eq!(entries.as_object().unwrap().len(), 3);
+        assert_eq!(entries["matching"]["compatible"], compatible, "{version}");
+        assert!(entries["matching"]["model_version"].is_string());
+        let notes = entries["matching"]["notes"].as_str().unwrap();
+        assert!(notes.contains("backwards compatible"));
+        assert_eq!(entries["corecrm"].get("model_version"), None);
+        assert_eq!(entries["astrology"]["compatible"], false);
+        assert!(entries["astrology"]["notes"].is_string());
+    }
+}
+
+/// The records of a page: the one array in the response.
+fn records(body: &Value) -> &Vec<Value> {
+    let mut arrays = body
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(Value::as_array);
+    let records = arrays.next().unwrap();
+    assert!(arrays.next().is_none());
+    records
+}
+
+fn sized(name: &str, size: u64) -> impl Fn(&mut Options) {
+    let name = name.to_owned();
+    move |options| options.records = [(name.clone(), size)].into()
+}
+
+#[test]
+fn each_list_holds_different_records_on_pages_of_its_own_size() {
+    let service = start(|_| ());
+    let large = start(|options| {
+        options.records = lists()
+            .iter()
+            .map(|list| (list.name.clone(), 5000))
+            .collect()
+    });
+    for list in lists() {
+        let (mut count, mut ids) = (0, HashSet::new());
+        loop {
+            let body = service.get(&format!("{}?limit=90&offset={count}", list.path));
+            count += records(&body).len() as u64;
+            ids.extend(records(&body).iter().map(|record| record["id"].to_string()));
+            if body["pagination"]["hasMore"] == false {
+                assert_eq!(body["pagination"]["total"], count);
+                break;
+            }
+        }
+        assert_eq!(
+            (count, ids.len() as u64),
+            (list.default_size(), count),
+            "{}",
+            list.name
+        );
+        let most = list.max_limit;
+        for (query, count) in [
+            (String::new(), list.default_limit),
+            (format!("?limit={most}"), most),
+            (format!("?limit={}", most + 1), most),
+        ] {
+            let path = format!("{}{query}", list.path);
+            let body = large.get(&path);
+            assert_eq!(records(&body).len() as u64, count.min(5000), "{path}");
+        }
+    }
+    let body = service.get("/v1/contacts");
+    assert_eq!(body["success"], true);
+    for contact in body["contacts"].as_array().unwrap() {
+        for field in ["id", "firstName", "lastName", "email"] {
+            assert!(contact[field].is_string(), "{field} in {contact}");
+        }
+    }
+}
+
+#[test]
+fn the_pagination_object_describes_the_page() {
+    let service = start(|options| {
+        sized("contacts", 250)(options);
+        options.max_limit = Some(90);
+    });
+    for (query, offset, returned, more) in [
+        ("limit=90", 0, 90, true),
+        ("limit=90&offset=160", 160, 90, false),
+        ("limit=90&offset=159", 159, 90, true),
+        ("limit=90&offset=200", 200, 50, false),
+        ("limit=1&offset=249", 249, 1, false),
+        ("limit=90&offset=250", 250, 0, false),
+        ("limit=90&offset=18446744073709551615", u64::MAX, 0, false),
+        ("limit=91", 0, 90, true),
+        ("limit=18446744073709551615&offset=10", 10, 90, true),
+        ("limit=7&limit=9", 0, 9, true),
+        ("limit=%31%30", 0, 10, true),
+    ] {
+        let body = service.get(&format!("/v1/contacts?{query}"));
+        assert_eq!(records(&body).len(), returned, "{query}");
+        let expected = json!({"total": 250, "limit": returned, "offset": offset, "hasMore": more});
+        assert_eq!(body["pagination"], expected, "{query}");
+    }
+}
+
+/// Records are computed when they are asked for: a list larger than any memory is served at once, at both ends.
+#[test]
+fn records_depend_on_the_seed_and_the_size_of_a_list_costs_nothing() {
+    let first = |service: Service| service.get("/v1/contacts?limit=10&offset=50");
+    let small = first(start(|_| ()));
+    let large = first(start(sized("contacts", 90_000)));
+    let seeded = first(start(|options| options.seed = 1));
+    assert_eq!(records(&small), records(&large));
+    assert_ne!(records(&small), records(&seeded));
+    let size = 1 << 60;
+    let service = start(sized("pools", size));
+    for offset in [0, size / 2, size - 100] {
+        let body = service.get(&format!("/v1/pools?limit=100&offset={offset}"));
+        assert_eq!(records(&body).len(), 100);
+        assert_eq!(body["pagination"]["total"], size);
+    }
+}
+
+#[test]
+fn every_request_counts_and_those_beyond_the_limit_get_429() {
+    let mut service = limited(|options| {
+        options.limit = 6;
+        options.window = Duration::from_secs(u64::MAX);
+    });
+    service.token = service.new_token();
+    for (status, remaining, line) in [
+        (200, "4", "GET /v1/contacts"),
+        (200, "3", "GET /v1/version"),
+        (404, "2", "GET /v1/nothing"),
+        (400, "1", "POST /v1/oauth/token"),
+        (200, "0", "GET /v1/ja/skills"),
+        (429, "0", "GET /v1/contacts"),
+        (429, "0", "GET /v1/nothing"),
+        (429, "0", "POST /v1/oauth/token"),
+    ] {
+        let reply = service.ask(line, "");
+        assert_eq!(reply.status, status, "{line}");
+        assert_eq!(
+            reply.header("x-ratelimit-remaining"),
+            Some(remaining),
+            "{line}"
+        );
+        let limit = format!("6;w={}", u64::MAX);
+        assert_eq!(reply.header("x-ratelimit-limit"), Some(limit.as_str()));
+        assert_eq!(reply.json()["error"].is_object(), status != 200);
+    }
+    let stats = service.stats();
+    assert_eq!(
+        (stats.requests, stats.limited, stats.token_posts),
+        (9, 3, 3)
+    );
+    assert_eq!(stats.requests_by_path["/v1/contacts"], 2);
+    assert!(stats.most_in_a_second <= 6);
+}
+
+#[test]
+fn a_round_trip_takes_at_least_the_latency() {
+    let latency = Duration::from_millis(60);
+    let service = limited(|options| options.latency = latency);
+    let start = Instant::now();
+    assert_eq!(service.version().status, 200);
+    assert!(start.elapsed() >= latency);
+}
+
+#[test]
+fn answers_are_compressed_only_when_both_sides_want_it() {
+    for (gzip, accept, expected) in [
+        (true, "gzip, deflate", Some("gzip")),
+        (true, "identity", None),
+        (false, "gzip", None),
+    ] {
+        let service = limited(|options| options.gzip = gzip);
+        let reply = service.send("GET /v1/version", &[("accept-encoding", accept)], "");
+        assert_eq!(reply.header("content-encoding"), expected);
+        let mut text = String::new();
+        match expected {
+            Some(_) => flate2::read::GzDecoder::new(&reply.body[..]).read_to_string(&mut text),
+            None => (&reply.body[..]).read_to_string(&mut text),
+        }
+        .unwrap();
+        assert!(text.contains("apiStatus"));
+    }
+}
+
+#[test]
+fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    // With or without an async runtime around it.
+    let [one, other]: [Service; 2] = [start(|_| ()), runtime.block_on(async { start(|_| ()) })];
+    assert!(one.base_url().starts_with("http://127.0.0.1:"));
+    assert_ne!(one.client_id(), other.client_id());
+    assert_ne!(one.client_secret(), other.client_secret());
+    assert!(!format!("{:?}", one.sandbox).contains(one.client_secret()));
+    let bearer = format!("Bearer {}", one.token);
+    let reply = other.send("GET /v1/contacts", &[("authorization", &bearer)], "");
+    assert_eq!(reply.status, 401);
+    let mut open = other.connect();
+    runtime.block_on(async { drop(other) });
+    // Another sandbox may listen there by now, but this connection is no part of it.
+    let gone = match open.read(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    };
+    assert!(gone);
+}
+
+#[test]
+fn a_port_can_be_chosen_and_what_cannot_be_served_is_an_error() {
+    let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let options = || Options {
+        port,
+        ..Options::default()
+    };
+    Sandbox::start(options()).unwrap_err();
+    drop(taken);
+    let sandbox = Sandbox::start(options()).unwrap();
+    assert_eq!(sandbox.base_url(), format!("http://127.0.0.1:{port}"));
+    let mut options = Options::default();
+    sized("kontakte", 1)(&mut options);
+    let error = Sandbox::start(options).unwrap_err().to_string();
+    assert!(error.contains("`kontakte`") && error.contains("contacts"));
+}
