@@ -2,9 +2,8 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::Ending;
 use crate::filters::Lists;
-use crate::output::remark;
+use crate::output::{Ending, remark};
 use crate::progress::summary;
 use crate::run::{Done, Run, Work};
 use crate::{continuation, mirror, names, receipts};

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, grammar};
 use crate::connect::connect;
-use crate::ending::Ending;
+use crate::output::Ending;
 use crate::{names, output};
 use clap::Args;
 use clap_complete::Shell;

@@ -2,8 +2,8 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::Ending;
 use crate::output;
+use crate::output::Ending;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Map, Value};
