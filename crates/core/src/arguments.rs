@@ -20,6 +20,7 @@ pub struct Arguments {
 }
 
 /// Arguments as they are sent.
+#[derive(Default)]
 pub(crate) struct Parts {
     /// The segments of the path, decoded.
     pub(crate) path: Vec<String>,
@@ -114,12 +115,7 @@ impl Arguments {
         if let Some(name) = this.values.keys().find(|name| !known(name)) {
             return Err(unknown(operation, name));
         }
-        let mut parts = Parts {
-            path: Vec::new(),
-            query: Vec::new(),
-            headers: HeaderMap::new(),
-            body: None,
-        };
+        let mut parts = Parts::default();
         let mut in_path = Vec::new();
         for parameter in operation.parameters {
             let texts = texts(parameter, this.values.get(parameter.name))?;

@@ -127,9 +127,9 @@ impl Client {
         metrics: Option<Arc<ScanMetrics>>,
     ) -> Result<Page> {
         let mut call = Call::new(resource.shape().operation, arguments.clone())?;
-        call.query.push(("offset", offset.to_string()));
-        call.query
-            .extend(limit.map(|limit| ("limit", limit.to_string())));
+        let query = &mut call.parts.query;
+        query.push(("offset", offset.to_string()));
+        query.extend(limit.map(|limit| ("limit", limit.to_string())));
         let mut claim = self.0.memory.claim(metrics.clone(), offset);
         let call = Call {
             most: PAGE_BODY,

@@ -3,25 +3,23 @@
 mod base_url;
 mod budget;
 mod builder;
-mod choices;
 mod found;
 mod profile;
 mod proxy;
 mod table;
 #[cfg(all(test, unix))]
 mod tests;
-mod value;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
 pub(crate) use budget::BudgetHome;
-pub use builder::Builder;
-pub use choices::{OnUnreachable, Priority, TokenCache};
+pub use builder::{Builder, Value};
 pub(crate) use found::{Found, not_set};
 pub use profile::read_secret_file;
 pub(crate) use proxy::Proxy;
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
-pub use value::Value;
+
+use crate::choice;
 
 /// The company's limit, in requests per second.
 pub const REQUESTS_PER_SECOND: u32 = 40;
@@ -49,3 +47,38 @@ impl Config {
         self.client_id.as_deref()
     }
 }
+
+/// What a client does while the shared budget cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnUnreachable {
+    /// It spends an equal share of the budget.
+    Share,
+    /// It waits, as long as the time limit of each call allows.
+    Wait,
+}
+
+choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
+
+/// How scans rank among all that share the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// After single calls.
+    Normal,
+    /// Like single calls.
+    Foreground,
+    /// After all others.
+    Background,
+}
+
+choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
+
+/// Where the access token of a client is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenCache {
+    /// Each client has a token of its own.
+    Process,
+    /// The processes of this user on this host share one, in a file.
+    Host,
+}
+
+choice!(TokenCache, "token_cache", { Process => "process", Host => "host" });

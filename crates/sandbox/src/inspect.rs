@@ -331,6 +331,3 @@ fn count(schemas: &Schemas, schema: &Value, value: &mut Value) {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod respond_tests;

@@ -56,18 +56,8 @@ pub(crate) struct Records {
     pub(crate) has_id: bool,
     /// The schema of a record; anything where the document does not show its fields.
     record: Value,
-    source: Source,
-}
-
-/// Where records come from.
-#[derive(Debug, PartialEq, Eq)]
-enum Source {
-    /// The sample records as they are.
-    Samples,
-    /// Sample records made to fit the document; these documented members they never have.
-    Fitted(Vec<String>),
-    /// The document.
-    Made,
+    /// Whether records are the sample records as they are.
+    sampled: bool,
 }
 
 impl Records {
@@ -109,30 +99,23 @@ impl Records {
             id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),
             // An `id` that a closed schema does not document is left out.
             has_id: is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile),
-            source: Source::Samples,
+            sampled: false,
             record: record.clone(),
         };
-        if shape.has_properties() {
-            new.source = match are_there(&list.name) {
-                true => new.compared(),
-                false => Source::Made,
-            };
-        }
+        let comparable = are_there(&list.name) && new.samples_fit();
+        new.sampled = comparable || !shape.has_properties();
         new
     }
 
-    /// Whether the sample records are as documented.
-    fn compared(&self) -> Source {
+    /// Whether the sample records are as documented, and lack no documented member.
+    fn samples_fit(&self) -> bool {
         let schemas = &self.spec.schemas;
+        let names = schemas.shape(&self.record).names();
+        let mut absent = names.into_iter().filter(|name| *name != "id");
         let late = self.list.default_size().saturating_sub(COMPARED);
         let mut compared = (0..COMPARED).chain(late..late + COMPARED);
         let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
-        let mut absent = schemas.shape(&self.record).names();
-        absent.retain(|name| *name != "id" && !has_member(&self.list.name, name));
-        match absent.is_empty() && compared.all(fits) {
-            true => Source::Samples,
-            false => Source::Fitted(absent.into_iter().map(str::to_owned).collect()),
-        }
+        absent.all(|name| has_member(&self.list.name, name)) && compared.all(fits)
     }
 
     /// Record `number` as the samples have it, with its `id`.
@@ -140,12 +123,12 @@ impl Records {
         let mut out = Vec::new();
         let mut object = Object::new(&mut out);
         object.member("id", |out| self.id.write(self.key(), number, out));
-        self.sampled(number, version).write_members(&mut object);
+        self.sample_of(number, version).write_members(&mut object);
         object.end();
         serde_json::from_slice(&out).unwrap_or_default()
     }
 
-    fn sampled(&self, number: u64, version: u32) -> Sample<'_> {
+    fn sample_of(&self, number: u64, version: u32) -> Sample<'_> {
         Sample::new(&self.list.name, &self.list.noun, self.seed, number, version)
     }
 
@@ -153,27 +136,32 @@ impl Records {
         key(&self.list.name, self.seed)
     }
 
-    /// The members of record `number` after `version` updates, without its `id`, made or fitted by its schema.
-    fn made(&self, absent: Option<&Vec<String>>, number: u64, version: u32) -> Map<String, Value> {
+    /// The members of record `number` after `version` updates, without its `id`: made by its schema, with what the
+    /// sample record has in their place, changed as far as the schema asks for it.
+    fn made(&self, number: u64, version: u32) -> Map<String, Value> {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
         let mut maker = Maker::new(schemas, seed).varied();
-        let mut value = match absent {
-            None => maker.make(schema),
-            Some(_) => maker.fit(schema, self.sample(number, version)),
-        };
-        let shape = schemas.shape(schema);
-        for name in absent.into_iter().flatten() {
-            let made = maker.make(&shape.property(name).unwrap_or_default());
-            if value.get(name).is_none() && !number.is_multiple_of(4) {
-                maker.put(schema, &mut value, name, made);
+        let mut value = maker.make(schema);
+        if let (true, Some(members)) = (are_there(&self.list.name), value.as_object_mut()) {
+            let shape = schemas.shape(schema);
+            let sample = self.sample(number, version);
+            for (name, member) in sample.as_object().into_iter().flatten() {
+                let member = match shape.property(name) {
+                    Some(schema) => maker.fit(&schema, member.clone()),
+                    None => member.clone(),
+                };
+                members.insert(name.clone(), member);
             }
+            value = maker.fit(schema, value);
         }
-        let Value::Object(mut members) = value else {
-            return Map::new();
-        };
-        members.shift_remove("id");
-        members
+        match value {
+            Value::Object(mut members) => {
+                members.shift_remove("id");
+                members
+            }
+            _ => Map::new(),
+        }
     }
 
     /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
@@ -234,12 +222,10 @@ impl Records {
 
     fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
-        let absent = match &self.source {
-            Source::Samples => return self.sampled(number, version).write_members(object),
-            Source::Fitted(absent) => Some(absent),
-            Source::Made => None,
-        };
-        let members = self.made(absent, number, version);
+        if self.sampled {
+            return self.sample_of(number, version).write_members(object);
+        }
+        let members = self.made(number, version);
         for (name, value) in &members {
             object.json(name, value);
         }
@@ -309,7 +295,9 @@ impl IdForm {
         let [first, _] = whole_bounds(&shape);
         let first = IdForm::Integer(first.unwrap_or_default().max(1.0) as u64);
         let allowed = |form: &IdForm| {
-            let id = serde_json::from_slice(&form.written(0, 0)).unwrap_or_default();
+            let mut id = Vec::new();
+            form.write(0, 0, &mut id);
+            let id = serde_json::from_slice(&id).unwrap_or_default();
             schemas.accepts(schema, &id, Way::Response)
         };
         let mut forms = [self, IdForm::Hexadecimal, first, IdForm::Digits].into_iter();
@@ -326,12 +314,6 @@ impl IdForm {
             IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
             IdForm::Digits => put(out, format_args!("\"{}\"", number.wrapping_add(1))),
         }
-    }
-
-    fn written(self, key: u64, number: u64) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write(key, number, &mut out);
-        out
     }
 
     /// The number of the record with this id, if it is an id at all.
@@ -370,12 +352,11 @@ pub(crate) fn uuid(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
-    use xxhash_rust::xxh3::xxh3_64;
-
     use super::*;
     use crate::list::lists;
+    use serde_json::json;
+    use std::collections::HashSet;
+    use xxhash_rust::xxh3::xxh3_64;
 
     fn records(list: &'static List, ids: Ids) -> Records {
         let options = Options {
@@ -387,135 +368,127 @@ mod tests {
         Records::new(Spec::embedded(), list, &options)
     }
 
-    fn texts(list: &'static List, ids: Ids, read: u64) -> Vec<String> {
-        let records = records(list, ids);
-        let text = |number| {
-            let mut out = Vec::new();
-            records.write(number, 0, read, &mut out);
-            String::from_utf8(out).unwrap()
-        };
-        (0..400).map(text).collect()
-    }
-
-    fn ids(list: &'static List, ids: Ids) -> Vec<String> {
-        let id = |text: &String| {
-            let record: serde_json::Value = serde_json::from_str(text).unwrap();
-            record["id"].to_string()
-        };
-        texts(list, ids, 0).iter().map(id).collect()
+    /// The text of an id without its quotes.
+    fn plain(id: &[u8]) -> String {
+        let text = std::str::from_utf8(id).unwrap();
+        text.trim_matches('"').to_owned()
     }
 
     #[test]
-    fn without_ids_records_differ_unless_they_are_to_be_equal() {
-        for list in lists() {
-            for kind in [Ids::None, Ids::Volatile] {
-                let texts = texts(list, kind, 0);
-                let id = |text: &String| {
-                    let record: serde_json::Value = serde_json::from_str(text).unwrap();
-                    record.get("id").cloned()
+    fn records_are_told_apart_as_asked_for_and_found_by_their_ids() {
+        for (list, kind) in lists()
+            .iter()
+            .flat_map(|list| Ids::ALL.map(|kind| (list, kind)))
+        {
+            let records = records(list, kind);
+            let texts = |read| -> Vec<Vec<u8>> {
+                let text = |number| {
+                    let mut out = Vec::new();
+                    records.write(number, 0, read, &mut out);
+                    out
                 };
-                assert!(texts.iter().all(|text| id(text).is_none()), "{}", list.name);
-                let distinct: HashSet<&String> = texts.iter().collect();
-                assert_eq!(distinct.len(), 400, "{kind} {}", list.name);
-            }
-            let equal: HashSet<String> = texts(list, Ids::Equal, 0).into_iter().collect();
-            assert_eq!(equal.len(), 1, "{}", list.name);
-        }
-    }
-
-    #[test]
-    fn only_volatile_records_are_other_ones_at_the_next_read() {
-        let list = &lists()[0];
-        for kind in Ids::ALL {
-            let same = texts(list, kind, 0) == texts(list, kind, 1);
-            assert_eq!(same, kind != Ids::Volatile, "{kind}");
-        }
-    }
-
-    #[test]
-    fn two_records_share_an_id_or_its_hash() {
-        let list = &lists()[0];
-        let repeated = ids(list, Ids::Repeated);
-        assert_eq!(repeated[100], repeated[300]);
-        assert_eq!(repeated.iter().collect::<HashSet<_>>().len(), 399);
-        let colliding = ids(list, Ids::Colliding);
-        assert_eq!(colliding.iter().collect::<HashSet<_>>().len(), 400);
-        assert_ne!(colliding[100], colliding[300]);
-        for id in [&colliding[100], &colliding[300]] {
-            assert_eq!(xxh3_64(id.as_bytes()), 0xab74_3eb9_1d4c_03a7);
-        }
-        assert_eq!(ids(list, Ids::Numeric)[41], "42");
-    }
-
-    #[test]
-    fn records_are_found_by_their_ids() {
-        for list in lists() {
-            for kind in Ids::ALL {
-                let records = records(list, kind);
-                for number in [0, 100, 300, 399] {
-                    let mut id = Vec::new();
-                    records.write_id(number, &mut id);
-                    let id: serde_json::Value = serde_json::from_slice(&id).unwrap();
-                    let text = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-                    let expected = match kind {
-                        Ids::None | Ids::Equal | Ids::Volatile => None,
-                        Ids::Repeated if number == 300 => Some(100),
-                        _ => Some(number),
-                    };
-                    assert_eq!(records.find(&text), expected, "{kind} {} {text}", list.name);
+                (0..400).map(text).collect()
+            };
+            let texts = [texts(0), texts(1)];
+            let same = texts[0] == texts[1];
+            assert_eq!(same, kind != Ids::Volatile, "{kind} {}", list.name);
+            let distinct: HashSet<&Vec<u8>> = texts[0].iter().collect();
+            let count = if kind == Ids::Equal { 1 } else { 400 };
+            assert_eq!(distinct.len(), count, "{kind} {}", list.name);
+            let mut ids = HashSet::new();
+            for (number, text) in (0..).zip(&texts[0]) {
+                let record: Value = serde_json::from_slice(text).unwrap();
+                ids.insert(record["id"].to_string());
+                let without = matches!(kind, Ids::None | Ids::Equal | Ids::Volatile);
+                assert_eq!(record.get("id").is_none(), without, "{kind} {}", list.name);
+                if ![0, 100, 300, 399].contains(&number) {
+                    continue;
                 }
-                assert_eq!(records.find("nobody"), None);
+                let mut id = Vec::new();
+                records.write_id(number, &mut id);
+                let expected = match kind {
+                    _ if without => None,
+                    Ids::Repeated if number == 300 => Some(100),
+                    _ => Some(number),
+                };
+                assert_eq!(records.find(&plain(&id)), expected, "{kind} {}", list.name);
+                if kind == Ids::Colliding && [100, 300].contains(&number) {
+                    assert_eq!(xxh3_64(&id), 0xab74_3eb9_1d4c_03a7);
+                }
+                if kind == Ids::Numeric {
+                    assert_eq!(plain(&id), (number + 1).to_string());
+                }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod id_tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn ids_lead_back_to_their_numbers() {
-        let forms = [
-            IdForm::Hexadecimal,
-            IdForm::Uuid,
-            IdForm::Integer(7),
-            IdForm::Digits,
-        ];
-        for form in forms {
-            for number in [0, 1, 41, 1 << 40, u64::MAX - 9] {
-                let id: Value = serde_json::from_slice(&form.written(99, number)).unwrap();
-                let text = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-                assert_eq!(form.number(99, &text), Some(number), "{form:?} {text}");
-            }
-            for text in ["", "x", "é-é", "0x", "-1"] {
-                let number = form.number(99, text);
-                let same = number.is_some_and(|number| {
-                    form.written(99, number) == json!(text).to_string().as_bytes()
-                });
-                assert!(!same, "{form:?} {text}");
-            }
+            let count = match kind {
+                Ids::Unique | Ids::Numeric | Ids::Colliding => 400,
+                Ids::Repeated => 399,
+                Ids::None | Ids::Equal | Ids::Volatile => 1,
+            };
+            assert_eq!(ids.len(), count, "{kind} {}", list.name);
+            assert_eq!(records.find("nobody"), None);
         }
     }
 
     #[test]
-    fn the_form_follows_the_document() {
+    fn sample_records_change_only_where_the_document_asks_for_it() {
+        let text = json!({"type": "string"});
+        let location = json!({"type": "object", "required": ["city", "region"],
+            "properties": {"city": text, "region": {"const": "north"}}});
+        let contact = json!({"type": "object", "required": ["id", "firstName", "location", "kind"],
+            "properties": {"id": text, "firstName": text, "location": location,
+                "kind": {"enum": ["person"]}, "phone": {"type": "integer"}}});
+        let page = json!({"properties": {"contacts": {"type": "array", "items": contact},
+            "pagination": {"required": PAGINATION}}});
+        let integer = json!({"type": "integer"});
+        let parameters =
+            ["limit", "offset"].map(|name| json!({"name": name, "in": "query", "schema": integer}));
+        let responses = json!({"200": {"content": {"application/json": {"schema": page}}}});
+        let operation = json!({"parameters": parameters, "responses": responses});
+        let document = json!({"paths": {"/v1/contacts": {"get": operation}}});
+        let spec: &Spec = Box::leak(Box::new(Spec::read(document)));
+        let records = Records::new(spec, &spec.lists[0], &Options::default());
+        for number in 0..100 {
+            let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
+            assert!(
+                spec.schemas.accepts(&contact, &value, Way::Response),
+                "{value}"
+            );
+            for name in ["id", "firstName", "email", "tags"] {
+                assert_eq!(value[name], sample[name], "{value}");
+            }
+            assert_eq!(value["location"]["city"], sample["location"]["city"]);
+            assert_eq!(value["location"]["region"], "north");
+        }
+    }
+
+    #[test]
+    fn ids_lead_back_to_their_numbers_in_a_form_that_follows_the_document() {
         for (schema, form) in [
             (json!({"type": "string"}), IdForm::Hexadecimal),
             (json!({"type": "string", "format": "uuid"}), IdForm::Uuid),
             (json!({"type": "integer"}), IdForm::Integer(1)),
-            (
-                json!({"type": "integer", "minimum": 1000}),
-                IdForm::Integer(1000),
-            ),
+            (json!({"type": "integer", "minimum": 7}), IdForm::Integer(7)),
             (json!({"type": "string", "maxLength": 6}), IdForm::Digits),
             (json!({"enum": ["a"]}), IdForm::Hexadecimal),
             (json!({}), IdForm::Hexadecimal),
         ] {
             let allowed = IdForm::Hexadecimal.allowed(&Schemas::default(), &schema);
             assert_eq!(allowed, form, "{schema}");
+            let id = |number| {
+                let mut out = Vec::new();
+                form.write(99, number, &mut out);
+                plain(&out)
+            };
+            for number in [0, 1, 41, 1 << 40, u64::MAX - 9] {
+                assert_eq!(form.number(99, &id(number)), Some(number), "{form:?}");
+            }
+            for text in ["", "x", "é-é", "0x", "-1"] {
+                let number = form.number(99, text);
+                assert!(
+                    number.is_none_or(|number| id(number) != text),
+                    "{form:?} {text}"
+                );
+            }
         }
     }
 }

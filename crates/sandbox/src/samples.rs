@@ -31,7 +31,10 @@ const DAYS: u64 = 6 * 365;
 /// References go to so many records at the beginning of a list, which most lists have.
 const REFERENCED: u64 = 100;
 
-/// The templates of the lists, the texts and people that they draw on, and the version report.
+/// The templates of the lists, the texts and people that they draw on, the version report and the permissions.
+///
+/// Names of permissions and numbers of versions are the sandbox's choice, but for what sections 2 and 9 say: permissions
+/// are `<action>:<resource>`, matching has the highest major version, and only AI-powered categories have a model.
 pub(crate) fn samples() -> &'static Value {
     static SAMPLES: OnceLock<Value> = OnceLock::new();
     // It is a part of the program, and a test reads it.

@@ -556,7 +556,6 @@ impl Logged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Replicas;
 
     fn state(options: Options, size: u64) -> State {
         State::new(&options, Clock::start(), size, true)
@@ -668,6 +667,9 @@ mod tests {
                 assert!(all.into_iter().eq(0..total), "{order} {total}");
             }
             let mut list = state(ordered(order), 300);
+            let same = read(&mut list, 0, 300) == read(&mut list, 0, 300);
+            let unsteady = matches!(order, Order::Ties | Order::Random);
+            assert_eq!(same, !unsteady, "{order}, a list that rests");
             list.change(Change::UpdateFirst(1)).unwrap();
             let all = read(&mut list, 0, 300);
             let found = all.iter().position(|number| *number == 0);
@@ -678,7 +680,6 @@ mod tests {
         assert!(page.len() == 100 && page.iter().any(|number| *number > 1 << 48));
         let mut ties = state(ordered(Order::Ties), 1000);
         let once = read(&mut ties, 0, 1000);
-        assert_ne!(once, read(&mut ties, 0, 1000));
         for (place, number) in once.iter().enumerate() {
             assert!(number.abs_diff(place as u64) < 12, "{number} at {place}");
         }
@@ -721,24 +722,13 @@ mod tests {
     }
 
     #[test]
-    fn pages_can_lag_behind_or_become_smaller() {
-        let replicas = Options {
-            replicas: Some(Replicas::default()),
-            ..Options::default()
-        };
-        let later = Options {
+    fn pages_can_become_smaller() {
+        let options = Options {
             later_max_limit: Some(50),
             ..Options::default()
         };
-        for (options, expected) in [
-            (replicas, [(1000, 100), (750, 50), (1000, 100), (750, 50)]),
-            (later, [(1000, 100), (1000, 100), (1000, 100), (1000, 50)]),
-        ] {
-            let mut list = state(options, 1000);
-            for expected in expected {
-                let page = list.page(700, 100);
-                assert_eq!((page.total, page.records.len()), expected);
-            }
-        }
+        let mut list = state(options, 1000);
+        let lengths = [0; 5].map(|offset| read(&mut list, offset, 100).len());
+        assert_eq!(lengths, [100, 100, 100, 50, 50]);
     }
 }

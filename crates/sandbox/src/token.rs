@@ -26,10 +26,6 @@ impl Credentials {
             client_secret: format!("sandbox-secret-{}", random_hex::<24>()?),
         })
     }
-
-    fn are(&self, client_id: &str, client_secret: &str) -> bool {
-        self.client_id == client_id && self.client_secret == client_secret
-    }
 }
 
 /// `N` bytes from the operating system's generator, in hexadecimal.
@@ -51,35 +47,21 @@ named! {
     }
 }
 
-/// The tokens that are valid, unless they have expired.
-pub(crate) struct Issued {
+/// Remembers a new token, and forgets those that are valid no more, so that memory stays bounded by those alive.
+pub(crate) fn remember(
+    expiry: &mut HashMap<String, Instant>,
+    token: String,
     valid: Tokens,
-    expiry: HashMap<String, Instant>,
-}
-
-impl Issued {
-    pub(crate) fn new(valid: Tokens) -> Self {
-        Self {
-            valid,
-            expiry: HashMap::new(),
-        }
+    lifetime: Duration,
+) {
+    let now = Instant::now();
+    match valid {
+        Tokens::All => expiry.retain(|_, expiry| *expiry > now),
+        Tokens::Newest => expiry.clear(),
     }
-
-    /// Remembers a new token, and forgets those that are valid no more, so that memory stays bounded by those alive.
-    pub(crate) fn add(&mut self, token: String, now: Instant, lifetime: Duration) {
-        match self.valid {
-            Tokens::All => self.expiry.retain(|_, expiry| *expiry > now),
-            Tokens::Newest => self.expiry.clear(),
-        }
-        // A lifetime beyond what the clock can hold is taken as a day.
-        let expiry = now.checked_add(lifetime);
-        let expiry = expiry.unwrap_or(now + Duration::from_secs(86_400));
-        self.expiry.insert(token, expiry);
-    }
-
-    pub(crate) fn valid(&self, token: &str, now: Instant) -> bool {
-        self.expiry.get(token).is_some_and(|expiry| *expiry > now)
-    }
+    // A lifetime beyond what the clock can hold is taken as a day.
+    let ends = now.checked_add(lifetime);
+    expiry.insert(token, ends.unwrap_or(now + Duration::from_secs(86_400)));
 }
 
 /// Checks the credentials, which the document asks for as strings, and makes a token for them.
@@ -90,11 +72,10 @@ pub(crate) fn issue(
     credentials: &Credentials,
     lifetime: Duration,
 ) -> Result<(String, Value), Answer> {
-    let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-    if !credentials.are(text("clientId"), text("clientSecret")) {
-        return Err(unauthorized(
-            "the credentials are not those of this sandbox",
-        ));
+    let (id, secret) = (&credentials.client_id, &credentials.client_secret);
+    if body["clientId"] != id.as_str() || body["clientSecret"] != secret.as_str() {
+        let message = "the credentials are not those of this sandbox";
+        return Err(unauthorized(message));
     }
     let failed = |_| Answer::error(500, "internal", "no random bytes available");
     let token = random_hex::<24>().map_err(failed)?;
@@ -104,19 +85,6 @@ pub(crate) fn issue(
         "expires_in": seconds(lifetime),
     });
     Ok((token, answer))
-}
-
-/// What the token may do. The names are the sandbox's choice; their form is `<action>:<resource>` (section 2).
-pub(crate) fn permissions() -> Value {
-    let permissions = [
-        "read:contacts",
-        "write:contacts",
-        "read:vacancies",
-        "read:pools",
-        "read:job-architecture",
-        "read:taxonomy",
-    ];
-    json!({"roles": ["sandbox-user"], "permissions": permissions})
 }
 
 /// A token that is missing, wrong or expired, or wrong credentials: 401 is the sandbox's choice (section 7).
@@ -133,14 +101,6 @@ fn seconds(lifetime: Duration) -> Value {
     }
 }
 
-/// The version response of section 2.
-///
-/// The numbers are the sandbox's choice, except that matching has a higher major version than the others (section 9).
-/// Only AI-powered categories have a model.
-pub(crate) fn version_report() -> Value {
-    samples()["version"].clone()
-}
-
 /// The version-check response of section 2: one entry per category asked for.
 ///
 /// The rules are the sandbox's choice (section 9: not shown): version 1 of the client is compatible and 1.4 the
@@ -152,7 +112,7 @@ pub(crate) fn version_check(body: &Value) -> Value {
     let major = numbers.next().and_then(Result::ok);
     let minor = numbers.next().and_then(Result::ok).unwrap_or(0);
     let compatible = major == Some(1);
-    let report = version_report();
+    let report = &samples()["version"];
     let entry = |name: &str| {
         let Some(category) = report["endpoints"].get(name) else {
             let notes = "This category is not known to the sandbox.";
@@ -175,34 +135,4 @@ pub(crate) fn version_check(body: &Value) -> Value {
         "supported": compatible && minor >= 4,
         "endpointCompatibility": entries,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_equal_texts_are_the_same() {
-        let ours = Credentials {
-            client_id: "id".into(),
-            client_secret: "secret".into(),
-        };
-        assert!(ours.are("id", "secret"));
-        for (id, secret) in [
-            ("id", "secreT"),
-            ("ID", "secret"),
-            ("id", "secre"),
-            ("id", "secrets"),
-            ("", ""),
-        ] {
-            assert!(!ours.are(id, secret), "{id} {secret}");
-        }
-    }
-
-    #[test]
-    fn random_texts_differ() {
-        let one = random_hex::<16>().unwrap();
-        assert_eq!(one.len(), 32);
-        assert_ne!(one, random_hex::<16>().unwrap());
-    }
 }

@@ -1,7 +1,6 @@
 //! Where arguments go, and which cannot be sent.
 
 use super::*;
-use serde_json::json;
 use talentdata_types::{CHECK_VERSION, Method, RequestBody, TokenUse};
 
 const fn parameter(
@@ -53,170 +52,146 @@ static OPERATION: Operation = Operation {
     }),
 };
 
-fn arguments(values: &Value) -> Arguments {
-    Arguments::new(values.as_object().unwrap().clone(), Some("{}".into()))
+fn arguments(values: &str) -> Arguments {
+    Arguments::new(serde_json::from_str(values).unwrap(), Some("{}".into()))
+}
+
+/// The message of the error with which these are refused.
+fn refused(arguments: Arguments, operation: &'static Operation) -> String {
+    let error = arguments.parts(operation).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    error.message().to_owned()
 }
 
 #[test]
 fn each_argument_goes_where_the_document_says() {
-    let values = serde_json::json!({
-        "id": "a/b", "view": "all", "tags": ["x", "y&z"], "depth": 18446744073709551615_u64, "x-trace": "1"
-    });
-    let parts = arguments(&values).parts(&OPERATION).unwrap();
+    let values = r#"{"id": "a/b", "view": "all", "tags": ["x", "y&z"], "depth": 18446744073709551615, "x-trace": "1"}"#;
+    let parts = arguments(values).parts(&OPERATION).unwrap();
     assert_eq!(parts.path, ["v1", "pools", "a/b", "members:all"]);
     let query: Vec<(&str, &str)> = parts.query.iter().map(|(n, v)| (*n, v.as_str())).collect();
     let depth = "18446744073709551615";
     assert_eq!(query, [("tags", "x"), ("tags", "y&z"), ("depth", depth)]);
     assert_eq!(parts.headers["x-trace"], "1");
     assert_eq!(parts.body.as_deref(), Some(&b"{}"[..]));
+    // A value with braces names no other parameter.
+    let values = r#"{"id": "{view}", "view": "{id}..", "depth": 1}"#;
+    let parts = arguments(values).parts(&OPERATION).unwrap();
+    assert_eq!(parts.path, ["v1", "pools", "{view}", "members:{id}.."]);
 }
+
+const UNKNOWN: &str =
+    "put_members has no such parameter; its parameters are id, view, tags, depth, x-trace";
 
 #[test]
 fn what_cannot_be_sent_is_named() {
     for (values, message) in [
-        (serde_json::json!({"view": "a"}), "id: is required"),
+        (r#"{"view": "a"}"#, "id: is required"),
+        (r#"{"id": "", "view": "a"}"#, "id: must not be empty"),
         (
-            serde_json::json!({"id": "", "view": "a"}),
-            "id: must not be empty",
-        ),
-        (
-            serde_json::json!({"id": "..", "view": "a"}),
+            r#"{"id": "..", "view": "a"}"#,
             "id: must not be \"..\", which leads to another address",
         ),
         (
-            serde_json::json!({"id": 5, "view": "a"}),
+            r#"{"id": 5, "view": "a"}"#,
             "id: must be a string (got a number)",
         ),
         (
-            serde_json::json!({"id": "1", "view": "a", "depth": 1.5}),
+            r#"{"id": "1", "view": "a", "depth": 1.5}"#,
             "depth: must be an integer (got a number)",
         ),
         (
-            serde_json::json!({"id": "1", "view": "a", "tags": "x"}),
+            r#"{"id": "1", "view": "a", "tags": "x"}"#,
             "tags: must be an array of values",
         ),
         (
-            serde_json::json!({"id": "1", "view": "a", "x-trace": "a\nb"}),
+            r#"{"id": "1", "view": "a", "x-trace": "a\nb"}"#,
             "x-trace: has characters that a header cannot hold",
         ),
         (
-            serde_json::json!({"id": "1", "view": "a", "page": 1}),
-            "page: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace",
+            r#"{"id": "1", "view": "a", "page": 1}"#,
+            &format!("page: {UNKNOWN}"),
         ),
     ] {
-        let error = arguments(&values).parts(&OPERATION).err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert_eq!(error.message(), message);
+        assert_eq!(refused(arguments(values), &OPERATION), message);
     }
-    let refused = |body: Option<&str>| {
-        let arguments = Arguments::new(Map::new(), body.map(str::to_owned));
-        let error = arguments.parts(CHECK_VERSION).err().unwrap();
-        error.message().to_owned()
-    };
-    assert_eq!(refused(None), "body: is required");
+    assert_eq!(
+        refused(Arguments::default(), CHECK_VERSION),
+        "body: is required"
+    );
     let blank = r#"{"clientVersion": " ", "endpoints": []}"#;
-    assert_eq!(refused(Some(blank)), "client_version: must not be empty");
+    let blank = Arguments::default().with_json(blank.to_owned());
+    assert_eq!(
+        refused(blank, CHECK_VERSION),
+        "client_version: must not be empty"
+    );
 }
 
+/// At once where the operation is known, else when they are sent.
 #[test]
 fn texts_become_values_of_the_parameters_type() {
-    let mut arguments = arguments(&serde_json::json!({}));
-    for (name, text) in [
+    let texts = [
         ("id", "7"),
         ("view", "x"),
         ("tags", "a"),
         ("tags", "b"),
         ("depth", "-1"),
-    ] {
-        arguments.add_text(&OPERATION, name, text).unwrap();
+    ];
+    let mut added = arguments("{}");
+    let mut given = arguments("{}");
+    for (name, text) in texts {
+        added.add_text(&OPERATION, name, text).unwrap();
+        given = given.with_text(name, text);
     }
-    let parts = arguments.clone().parts(&OPERATION).unwrap();
-    assert_eq!(parts.path[2], "7");
-    assert_eq!(parts.query.len(), 3);
+    for arguments in [&added, &given] {
+        let parts = arguments.clone().parts(&OPERATION).unwrap();
+        assert_eq!(parts.path[2], "7");
+        let query = [("tags", "a"), ("tags", "b"), ("depth", "-1")];
+        assert_eq!(
+            parts.query,
+            query.map(|(name, text)| (name, text.to_owned()))
+        );
+    }
     for (name, text, message) in [
         ("depth", "1", "depth: is given twice"),
-        (
-            "deep",
-            "1",
-            "deep: put_members has no such parameter; its parameters are id, view, tags, depth, x-trace",
-        ),
+        ("deep", "1", &format!("deep: {UNKNOWN}")),
     ] {
-        let error = arguments.add_text(&OPERATION, name, text).err().unwrap();
+        let error = added.add_text(&OPERATION, name, text).err().unwrap();
         assert_eq!(error.message(), message);
+        assert_eq!(
+            refused(given.clone().with_text(name, text), &OPERATION),
+            message
+        );
     }
-    let mut arguments = Arguments::default();
-    let error = arguments
-        .add_text(&OPERATION, "depth", "deep")
-        .err()
-        .unwrap();
+    let error = Arguments::default().add_text(&OPERATION, "depth", "deep");
+    let error = error.err().unwrap();
     assert_eq!(error.message(), "depth: must be an integer (got \"deep\")");
 }
 
 #[test]
-fn a_value_with_braces_names_no_other_parameter() {
-    let values = serde_json::json!({"id": "{view}", "view": "{id}..", "depth": 1});
-    let parts = arguments(&values).parts(&OPERATION).unwrap();
-    assert_eq!(parts.path, ["v1", "pools", "{view}", "members:{id}.."]);
-}
-
-#[test]
-fn arguments_are_not_shown() {
-    let arguments = Arguments::default()
-        .with("token", "CANARY-value")
-        .with_json(r#"{"password": "CANARY-body"}"#.to_owned());
-    let shown = format!("{arguments:?}");
-    assert!(
-        shown.contains("token") && !shown.contains("CANARY"),
-        "{shown}"
-    );
-}
-
-#[test]
-fn texts_are_read_when_the_operation_is_known() {
-    let given = arguments(&json!({"id": "a", "view": "b"}));
-    let given = given
-        .with_text("tags", "x")
-        .with_text("tags", "y")
-        .with_text("depth", "3");
-    let parts = given.clone().parts(&OPERATION).unwrap();
-    let wanted = [("tags", "x"), ("tags", "y"), ("depth", "3")];
-    assert_eq!(
-        parts.query,
-        wanted.map(|(name, text)| (name, text.to_owned()))
-    );
-    let wrong = given
-        .clone()
-        .with_text("depth", "deep")
-        .parts(&OPERATION)
-        .err()
-        .unwrap();
-    assert!(wrong.message().starts_with("depth: "), "{wrong}");
-    let unknown = given.with_text("deep", "1").check(&OPERATION).unwrap_err();
-    assert!(unknown.message().contains("no such parameter"), "{unknown}");
-}
-
-#[test]
-fn arguments_complete_others_and_hide_headers_in_records() {
+fn arguments_complete_others_and_are_not_shown() {
     let list = Arguments::default().with("depth", 1).with_text("tags", "x");
     let given = Arguments::default()
         .with("depth", 2)
-        .with("x-trace", "secret");
-    let both = given.or(&list);
+        .with("x-trace", "CANARY");
+    let both = given
+        .or(&list)
+        .with_json(r#"{"password": "CANARY"}"#.to_owned());
     let recorded = both.recorded(&OPERATION);
     assert_eq!(recorded["depth"], 2);
-    assert_eq!(recorded["tags"], json!(["x"]));
+    assert_eq!(recorded["tags"], serde_json::json!(["x"]));
+    // Of a header, records have a hash.
     let header = recorded["x-trace"].as_str().unwrap();
     assert!(
-        header.starts_with("hash ") && !header.contains("secret"),
+        header.starts_with("hash ") && !header.contains("CANARY"),
         "{header}"
     );
     let other = Arguments::default().with("x-trace", "another");
     assert_ne!(other.recorded(&OPERATION)["x-trace"], header);
-    assert_eq!(
-        Arguments::default()
-            .with("tags", Value::Null)
-            .recorded(&OPERATION)
-            .len(),
-        0
+    let none = Arguments::default().with("tags", Value::Null);
+    assert_eq!(none.recorded(&OPERATION).len(), 0);
+    let shown = format!("{both:?}");
+    assert!(
+        shown.contains("x-trace") && !shown.contains("CANARY"),
+        "{shown}"
     );
 }

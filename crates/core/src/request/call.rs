@@ -5,25 +5,21 @@ use super::memory::{Claim, ScanMetrics};
 use super::queue::{HeadOfQueue, Permit, Priority};
 use super::retry::Endurance;
 use super::transport::{Response, SMALL_BODY};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Parts};
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::gate::{Endpoint, PriorityClass};
 use crate::settings::{self, not_set};
+use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
 use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
 
 /// What is asked of the service.
 pub(crate) struct Call {
     pub(crate) operation: &'static Operation,
-    /// The segments of the path, decoded.
-    pub(crate) path: Vec<String>,
-    pub(crate) query: Vec<(&'static str, String)>,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) parts: Parts,
     /// The largest response taken, in decompressed bytes.
     pub(crate) most: usize,
     pub(crate) priority: Priority,
@@ -40,28 +36,13 @@ impl Call {
     pub(crate) fn new(operation: &'static Operation, arguments: Arguments) -> Result<Self> {
         let parts = arguments.parts(operation)?;
         Ok(Call {
-            path: parts.path,
-            query: parts.query,
-            headers: parts.headers,
-            body: parts.body,
-            ..Call::to(operation)
-        })
-    }
-
-    /// A call of an operation whose path is fixed, with nothing in query, headers and body.
-    pub(crate) fn to(operation: &'static Operation) -> Self {
-        let segments = operation.path.trim_start_matches('/').split('/');
-        Call {
             operation,
-            path: segments.map(str::to_owned).collect(),
-            query: Vec::new(),
-            headers: HeaderMap::new(),
-            body: None,
+            parts,
             most: SMALL_BODY,
             priority: Priority::Single,
             metrics: None,
             outage_until: Time::MAX,
-        }
+        })
     }
 
     fn is_for_token(&self) -> bool {
@@ -322,10 +303,10 @@ impl Client {
             client_id,
             client_secret,
         });
+        let arguments = Arguments::default().with_json(request.to_string());
         let call = Call {
-            body: Some(request.to_string().into_bytes()),
             outage_until,
-            ..Call::to(CREATE_TOKEN)
+            ..Call::new(CREATE_TOKEN, arguments)?
         };
         self.call(call, |response| read_token(response, clock::now()))
             .await
@@ -333,18 +314,19 @@ impl Client {
 
     /// The request that a call is sent as.
     fn request(&self, call: &Call, token: Option<&Token>) -> reqwest::Request {
-        let mut url = self.0.config.base_url.at(&call.path);
-        for (name, value) in &call.query {
+        let parts = &call.parts;
+        let mut url = self.0.config.base_url.at(&parts.path);
+        for (name, value) in &parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
         let method = call.operation.method.as_str().as_bytes();
         let method = http::Method::from_bytes(method).unwrap_or_default();
         let mut request = reqwest::Request::new(method, url);
-        *request.body_mut() = call.body.clone().map(Into::into);
+        *request.body_mut() = parts.body.clone().map(Into::into);
         let json = HeaderValue::from_static("application/json");
         let headers = request.headers_mut();
-        headers.extend(call.headers.clone());
-        if call.body.is_some() {
+        headers.extend(parts.headers.clone());
+        if parts.body.is_some() {
             headers.insert(CONTENT_TYPE, json.clone());
         }
         headers.insert(ACCEPT, json);

@@ -44,6 +44,7 @@ impl ScanMetrics {
 }
 
 /// The memory of one client's pages.
+#[derive(Clone)]
 pub(crate) struct Memory {
     bytes: Arc<Semaphore>,
     /// Held by the page without a scan that has got more than there was.
@@ -61,11 +62,10 @@ impl Memory {
     /// A claim for the page at `offset` of the scan that `metrics` belongs to; for a single page without one.
     pub(crate) fn claim(&self, metrics: Option<Arc<ScanMetrics>>, offset: u64) -> Claim {
         Claim {
-            memory: Arc::clone(&self.bytes),
-            turn: Arc::clone(&self.turn),
+            memory: self.clone(),
             metrics,
             offset,
-            held: Vec::new(),
+            held: None,
             exceeding: None,
             bytes: 0,
             waited: Duration::ZERO,
@@ -75,11 +75,10 @@ impl Memory {
 
 /// What one page may take. It is given back when the claim is dropped.
 pub(crate) struct Claim {
-    memory: Arc<Semaphore>,
-    turn: Arc<TurnMutex<()>>,
+    memory: Memory,
     metrics: Option<Arc<ScanMetrics>>,
     offset: u64,
-    held: Vec<OwnedSemaphorePermit>,
+    held: Option<OwnedSemaphorePermit>,
     exceeding: Option<OwnedMutexGuard<()>>,
     bytes: usize,
     waited: Duration,
@@ -93,8 +92,8 @@ impl Claim {
         };
         let came = clock::now();
         if self.exceeding.is_none() {
-            let memory = Arc::clone(&self.memory);
-            let (metrics, turn, offset) = (&self.metrics, &self.turn, self.offset);
+            let Memory { bytes, turn } = self.memory.clone();
+            let (metrics, offset) = (&self.metrics, self.offset);
             let may_exceed = async {
                 match metrics {
                     Some(metrics) => {
@@ -103,12 +102,15 @@ impl Claim {
                         let _ = needed.wait_for(|needed| *needed == Some(offset)).await;
                         None
                     }
-                    None => Some(Arc::clone(turn).lock_owned().await),
+                    None => Some(turn.lock_owned().await),
                 }
             };
             tokio::select! {
                 biased;
-                permit = memory.acquire_many_owned(more) => self.held.extend(permit),
+                permit = bytes.acquire_many_owned(more) => match (&mut self.held, permit) {
+                    (Some(held), Ok(permit)) => held.merge(permit),
+                    (held, permit) => *held = permit.ok(),
+                },
                 exceeding = may_exceed => self.exceeding = exceeding,
             }
         }
@@ -129,15 +131,9 @@ impl Claim {
             metrics.counts().page_bytes = bytes;
         }
         self.grow(bytes).await;
-        let mut held = self.held.drain(..).reduce(|mut all, more| {
-            all.merge(more);
-            all
-        });
-        let unused = held
-            .as_ref()
-            .map_or(0, |held| held.num_permits().saturating_sub(bytes));
-        drop(held.as_mut().and_then(|held| held.split(unused)));
-        self.held.extend(held);
+        if let Some(held) = &mut self.held {
+            drop(held.split(held.num_permits().saturating_sub(bytes)));
+        }
         self.bytes = bytes;
     }
 

@@ -214,16 +214,23 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_named_and_its_value_is_not_shown() {
-        let text = r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#;
-        let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Schema);
-        assert_eq!(
-            error.message(),
-            "contacts[3].firstName: found integer, expected a string"
-        );
-        let error =
-            from_json::<Contact>(r#"{"id":{"CANARY":1},"email":"CANARY"}"#, "").unwrap_err();
-        assert!(!error.message().contains("CANARY"), "{error}");
+        for (text, message) in [
+            (
+                r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#,
+                "contacts[3].firstName: found integer, expected a string",
+            ),
+            (r#"{"id":"1"}"#, "contacts[3]: missing field `firstName`"),
+            (
+                r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
+                "contacts[3].id: found map, expected a string",
+            ),
+        ] {
+            let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
+            assert_eq!(
+                (error.kind(), error.message()),
+                (ErrorKind::Schema, message)
+            );
+        }
     }
 
     #[test]
@@ -279,28 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_field_is_named() {
-        let error = from_json::<Contact>(r#"{"id":"1"}"#, "contacts[0]").unwrap_err();
-        assert_eq!(error.message(), "contacts[0]: missing field `firstName`");
-    }
-
-    #[test]
     fn cut_and_broken_json_may_pass() {
-        assert_eq!(
-            from_json::<Contact>(r#"{"id":"#, "")
-                .unwrap_err()
-                .retryability(),
-            Retryability::Yes
-        );
-        assert_eq!(
-            from_json::<Contact>(r#"{"id"]"#, "")
-                .unwrap_err()
-                .retryability(),
-            Retryability::Yes
-        );
-        assert_eq!(
-            from_json::<Contact>("{}{}", "").unwrap_err().kind(),
-            ErrorKind::Schema
-        );
+        for (text, kind, retryability) in [
+            (r#"{"id":"#, ErrorKind::Decode, Retryability::Yes),
+            (r#"{"id"]"#, ErrorKind::Decode, Retryability::Yes),
+            ("{}{}", ErrorKind::Schema, Retryability::Never),
+        ] {
+            let error = from_json::<Contact>(text, "").unwrap_err();
+            assert_eq!((error.kind(), error.retryability()), (kind, retryability));
+        }
     }
 }

@@ -66,11 +66,6 @@ impl BaseUrl {
         is_loopback(&self.0) == Some(true)
     }
 
-    /// The name or address of the host.
-    pub(crate) fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
-    }
-
     /// Whether it is spoken to without TLS, which is only done on this machine.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"

@@ -4,7 +4,7 @@
 use crate::{Service, start};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use talentdata_sandbox::{Change, Drift, Ids, Logged, Options, Order, Replicas, Total};
+use talentdata_sandbox::{Change, Drift, Logged, Options, Order, Replicas, Total};
 
 /// With so many contacts, and no pools.
 fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
@@ -186,23 +186,6 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
     }
 }
 
-#[test]
-fn only_ties_and_no_order_at_all_change_a_list_that_rests() {
-    for order in Order::ALL {
-        let service = with(300, |options| options.order = order);
-        let pages: Vec<_> = (0..4).map(|_| ids(&page(&service, 100, 100))).collect();
-        let distinct: BTreeSet<&Vec<String>> = pages.iter().collect();
-        let all: BTreeSet<&String> = pages.iter().flatten().collect();
-        let (orders, records) = match order {
-            Order::Ties => (4, 100..=122),
-            Order::Random => (4, 200..=300),
-            _ => (1, 100..=100),
-        };
-        assert_eq!(distinct.len(), orders, "{order}");
-        assert!(records.contains(&all.len()), "{order} {}", all.len());
-    }
-}
-
 fn pagination(total: u64, limit: u64, offset: u64, has_more: bool) -> Value {
     json!({"total": total, "limit": limit, "offset": offset, "hasMore": has_more})
 }
@@ -268,25 +251,4 @@ fn pagination_can_tell_nothing_or_lie() {
     assert_eq!((pools.len(), pools["warnings"]), (2, 1), "{pools:?}");
     let contacts = BTreeMap::from([("contacts".to_owned(), 0)]);
     assert_eq!(arrays("/v1/contacts?offset=900"), contacts);
-}
-
-#[test]
-fn records_may_lack_an_id_or_share_it() {
-    for ids in Ids::ALL {
-        let service = with(300, |options| options.ids = ids);
-        let [first, again] = [0, 0].map(|_| page(&service, 300, 0)["contacts"].clone());
-        let all = first.as_array().unwrap();
-        let with_id = all
-            .iter()
-            .filter(|record| record.get("id").is_some())
-            .count();
-        let distinct: BTreeSet<String> = all.iter().map(|one| one["id"].to_string()).collect();
-        let expected = match ids {
-            Ids::Unique | Ids::Numeric | Ids::Colliding => (300, 300, true),
-            Ids::Repeated => (300, 299, true),
-            Ids::None | Ids::Equal => (0, 1, true),
-            Ids::Volatile => (0, 1, false),
-        };
-        assert_eq!((with_id, distinct.len(), first == again), expected, "{ids}");
-    }
 }

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::{Config, Proxy};
-use reqwest::{NoProxy, redirect, retry};
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{redirect, retry};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -30,54 +31,41 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         .referer(false)
         // Retries are ours, so that each of them passes the gate and is counted.
         .retry(retry::never())
-        .no_proxy()
         .resolve_to_addrs("localhost", &this_machine)
         .user_agent(concat!("talentdata/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(config.connect_timeout)
         .tcp_keepalive(KEEP_ALIVE)
         .pool_idle_timeout(IDLE_CONNECTION);
-    let mut shown = None;
-    if let Some(url) = proxy(config) {
-        shown = Some(url.origin().ascii_serialization());
-        let proxy = reqwest::Proxy::all(url).map_err(|error| unusable("proxy", &error))?;
-        let excluded = match &config.proxy {
-            Proxy::Environment => NoProxy::from_env(),
-            Proxy::None | Proxy::Url(_) => None,
-        };
-        builder = builder.proxy(proxy.no_proxy(excluded));
-    }
+    let proxy = proxy(config);
+    builder = match (&config.proxy, &proxy) {
+        // The one of the environment, which the library finds as we do.
+        (Proxy::Environment, Some(_)) => builder,
+        (Proxy::Url(url), Some(_)) => {
+            let proxy = reqwest::Proxy::all(url.clone());
+            builder.proxy(proxy.map_err(|error| unusable("proxy", &error))?)
+        }
+        _ => builder.no_proxy(),
+    };
     let client = builder
         .build()
         .map_err(|error| unusable("settings", &error))?;
-    Ok((client, shown))
+    Ok((client, proxy))
 }
 
-/// The proxy on the way to the service, if any. It would be shown requests that are meant for this machine, and the secret
-/// in clear.
-fn proxy(config: &Config) -> Option<Url> {
-    let variable = |names: [&str; 2]| {
-        let found = names.into_iter().find_map(|name| std::env::var(name).ok());
-        found.filter(|text| !text.is_empty())
-    };
-    match &config.proxy {
-        _ if config.base_url.is_loopback() => None,
-        Proxy::None => None,
-        Proxy::Url(url) => Some(url.clone()),
+/// The proxy on the way to the service, if any, without user and password. For this machine there is none: it would be
+/// shown requests that are meant for this machine, and the secret in clear.
+fn proxy(config: &Config) -> Option<String> {
+    let url = match &config.proxy {
+        _ if config.base_url.is_loopback() => return None,
+        Proxy::None => return None,
+        Proxy::Url(url) => url.clone(),
         Proxy::Environment => {
-            let named = variable(["HTTPS_PROXY", "https_proxy"])
-                .or_else(|| variable(["ALL_PROXY", "all_proxy"]))?;
-            let excluded = variable(["NO_PROXY", "no_proxy"]).unwrap_or_default();
-            let host = config.base_url.host();
-            let is_excluded = excluded.split(',').map(str::trim).any(|entry| {
-                let name = entry.trim_start_matches('.');
-                let rest = host.strip_suffix(name).filter(|_| !name.is_empty());
-                entry == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            });
-            let url = Url::parse(&named).ok().filter(Url::has_host);
-            let url = url.or_else(|| Url::parse(&format!("http://{named}")).ok());
-            url.filter(|_| !is_excluded)
+            let service = config.base_url.to_string().parse().ok()?;
+            let found = Matcher::from_env().intercept(&service)?;
+            Url::parse(&found.uri().to_string()).ok()?
         }
-    }
+    };
+    Some(url.origin().ascii_serialization())
 }
 
 /// TLS for a service. Plain http needs none, not even certificates.
