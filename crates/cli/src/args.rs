@@ -1,11 +1,28 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
+use crate::filters::Filters;
 use crate::settings::Flags;
-use crate::{export, help, lookup, mirror, operation, sandbox, sync};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use crate::{export, filters, help, lookup, mirror, operation, sandbox, settings, sync};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// Everything that was typed.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    pub(crate) common: Common,
+    pub(crate) command: Command,
+}
+
+/// What all verbs share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) settings: Flags,
+    pub(crate) filters: Filters,
+    pub(crate) sandbox: bool,
+    pub(crate) verbose: u8,
+}
+
+/// What does not depend on a table. The secret is not among it: other users can read arguments.
 #[derive(Debug, Parser)]
 #[command(
     name = "talentdata",
@@ -16,33 +33,15 @@ use std::ffi::OsString;
     arg_required_else_help = true,
     subcommand_required = true
 )]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-/// What all verbs share. The secret is not among them: other users can read arguments.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Connection")]
-pub(crate) struct Common {
-    #[command(flatten)]
-    pub(crate) settings: Flags,
+struct Fixed {
     /// Use the embedded sample service, started for this one run; needs no account
-    #[arg(long, global = true)]
-    pub(crate) sandbox: bool,
+    #[arg(long, global = true, help_heading = "Connection")]
+    sandbox: bool,
     /// Increase verbosity on standard error: -v what is done, -vv everything; never a secret
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-}
-
-impl Common {
-    /// The first option given that only matters where a service is asked.
-    fn connection(&self) -> Option<String> {
-        let sandbox = self.sandbox.then(|| "--sandbox".to_owned());
-        self.settings.first(None).or(sandbox)
-    }
+    #[arg(short, long, global = true, help_heading = "Connection", action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
 }
 
 /// The verbs.
@@ -86,7 +85,7 @@ pub(crate) enum Command {
         after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"
     )]
     Completions(lookup::Completions),
-    #[command(flatten)]
+    #[command(skip)]
     Operation(operation::Verb),
 }
 
@@ -105,26 +104,53 @@ impl Command {
     }
 }
 
+/// All commands: those above with the flags of the settings and filters, and the operations.
+pub(crate) fn grammar() -> clap::Command {
+    let mut grammar = Fixed::command();
+    for reads_lists in ["page", "export", "sync", "plan", "schema"] {
+        grammar = grammar.mut_subcommand(reads_lists, filters::add);
+    }
+    grammar
+        .args(settings::flags())
+        .subcommands(operation::commands())
+}
+
 /// Reads the arguments.
 ///
 /// # Errors
 /// What is to be shown in place of running: usage errors, and help texts.
 pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
+    let refuse = |kind, message: String| Err(grammar().error(kind, message));
     if given.iter().any(is_secret) {
-        return Err(Arguments::command().error(
+        return refuse(
             clap::error::ErrorKind::UnknownArgument,
             "a secret never comes as an argument, because other users can read those; \
              use --client-secret-file FILE (- reads standard input), \
-             TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here",
-        ));
+             TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here"
+                .into(),
+        );
     }
-    let arguments = Arguments::try_parse_from(given)?;
-    match arguments.common.connection() {
-        Some(option) if !arguments.command.asks_a_service() => Err(Arguments::command().error(
+    let matches = grammar().try_get_matches_from(given)?;
+    let of_command = matches.subcommand();
+    let common = Common {
+        settings: Flags::of(&matches),
+        filters: Filters::of(of_command.map(|(_, given)| given)),
+        sandbox: matches.get_flag("sandbox"),
+        verbose: matches.get_count("verbose"),
+    };
+    let operation = of_command.map_or(Ok(None), |(name, given)| operation::read(name, given))?;
+    let command = match operation {
+        Some(verb) => Command::Operation(verb),
+        None => Fixed::from_arg_matches(&matches)?.command,
+    };
+    // The first option that only matters where a service is asked.
+    let sandbox = common.sandbox.then(|| "--sandbox".to_owned());
+    match common.settings.first(None).or(sandbox) {
+        Some(option) if !command.asks_a_service() => refuse(
             clap::error::ErrorKind::ArgumentConflict,
             format!("{option} has no effect here: this command does not contact the service"),
-        )),
-        _ => Ok(arguments),
+        ),
+        _ => Ok(Arguments { common, command }),
     }
 }
 
@@ -140,6 +166,6 @@ mod tests {
 
     #[test]
     fn the_grammar_contradicts_itself_nowhere() {
-        Arguments::command().debug_assert();
+        grammar().debug_assert();
     }
 }

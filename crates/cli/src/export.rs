@@ -2,9 +2,8 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::Ending;
 use crate::filters::Lists;
-use crate::output::remark;
+use crate::output::{Ending, remark};
 use crate::progress::summary;
 use crate::run::{Done, Run, Work};
 use crate::{continuation, mirror, names, receipts};
@@ -71,7 +70,7 @@ pub(crate) async fn run(
     common: &Common,
     arguments: &[OsString],
 ) -> Result<(), Ending> {
-    let exports = verb.exports()?;
+    let exports = verb.exports(common)?;
     if let Some(from) = &verb.from {
         verb.prepare(&exports)?;
         return mirror::export(
@@ -118,9 +117,9 @@ impl Verb {
     }
 
     /// An export for each list.
-    fn exports(&self) -> Result<Vec<Export>, Error> {
+    fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
-        let scans = self.lists.scans()?;
+        let scans = self.lists.scans(&common.filters)?;
         if self.lists.receipt.as_ref() == Some(&self.out) {
             return refuse("--receipt and --out must not be the same file");
         }

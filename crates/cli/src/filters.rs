@@ -3,7 +3,7 @@
 
 use crate::names;
 use crate::operation::argument;
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgAction, ArgMatches, Args, Command};
 use std::path::PathBuf;
 use talentdata_core::types::{Parameter, Resource};
 use talentdata_core::{Arguments, Error, ErrorKind, ScanOptions};
@@ -21,8 +21,6 @@ pub(crate) struct Lists {
     /// Records per page to ask for; the list's maximum by default
     #[arg(long, value_name = "N")]
     page_size: Option<u64>,
-    #[command(flatten)]
-    filters: Filters,
 }
 
 impl Lists {
@@ -30,7 +28,7 @@ impl Lists {
     ///
     /// # Errors
     /// `InvalidArgument` where a list is named twice, and for a page size or a parameter that it does not have.
-    pub(crate) fn scans(&self) -> Result<Vec<(Resource, ScanOptions)>, Error> {
+    pub(crate) fn scans(&self, filters: &Filters) -> Result<Vec<(Resource, ScanOptions)>, Error> {
         names::refuse_twice(&self.names)?;
         let scan = |resource: &Resource| {
             let most = resource.shape().max_limit.unwrap_or(u64::MAX);
@@ -40,7 +38,7 @@ impl Lists {
             }
             let scan = ScanOptions {
                 page_size: self.page_size,
-                arguments: self.filters.of(*resource)?,
+                arguments: filters.arguments(*resource)?,
                 ..ScanOptions::default()
             };
             Ok((*resource, scan))
@@ -54,11 +52,20 @@ impl Lists {
 pub(crate) struct Filters(Vec<(&'static str, Vec<String>)>);
 
 impl Filters {
+    /// Those that were given for a command.
+    pub(crate) fn of(matches: Option<&ArgMatches>) -> Self {
+        let given = |(one, _): (&'static Parameter, _)| {
+            let values = matches?.try_get_many::<String>(&id(one.flag));
+            Some((one.flag, values.ok()??.cloned().collect()))
+        };
+        Filters(flags().into_iter().filter_map(given).collect())
+    }
+
     /// What was given, as the arguments of this list.
     ///
     /// # Errors
     /// `InvalidArgument` where the list has no such parameter, or it takes no such value.
-    pub(crate) fn of(&self, resource: Resource) -> Result<Arguments, Error> {
+    pub(crate) fn arguments(&self, resource: Resource) -> Result<Arguments, Error> {
         let operation = resource.shape().operation;
         let mut arguments = Arguments::default();
         for (flag, texts) in &self.0 {
@@ -95,42 +102,21 @@ fn id(flag: &str) -> String {
     format!("filter {flag}")
 }
 
-impl Args for Filters {
-    /// Must come after the command's own flags: a parameter of the same name gets a `-` behind.
-    fn augment_args(mut command: Command) -> Command {
-        for (one, lists) in flags() {
-            let mut flag = one.flag.to_owned();
-            while command
-                .get_arguments()
-                .any(|own| own.get_long() == Some(&flag))
-            {
-                flag.push('-');
-            }
-            let lists: Vec<String> = lists.into_iter().map(names::dashed).collect();
-            let argument = argument(one, &format!(" (for {})", lists.join(", ")));
-            let argument = argument.id(id(one.flag)).long(flag).help_heading("Filters");
-            let argument = argument.action(ArgAction::Append);
-            command = command.arg(argument);
-        }
-        command
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Filters {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = |(one, _): (&'static Parameter, _)| {
-            let values = matches.get_many::<String>(&id(one.flag))?;
-            Some((one.flag, values.cloned().collect()))
+/// Adds them to a command: where it has a flag of that name itself, with a `-` behind.
+pub(crate) fn add(mut command: Command) -> Command {
+    for (one, lists) in flags() {
+        let mut flag = one.flag.to_owned();
+        let is_taken = |flag: &str| {
+            let mut own = command.get_arguments();
+            own.any(|own| own.get_long() == Some(flag))
         };
-        Ok(Filters(flags().into_iter().filter_map(given).collect()))
+        while is_taken(&flag) {
+            flag.push('-');
+        }
+        let lists: Vec<String> = lists.into_iter().map(names::dashed).collect();
+        let argument = argument(one, &format!(" (for {})", lists.join(", ")));
+        let argument = argument.id(id(one.flag)).long(flag).help_heading("Filters");
+        command = command.arg(argument.action(ArgAction::Append));
     }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+    command
 }

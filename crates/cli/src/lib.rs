@@ -5,7 +5,6 @@
 mod args;
 mod connect;
 mod continuation;
-mod ending;
 mod export;
 mod filters;
 mod help;
@@ -24,7 +23,7 @@ mod signals;
 mod sync;
 
 use args::{Arguments, Command};
-use ending::Ending;
+use output::Ending;
 use std::ffi::OsString;
 use talentdata_core::process;
 

@@ -1,6 +1,6 @@
 //! Log lines on standard error, from our own crates only.
 
-use crate::ending::Ending;
+use crate::output::Ending;
 use talentdata_core::{Error, ErrorKind};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};

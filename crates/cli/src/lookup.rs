@@ -1,11 +1,10 @@
 //! The commands that look something up and print it: lists, pages, plans, columns, budgets, checks of files, completions.
 
-use crate::args::{Arguments, Common};
+use crate::args::{Common, grammar};
 use crate::connect::connect;
-use crate::ending::Ending;
-use crate::filters::Filters;
+use crate::output::Ending;
 use crate::{names, output};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use std::path::PathBuf;
 use talentdata_columns::arrow::{Columns, TableSchema};
@@ -42,12 +41,10 @@ pub(crate) struct Page {
     /// Records before the page
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    #[command(flatten)]
-    filters: Filters,
 }
 
 pub(crate) async fn page(verb: &Page, common: &Common) -> Result<(), Ending> {
-    let arguments = verb.filters.of(verb.resource)?;
+    let arguments = common.filters.arguments(verb.resource)?;
     let connection = connect(common)?;
     let list = connection.client.resource(verb.resource).with(arguments);
     let page = list.page(verb.limit, verb.offset).await?;
@@ -66,14 +63,12 @@ pub(crate) struct Plan {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
     resources: Vec<Resource>,
-    #[command(flatten)]
-    filters: Filters,
 }
 
 pub(crate) async fn plan(verb: &Plan, common: &Common) -> Result<(), Ending> {
     names::refuse_twice(&verb.resources)?;
     let lists = verb.resources.iter();
-    let lists = lists.map(|resource| Ok((*resource, verb.filters.of(*resource)?)));
+    let lists = lists.map(|resource| Ok((*resource, common.filters.arguments(*resource)?)));
     let lists = lists.collect::<Result<Vec<_>, Error>>()?;
     let connection = connect(common)?;
     let row = |name: String, records: u64, pages: u64, seconds: f64| {
@@ -125,12 +120,10 @@ pub(crate) struct Schema {
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings
     #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = names::one_of(Columns::ALL))]
     columns: Columns,
-    #[command(flatten)]
-    filters: Filters,
 }
 
 pub(crate) async fn schema(verb: &Schema, common: &Common) -> Result<(), Ending> {
-    let arguments = verb.filters.of(verb.resource)?;
+    let arguments = common.filters.arguments(verb.resource)?;
     let connection = connect(common)?;
     let list = connection.client.resource(verb.resource).with(arguments);
     let schema = TableSchema::of_list(&list, verb.columns).await?;
@@ -259,12 +252,7 @@ pub(crate) struct Completions {
 
 pub(crate) fn completions(verb: &Completions) -> Result<(), Ending> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        verb.shell,
-        &mut Arguments::command(),
-        "talentdata",
-        &mut script,
-    );
+    clap_complete::generate(verb.shell, &mut grammar(), "talentdata", &mut script);
     output::data(&String::from_utf8_lossy(&script))
 }
 

@@ -1,7 +1,6 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
-use crate::ending::Ending;
-use crate::output::reader_gone;
+use crate::output::{Ending, reader_gone};
 use crate::{names, receipts};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format, Target};

@@ -2,10 +2,10 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::Ending;
 use crate::output;
+use crate::output::Ending;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,37 +23,10 @@ pub(crate) struct Verb {
     body: Option<PathBuf>,
 }
 
-/// The operations that are commands.
-fn commands() -> impl Iterator<Item = &'static Operation> {
-    OPERATIONS.iter().copied().filter(|one| one.callable)
-}
-
-impl Subcommand for Verb {
-    fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(commands().map(grammar))
-    }
-
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        commands().any(|one| one.command == name)
-    }
-}
-
-impl FromArgMatches for Verb {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
-        let (name, given) = matches.subcommand().ok_or_else(missing)?;
-        let operation = commands().find(|one| one.command == name);
-        read(operation.ok_or_else(missing)?, given)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+/// A command for each operation that is no list.
+pub(crate) fn commands() -> impl Iterator<Item = Command> {
+    let callable = OPERATIONS.iter().copied().filter(|one| one.callable);
+    callable.map(grammar)
 }
 
 fn grammar(operation: &'static Operation) -> Command {
@@ -158,7 +131,13 @@ fn placed(one: &'static Parameter) -> Arg {
     }
 }
 
-fn read(operation: &'static Operation, given: &ArgMatches) -> Result<Verb, clap::Error> {
+/// What was given, if this is the command of an operation.
+pub(crate) fn read(name: &str, given: &ArgMatches) -> Result<Option<Verb>, clap::Error> {
+    let mut operations = OPERATIONS.iter().copied();
+    let found = operations.find(|one| one.callable && one.command == name);
+    let Some(operation) = found else {
+        return Ok(None);
+    };
     let wrong = |error: Error| {
         let mut command = grammar(operation).bin_name(format!("talentdata {}", operation.command));
         command.error(clap::error::ErrorKind::InvalidValue, error.message())
@@ -202,11 +181,11 @@ fn read(operation: &'static Operation, given: &ArgMatches) -> Result<Verb, clap:
             arguments = arguments.with_json(Value::Object(fields).to_string());
         }
     }
-    Ok(Verb {
+    Ok(Some(Verb {
         operation,
         arguments,
         body: file,
-    })
+    }))
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {

@@ -1,7 +1,6 @@
 //! Runs exports and syncs: one progress line, one file of receipts, one way to end.
 
-use crate::ending::{Ending, say};
-use crate::output::{reader_gone, remark};
+use crate::output::{Ending, reader_gone, remark, say};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{names, receipts};

@@ -1,9 +1,9 @@
 //! `sandbox`: the embedded service as a process of its own, for trying and for tests in other languages.
 
 use crate::connect::start;
-use crate::ending::Ending;
 use crate::names;
 use crate::output;
+use crate::output::Ending;
 use crate::signals::Signals;
 use std::str::FromStr;
 use std::time::Duration;

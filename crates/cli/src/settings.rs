@@ -1,7 +1,7 @@
 //! The settings of a client as flags: one per row of the table.
 
 use crate::output;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -17,6 +17,11 @@ const LONGEST_SECRET: u64 = 64 * 1024;
 pub(crate) struct Flags(BTreeMap<&'static str, String>);
 
 impl Flags {
+    pub(crate) fn of(matches: &ArgMatches) -> Self {
+        let given = |row: &Setting| Some((row.name, matches.get_one::<String>(row.name)?.clone()));
+        Flags(SETTINGS.iter().filter_map(given).collect())
+    }
+
     /// The first flag given, of this scope if one is named.
     pub(crate) fn first(&self, scope: Option<Scope>) -> Option<String> {
         let mut rows = SETTINGS.iter();
@@ -69,29 +74,9 @@ impl Flags {
     }
 }
 
-impl Args for Flags {
-    fn augment_args(command: Command) -> Command {
-        command.args(SETTINGS.iter().map(flag))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Flags {
-    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let given = |row: &Setting| Some((row.name, matches.get_one::<String>(row.name)?.clone()));
-        Ok(Flags(SETTINGS.iter().filter_map(given).collect()))
-    }
-
-    fn update_from_arg_matches(
-        &mut self,
-        matches: &ArgMatches,
-    ) -> std::result::Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+/// A flag for each setting.
+pub(crate) fn flags() -> impl Iterator<Item = Arg> {
+    SETTINGS.iter().map(flag)
 }
 
 fn flag(setting: &Setting) -> Arg {

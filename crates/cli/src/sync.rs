@@ -2,9 +2,8 @@
 
 use crate::args::Common;
 use crate::connect::connect;
-use crate::ending::Ending;
 use crate::filters::Lists;
-use crate::output::remark;
+use crate::output::{Ending, remark};
 use crate::receipts;
 use crate::run::{Done, Run, Work};
 use std::io::IsTerminal;
@@ -57,7 +56,7 @@ fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
-    let syncs = verb.syncs()?;
+    let syncs = verb.syncs(common)?;
     let connection = connect(common)?;
     let run = Run {
         client: &connection.client,
@@ -101,8 +100,8 @@ fn sum_up(list: &str, receipt: &SyncReceipt) {
 
 impl Verb {
     /// A sync for each list.
-    fn syncs(&self) -> Result<Vec<Work>, Error> {
-        let scans = self.lists.scans()?;
+    fn syncs(&self, common: &Common) -> Result<Vec<Work>, Error> {
+        let scans = self.lists.scans(&common.filters)?;
         if let Some(path) = &self.lists.receipt {
             receipts::check_beside(path, &self.to)?;
         }

@@ -49,7 +49,7 @@ const VERSIONS: &str = "
 /// The missing records that this scan proves to be gone, if it may delete: one that counted the list proves it by
 /// itself, another one if the scan before was proven and lacked them too.
 const GONE: &str = "SELECT count(*) FROM now CROSS JOIN missing USING (list)
-    WHERE now.proven AND (counted OR missing.proven) AND key NOT IN (SELECT key FROM staged)";
+    WHERE list = ?1 AND now.proven AND (counted OR missing.proven) AND key NOT IN (SELECT key FROM staged)";
 
 /// Reports what has changed, in the order of the list, and then what was not delivered.
 const CHANGES: &str = "
@@ -130,14 +130,11 @@ impl Staging {
         }
         let sum = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, u128::from_le_bytes(row.get(1)?)));
         let (ending, less) = connection.query_row(ENDING, [], sum)?;
-        let newest = connection.query_row("SELECT ifnull(max(id), 0) FROM record", [], |row| {
-            row.get(0)
-        });
-        let newest: i64 = newest?;
+        let newest = "SELECT ifnull(max(id), 0) FROM record";
+        let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
         connection.execute_batch(VERSIONS)?;
         let (beginning, more) = connection.query_row(BEGINNING, params![newest, list], sum)?;
-        let deletes: i64 = connection.query_row(GONE, [], |row| row.get(0))?;
-        let deletes = deletes.unsigned_abs();
+        let deletes = count(GONE)?.unsigned_abs();
         let allowed = plan.max_deletes.allows(deletes, had);
         connection.execute("UPDATE now SET deletes = proven AND ?1", [allowed])?;
         connection.execute_batch(CHANGES)?;

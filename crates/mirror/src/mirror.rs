@@ -67,12 +67,11 @@ impl Mirror {
     /// `Io`, when it cannot be read.
     pub fn resources(&self) -> Result<Vec<Resource>> {
         let connection = open(&self.path)?;
-        let mut lists = Vec::new();
-        for resource in Resource::ALL {
-            let syncs = SyncRow::all(&connection, resource.name());
-            let syncs = syncs.map_err(|fault| fault.at(&self.path))?;
-            lists.extend((!syncs.is_empty()).then_some(resource));
-        }
+        let mut lists = Resource::ALL.to_vec();
+        let has = |list: &Resource| Ok(!SyncRow::all(&connection, list.name())?.is_empty());
+        let kept: std::result::Result<Vec<bool>, Fault> = lists.iter().map(has).collect();
+        let mut kept = kept.map_err(|fault| fault.at(&self.path))?.into_iter();
+        lists.retain(|_| kept.next() == Some(true));
         Ok(lists)
     }
 
@@ -81,7 +80,7 @@ impl Mirror {
     /// # Errors
     /// `InvalidArgument` for a list that it does not have; `Io`.
     pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
-        let (_, syncs) = self.snapshot(resource)?;
+        let (_, syncs, _) = self.snapshot(resource)?;
         Ok(syncs.into_iter().map(|row| row.receipt).collect())
     }
 
@@ -90,9 +89,7 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs).
     pub fn schema(&self, resource: Resource) -> Result<TableSchema> {
-        let (_, mut syncs) = self.snapshot(resource)?;
-        let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
-        Ok(last.columns)
+        Ok(self.snapshot(resource)?.2.columns)
     }
 
     /// The list as of the last sync, with records that are missing without a proof that they are gone.
@@ -100,8 +97,7 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs).
     pub fn current(&self, resource: Resource) -> Result<Records> {
-        let (snapshot, mut syncs) = self.snapshot(resource)?;
-        let last = syncs.pop().ok_or_else(|| self.lacks(resource))?;
+        let (snapshot, _, last) = self.snapshot(resource)?;
         Ok(Records::new(snapshot, last, true))
     }
 
@@ -110,30 +106,21 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
     pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
-        let (snapshot, syncs) = self.snapshot(resource)?;
+        let (snapshot, mut syncs, last) = self.snapshot(resource)?;
         let number = number(at, &syncs);
-        let wanted = syncs
-            .iter()
-            .find(|row| Some(row.number()) == number)
-            .cloned();
-        let wanted = wanted.ok_or_else(|| {
-            let (first, last) = (syncs.first(), syncs.last());
-            let shown = |row: Option<&SyncRow>| {
-                row.map_or(String::new(), |row| {
-                    format!("{} ({})", row.number(), row.receipt.ended)
-                })
-            };
-            invalid(format!(
-                "as_of: {}: the mirror has {resource} as of sync {} to {}, and not as of this one",
-                match at {
-                    At::Sync(number) => number.to_string(),
-                    At::Time(time) => time.clone(),
-                },
-                shown(first),
-                shown(last)
-            ))
-        })?;
-        Ok(Records::new(snapshot, wanted, false))
+        let wanted = syncs.iter().position(|row| Some(row.number()) == number);
+        if let Some(wanted) = wanted {
+            return Ok(Records::new(snapshot, syncs.swap_remove(wanted), false));
+        }
+        let at = match at {
+            At::Sync(number) => &number.to_string(),
+            At::Time(time) => time,
+        };
+        let [first, last] =
+            [&syncs[0], &last].map(|row| format!("{} ({})", row.number(), row.receipt.ended));
+        Err(invalid(format!(
+            "as_of: {at}: the mirror has {resource} as of sync {first} to {last}, and not as of this one"
+        )))
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
@@ -141,52 +128,45 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
-        let (snapshot, syncs) = self.snapshot(resource)?;
+        let (snapshot, syncs, last) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
-        let last = syncs.last().map_or(0, SyncRow::number);
         let known = syncs.iter().find(|row| row.changes.is_some());
-        let first = known.map_or(last, |row| row.number() - 1);
-        if since > last {
-            let message = format!(
+        let first = known.map_or(last.number(), |row| row.number() - 1);
+        if since > last.number() {
+            let last = last.number();
+            return Err(invalid(format!(
                 "since: there is no sync {since} of {resource} yet; {last} is the last one"
-            );
-            return Err(invalid(message));
+            )));
         }
         if since < first {
-            let message = format!(
+            return Err(invalid(format!(
                 "since: the changes of {resource} after sync {since} are no longer kept; they are from sync {first} on: \
                  load the list as of that sync, and then the changes after it"
-            );
-            return Err(invalid(message));
+            )));
         }
-        let newest = syncs.last().ok_or_else(|| self.lacks(resource))?;
         let wanted = syncs.iter().filter(|row| row.number() > since);
         let wanted = wanted.map(|row| (row.number(), row.changes));
-        Ok(Changes::new(snapshot, newest.columns.clone(), wanted))
+        Ok(Changes::new(snapshot, last.columns, wanted))
     }
 
-    /// One state of the file, and the syncs of a list in it.
-    fn snapshot(&self, resource: Resource) -> Result<(Snapshot, Vec<SyncRow>)> {
+    /// One state of the file, the syncs of a list in it, and the last of them.
+    fn snapshot(&self, resource: Resource) -> Result<(Snapshot, Vec<SyncRow>, SyncRow)> {
         let connection = open(&self.path)?;
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
         let syncs = read.map_err(|fault| fault.at(&self.path))?;
-        if syncs.is_empty() {
-            return Err(self.lacks(resource));
-        }
+        let Some(last) = syncs.last().cloned() else {
+            let path = self.path.display();
+            return Err(invalid(format!(
+                "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
+            )));
+        };
         let snapshot = Snapshot {
             connection,
             path: self.path.clone(),
             resource,
         };
-        Ok((snapshot, syncs))
-    }
-
-    fn lacks(&self, resource: Resource) -> Error {
-        let path = self.path.display();
-        invalid(format!(
-            "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
-        ))
+        Ok((snapshot, syncs, last))
     }
 }
 

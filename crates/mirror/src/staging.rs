@@ -293,23 +293,22 @@ impl Grown {
 
     /// All columns, with those of new fields behind the others.
     pub(crate) fn columns(&self) -> CoreResult<TableSchema> {
-        let infer =
-            |records: &[RawRecord]| TableSchema::infer(self.resource, records, Columns::Typed);
         let mut grown = self.known.clone();
         for sample in self.sample.chunks(TableSchema::SAMPLE) {
-            let found = infer(&RawRecord::parse_all(sample)?);
-            match &mut grown {
-                None => grown = Some(found),
-                Some(grown) => {
-                    let known: HashSet<String> = grown.iter().map(|one| one.name.clone()).collect();
-                    let new = found.fields.into_iter();
-                    let new = new.filter(|one| !known.contains(&one.name));
-                    grown.fields.extend(new);
-                }
-            }
+            let records = RawRecord::parse_all(sample)?;
+            let found = TableSchema::infer(self.resource, &records, Columns::Typed);
+            let Some(grown) = &mut grown else {
+                grown = Some(found);
+                continue;
+            };
+            let known: HashSet<String> = grown.iter().map(|one| one.name.clone()).collect();
+            let new = found.fields.into_iter();
+            grown
+                .fields
+                .extend(new.filter(|one| !known.contains(&one.name)));
         }
-        let grown = grown.unwrap_or_else(|| infer(&[]));
-        let text = serde_json::to_string(&grown).unwrap_or_default();
+        let none = || TableSchema::infer(self.resource, &[], Columns::Typed);
+        let text = serde_json::to_string(&grown.unwrap_or_else(none)).unwrap_or_default();
         // Where a table cannot have so many, their values are in the last column.
         TableSchema::from_json(&text).or_else(|error| self.known.clone().ok_or(error))
     }
