@@ -62,7 +62,7 @@ fn setting(one: &Setting) -> Value {
         Kind::Text => "Option<String>",
         Kind::Secret => "Option<Secret>",
         Kind::Proxy => "Proxy",
-        Kind::Budget => "BudgetHome",
+        Kind::Budget => "BudgetStore",
         _ => rust.unwrap_or(&camel),
     };
     let python = match one.kind {

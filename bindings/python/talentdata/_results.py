@@ -260,31 +260,31 @@ class BudgetUse(Record):
     """How the request budget was shared while a scan ran."""
 
     __slots__ = ()
-    _documented = ("home", "most_members", "seconds_lost", "lost",)
+    _documented = ("store", "max_members", "seconds_unreachable", "unreachable_reason",)
 
-    home: Field[str] = Field(
-        "home",
+    store: Field[str] = Field(
+        "store",
         "text",
         "Where it was kept: `process`, `host`, or the address of the server, without user and password.",
         required=True,
     )
     """Where it was kept: `process`, `host`, or the address of the server, without user and password."""
-    most_members: Field[int] = Field(
-        "most_members",
+    max_members: Field[int] = Field(
+        "max_members",
         "integer",
         "The most clients seen to share it at once, this one included.",
         required=True,
     )
     """The most clients seen to share it at once, this one included."""
-    seconds_lost: Field[float] = Field(
-        "seconds_lost",
+    seconds_unreachable: Field[float] = Field(
+        "seconds_unreachable",
         "number",
         "For how many seconds it could not be reached, so that the client went on alone or waited.",
         required=True,
     )
     """For how many seconds it could not be reached, so that the client went on alone or waited."""
-    lost: Field[str | None] = Field(
-        "lost",
+    unreachable_reason: Field[str | None] = Field(
+        "unreachable_reason",
         "text",
         "Why it could not be reached, the last time; `None` where it always could.",
     )
@@ -471,10 +471,10 @@ class BudgetState(Record):
     """Who shares a budget, and at what pace."""
 
     __slots__ = ()
-    _documented = ("home", "members", "requests_per_second", "mode", "seconds_paused",)
+    _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
 
-    home: Field[str] = Field(
-        "home",
+    store: Field[str] = Field(
+        "store",
         "text",
         "Where it is kept.",
         required=True,
@@ -483,11 +483,11 @@ class BudgetState(Record):
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
-        "The clients that were heard of within the last ten seconds, those that sent most first.",
+        "The clients that were seen within the last ten seconds, those that sent most first.",
         required=True,
         of=lambda: MemberStats,
     )
-    """The clients that were heard of within the last ten seconds, those that sent most first."""
+    """The clients that were seen within the last ten seconds, those that sent most first."""
     requests_per_second: Field[float | None] = Field(
         "requests_per_second",
         "number",
@@ -497,9 +497,9 @@ class BudgetState(Record):
     mode: Field[str | None] = Field(
         "mode",
         "text",
-        "How the time of the next request is found: by the gate (`universal`, `refill` or `locked`) on a host; on a server by `slots`.",
+        "How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
     )
-    """How the time of the next request is found: by the gate (`universal`, `refill` or `locked`) on a host; on a server by `slots`."""
+    """How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",

@@ -94,7 +94,7 @@ def test_a_forked_child_shares_the_budget_as_a_client_of_its_own(client):
         return scan.receipt.budget.to_dict()
 
     budget = in_child(work)
-    assert (budget["home"], budget["most_members"], budget["lost"]) == ("host", 2, None)
+    assert (budget["store"], budget["max_members"], budget["unreachable_reason"]) == ("host", 2, None)
 
 
 def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(sandbox):
@@ -108,11 +108,11 @@ def test_a_forked_child_shares_the_budget_of_a_server_as_a_client_of_its_own(san
 
         for members in (2, 3):  # whoever ends without a word is counted for ten seconds
             child = in_child(work)
-            assert (child["home"], child["most_members"], child["lost"]) == (budget, members, None)
+            assert (child["store"], child["max_members"], child["unreachable_reason"]) == (budget, members, None)
         scan = client.contacts.list()
         assert len(list(scan)) == 450
         parent = scan.receipt.budget
-        assert (parent["home"], parent["lost"], parent["seconds_lost"]) == (budget, None, 0)
+        assert (parent["store"], parent["unreachable_reason"], parent["seconds_unreachable"]) == (budget, None, 0)
 
 
 LEAVING = """
@@ -135,7 +135,7 @@ def test_a_process_that_ends_has_left_the_budget(sandbox, at_the_end):
         with sandbox.client(budget=budget) as client:
             scan = client.pools.list()
             assert len(list(scan)) == 3
-            assert scan.receipt.budget["most_members"] == 1
+            assert scan.receipt.budget["max_members"] == 1
 
 
 def test_a_scan_belongs_to_the_process_that_began_it(client):

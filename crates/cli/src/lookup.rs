@@ -284,7 +284,7 @@ mod tests {
             seconds_since_seen: 0.25,
         };
         let shown = budget_text(&BudgetState {
-            home: "redis://cache.example:6379".to_owned(),
+            store: "redis://cache.example:6379".to_owned(),
             members: vec![member(Some("one\u{1b}")), member(None)],
             requests_per_second: Some(38.5),
             mode: Some("slots".to_owned()),

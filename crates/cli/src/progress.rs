@@ -38,7 +38,7 @@ impl Counts {
             requests += receipt.requests;
             seconds = seconds.max(receipt.seconds);
             let budget = receipt.budget.as_ref();
-            members = members.max(budget.map_or(1, |budget| budget.most_members));
+            members = members.max(budget.map_or(1, |budget| budget.max_members));
         }
         let used = 100.0 * requests as f64 / (f64::from(REQUESTS_PER_SECOND) * seconds);
         let shared = match members {

@@ -41,7 +41,7 @@ pub use batch::BatchBuilder;
 pub(crate) use cell::text;
 pub(crate) use check::{Checker, Counts};
 pub(crate) use object::Object;
-pub(crate) use sample::{Page, Sample};
+pub(crate) use sample::Sample;
 pub use schema::{
     Column, Columns, EXTRA, Empty, Kind, OnNew, Source, TableOptions, TableSchema, Timestamp, Unit,
 };

@@ -1,15 +1,15 @@
 //! Scans, exports and schemas for callers without an async runtime.
 
-mod scan;
-
-pub use scan::{BatchScan, Scan};
-
-use crate::arrow::{Columns, TableSchema};
+use crate::arrow::{Columns, RecordBatch, SchemaRef, TableOptions, TableSchema};
 use crate::export::Export;
-use talentdata_core::blocking::{Client, Job};
+use crate::session::{Hints, Session, Use};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{Arguments, Result};
+use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
 
 /// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed.
 ///
@@ -45,4 +45,191 @@ pub fn schema(
         let list = client.resource(resource).with(arguments);
         TableSchema::of_list(&list, columns).await
     })
+}
+
+/// Rows of a batch: large enough for columnar work, small enough to stay in a cache.
+const ROWS: usize = 8192;
+
+/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
+///
+/// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
+pub struct Scan(Reader);
+
+/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>` that ends behind an error.
+pub struct BatchScan(Reader);
+
+/// One use of a session, and where its requests run.
+struct Reader {
+    // Dropped before its engine.
+    session: Arc<Session>,
+    engine: Arc<Engine>,
+    usage: Use,
+    /// Whether an iterator has ended behind an error.
+    failed: bool,
+}
+
+impl Scan {
+    /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
+    ///
+    /// # Errors
+    /// `Closed` when the client was closed.
+    pub fn new(
+        client: &Client,
+        resource: Resource,
+        options: ScanOptions,
+        table: TableOptions,
+    ) -> Result<Self> {
+        let engine = client.engine()?;
+        let session = Session::new(resource, options, table, ROWS, Hints::PLAIN);
+        Ok(Scan(Reader {
+            usage: session.records(),
+            session: Arc::new(session),
+            engine,
+            failed: false,
+        }))
+    }
+
+    /// Stops this scan from any thread: a call that waits, and every later one, fails with `Cancelled`.
+    pub fn stop_handle(&self) -> Stop {
+        self.0.session.stop_handle()
+    }
+
+    /// The same, now: its requests end.
+    pub fn close(&self) {
+        self.0.session.close();
+    }
+
+    /// The next of the records that have arrived.
+    pub fn next_received(&self) -> Option<RawRecord> {
+        self.0.session.take(self.0.usage)
+    }
+
+    /// Waits until there are records to take; false at the end of the list.
+    ///
+    /// # Errors
+    /// As [`Session::fill`].
+    pub fn fill(&self) -> Result<bool> {
+        self.0.fill()
+    }
+
+    /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
+    ///
+    /// A stop wakes nobody: whoever stops a scan that is polled tells the poller.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
+        let Reader { session, usage, .. } = &self.0;
+        let (client, runtime) = self.0.engine.parts()?;
+        let _entered = runtime.enter();
+        // A waker stays registered when the future that brought it is gone.
+        pin!(session.fill(client, *usage)).poll(&mut Context::from_waker(waker))
+    }
+
+    /// The next record, waited for; none at the end of the list.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn next_record(&self) -> Result<Option<RawRecord>> {
+        self.0.next_record()
+    }
+
+    /// The list as record batches of 8,192 rows; of fewer where they are large. From then on only they are read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when it is read already; `Cancelled` when stopped; `Closed` in a forked child.
+    pub fn batches(&self) -> Result<BatchScan> {
+        let usage = self.0.session.stream();
+        self.0.session.claim(usage)?;
+        Ok(BatchScan(Reader {
+            session: Arc::clone(&self.0.session),
+            engine: Arc::clone(&self.0.engine),
+            usage,
+            failed: false,
+        }))
+    }
+
+    /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
+    pub fn receipt(&self) -> Receipt {
+        self.0.session.receipt()
+    }
+}
+
+impl BatchScan {
+    /// The schema of all batches; waits for the first pages.
+    ///
+    /// # Errors
+    /// As [`Session::schema`].
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let Reader { session, usage, .. } = &self.0;
+        self.0.wait(|client| session.schema(client, *usage))
+    }
+
+    /// The next batch, waited for; none at the end of the list.
+    ///
+    /// # Errors
+    /// As [`Session::next_rows`].
+    pub fn next_batch(&self) -> Result<Option<RecordBatch>> {
+        self.0.next_batch()
+    }
+
+    /// What has been done so far; final once the scan has ended. `records` counts the rows that the caller was given.
+    pub fn receipt(&self) -> Receipt {
+        self.0.session.receipt()
+    }
+}
+
+impl Reader {
+    fn wait<'a, T, F>(&'a self, read: impl FnOnce(&'a AsyncClient) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let (client, _) = self.engine.parts()?;
+        self.engine.wait(read(client))?
+    }
+
+    fn fill(&self) -> Result<bool> {
+        self.wait(|client| self.session.fill(client, self.usage))
+    }
+
+    fn next_record(&self) -> Result<Option<RawRecord>> {
+        loop {
+            if let Some(record) = self.session.take(self.usage) {
+                return Ok(Some(record));
+            }
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn next_batch(&self) -> Result<Option<RecordBatch>> {
+        self.wait(|client| self.session.next_rows(client, self.usage))
+    }
+
+    /// What an iterator gives; nothing behind an error.
+    fn item<T>(&mut self, next: impl FnOnce(&Self) -> Result<Option<T>>) -> Option<Result<T>> {
+        if self.failed {
+            return None;
+        }
+        let next = next(self).transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<RawRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.item(Reader::next_record)
+    }
+}
+
+impl Iterator for BatchScan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.item(Reader::next_batch)
+    }
 }

@@ -16,8 +16,6 @@
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
-mod encoder;
-mod key;
 mod output;
 mod paths;
 mod unfinished;
@@ -26,8 +24,7 @@ mod work;
 pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
-use encoder::Part;
-use key::ExportKey;
+use checkpoint::ExportKey;
 use output::Output;
 use paths::{Destination, look, would_meet};
 use serde_json::Value;
@@ -35,7 +32,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use talentdata_core::run::Sink;
-use talentdata_core::scan::{Receipt, Resume, Written};
+use talentdata_core::scan::{Batch, Receipt, Resume, Written};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -189,7 +186,7 @@ pub fn write_records(
             let part: Vec<RawRecord> = records.by_ref().take(RECORDS).collect::<Result<_>>()?;
             match part.is_empty() {
                 true => return output.end(),
-                false => output.take(Part::AtHand(part))?,
+                false => output.take(Batch::of(part))?,
             }
         }
     };

@@ -1,22 +1,72 @@
-//! A scan that is read once, as records or as columns, by whoever may stop waiting at any time: every language's reader.
+//! A scan that is read once, as records or as columns, by readers that may stop waiting at any time: every language's reader.
 //!
 //! What arrives is kept until somebody takes it, so that a wait that is given up loses nothing, and the receipt counts
 //! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
 
-mod buffer;
 #[cfg(test)]
 mod tests;
 
-pub use buffer::{Hints, Use};
-
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
-use buffer::Buffer;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::process::Owned;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, RawRecord, Result, Scan, ScanOptions, Stop};
+use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, Scan, ScanOptions, Stop};
+
+/// What a scan is read for. The number tells readers of the same kind from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Record by record.
+    Records(u64),
+    /// As one table, which is kept until it is complete and handed out.
+    Table,
+    /// As record batches, each handed out once.
+    Stream(u64),
+}
+
+/// What the errors of a session advise, in the words of a language. Those with "or" at their end go before `restart`,
+/// and are empty where there is nothing of the kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Hints {
+    /// What `close` does to a scan: it was stopped, or closed.
+    pub stopped: &'static str,
+    /// How to read the list again.
+    pub restart: &'static str,
+    /// How several readers share the records.
+    pub share_or: &'static str,
+    /// How to go on with a table that is not complete.
+    pub resume_or: &'static str,
+    /// How to have rows that can be read more than once.
+    pub keep_or: &'static str,
+}
+
+impl Hints {
+    /// For a language in which each scan has one reader.
+    pub const PLAIN: Hints = Hints {
+        stopped: "stopped",
+        restart: "start another scan",
+        share_or: "",
+        resume_or: "",
+        keep_or: "",
+    };
+
+    /// The error of whoever uses a scan that was stopped.
+    fn closed(&self) -> Error {
+        let message = format!("the scan was {}; {}", self.stopped, self.restart);
+        Error::new(ErrorKind::Cancelled, message)
+    }
+
+    /// The error of a forked child that uses a scan of its parent: its connections and threads are there.
+    fn inherited(&self) -> Error {
+        let message = format!(
+            "the scan belongs to the process that began it; {} here",
+            self.restart
+        );
+        Error::new(ErrorKind::Closed, message)
+    }
+}
 
 /// A list to be read once. Threads and tasks may share it; the first [`Use`] is the only one.
 ///
@@ -48,7 +98,10 @@ impl Session {
         hints: Hints,
     ) -> Self {
         Session {
-            buffer: Mutex::new(Buffer::new(hints, options.receipt(resource))),
+            buffer: Mutex::new(Buffer {
+                received: options.receipt(resource),
+                ..Buffer::default()
+            }),
             resource,
             options,
             table,
@@ -76,13 +129,13 @@ impl Session {
     /// # Errors
     /// As [`fill`](Self::fill).
     pub fn claim(&self, usage: Use) -> Result<()> {
-        self.usable()?;
-        self.buffer().claim(usage)
+        self.open_to(usage)?.usage = Some(usage);
+        Ok(())
     }
 
     /// The next of the records that have arrived, for the reader that has claimed the session.
     pub fn take(&self, usage: Use) -> Option<RawRecord> {
-        self.buffer_if_usable()?.take(usage)
+        self.claimed_by(usage)?.records.pop_front()
     }
 
     /// Waits until there is something to take; false at the end of the list. Claims the session.
@@ -108,8 +161,8 @@ impl Session {
     /// As [`fill`](Self::fill).
     pub async fn next_rows(&self, client: &Client, usage: Use) -> Result<Option<RecordBatch>> {
         loop {
-            let rows = self.buffer_if_usable();
-            if let Some(rows) = rows.and_then(|mut buffer| buffer.take_rows(usage)) {
+            let claimed = self.claimed_by(usage);
+            if let Some(rows) = claimed.and_then(|mut buffer| buffer.rows.pop_front()) {
                 return Ok(Some(rows));
             }
             if !self.fill(client, usage).await? {
@@ -123,12 +176,12 @@ impl Session {
     /// # Errors
     /// As [`fill`](Self::fill).
     pub async fn schema(&self, client: &Client, usage: Use) -> Result<SchemaRef> {
-        self.check(usage)?;
+        self.open_to(usage).map(drop)?;
         self.until_stopped(async {
             let mut source = self.turn(usage).await?;
             let schema = self.batches(&mut source, client)?.schema().await;
             if schema.is_err() {
-                self.buffer().end(false);
+                self.buffer().end = Some(End::Failed);
                 *source = Source::Ended;
             }
             schema
@@ -141,13 +194,20 @@ impl Session {
     /// # Errors
     /// `InvalidArgument` where there is no complete table.
     pub fn table(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        self.check(Use::Table)?;
-        self.buffer().table()
+        let buffer = self.open_to(Use::Table)?;
+        match (&buffer.schema, buffer.end) {
+            (Some(schema), Some(End::Received)) => {
+                Ok((Arc::clone(schema), buffer.rows.iter().cloned().collect()))
+            }
+            _ => Err(misuse("the table is not complete".to_owned())),
+        }
     }
 
     /// Notes that the caller has the table.
     pub fn give_table(&self) {
-        self.buffer().give_table();
+        let mut buffer = self.buffer();
+        buffer.rows.clear();
+        buffer.end = Some(End::Given);
     }
 
     /// What has been done so far; final once the scan has ended. `records` counts those that were handed out.
@@ -173,7 +233,10 @@ impl Session {
         if let Ok(mut source) = self.source.try_lock() {
             *source = Source::Ended;
         }
-        self.buffer().clear();
+        let mut buffer = self.buffer();
+        buffer.received = buffer.receipt();
+        buffer.records.clear();
+        buffer.rows.clear();
     }
 
     async fn receive_records(&self, source: &mut Source, client: &Client) -> Result<bool> {
@@ -185,7 +248,7 @@ impl Session {
             return Ok(false);
         }
         let scan = source.records(|| self.scan(client));
-        let scan = scan.ok_or_else(|| self.buffer().refusal())?;
+        let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
         let next = scan.next_batch().await.transpose();
         let receipt = scan.receipt();
         self.receive(source, receipt, next, |buffer, batch| {
@@ -224,7 +287,11 @@ impl Session {
             keep(&mut buffer, part);
             return Ok(true);
         }
-        buffer.end(next.is_ok());
+        buffer.end = Some(if next.is_ok() {
+            End::Received
+        } else {
+            End::Failed
+        });
         *source = Source::Ended;
         next.map(|_| false)
     }
@@ -232,7 +299,7 @@ impl Session {
     fn batches<'a>(&self, source: &'a mut Source, client: &Client) -> Result<&'a mut BatchScan> {
         let table = || self.table.clone();
         let batches = source.batches(|| BatchScan::new(self.scan(client), table(), self.rows));
-        batches.ok_or_else(|| self.buffer().refusal())
+        batches.ok_or_else(|| self.buffer().refusal(&self.hints))
     }
 
     fn scan(&self, client: &Client) -> Scan {
@@ -254,13 +321,24 @@ impl Session {
     /// Waits until no one else waits for the scan, which may have ended meanwhile.
     async fn turn(&self, usage: Use) -> Result<tokio::sync::MutexGuard<'_, Source>> {
         let source = self.source.lock().await;
-        self.check(usage)?;
+        self.open_to(usage).map(drop)?;
         Ok(source)
     }
 
-    fn check(&self, usage: Use) -> Result<()> {
+    /// Refuses a use other than the first: what one use has taken would be missing from the other.
+    fn open_to(&self, usage: Use) -> Result<MutexGuard<'_, Buffer>> {
         self.usable()?;
-        self.buffer().check(usage)
+        let buffer = self.buffer();
+        let over = matches!(buffer.end, Some(End::Given | End::Failed));
+        match over || buffer.usage.is_some_and(|first| first != usage) {
+            true => Err(buffer.refusal(&self.hints)),
+            false => Ok(buffer),
+        }
+    }
+
+    fn claimed_by(&self, usage: Use) -> Option<MutexGuard<'_, Buffer>> {
+        self.usable().ok()?;
+        Some(self.buffer()).filter(|buffer| buffer.usage == Some(usage))
     }
 
     /// Refuses a session that was stopped, or that another process reads: its connections and threads are there.
@@ -273,10 +351,6 @@ impl Session {
             _ if self.stop.is_stopped() => Err(self.hints.closed()),
             _ => Ok(()),
         }
-    }
-
-    fn buffer_if_usable(&self) -> Option<MutexGuard<'_, Buffer>> {
-        self.usable().ok().map(|()| self.buffer())
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
@@ -319,4 +393,60 @@ impl Source {
             _ => None,
         }
     }
+}
+
+/// How a scan ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// All was received; some of it may still have to be handed out.
+    Received,
+    /// The table is with the caller.
+    Given,
+    Failed,
+}
+
+/// What was received and not yet handed out, and what for.
+#[derive(Default)]
+struct Buffer {
+    /// The first use; there is no other.
+    usage: Option<Use>,
+    end: Option<End>,
+    records: VecDeque<RawRecord>,
+    rows: VecDeque<RecordBatch>,
+    schema: Option<SchemaRef>,
+    /// Of all that was received.
+    received: Receipt,
+}
+
+impl Buffer {
+    /// What has been done; `records` counts those that were handed out.
+    fn receipt(&self) -> Receipt {
+        let rows: usize = self.rows.iter().map(RecordBatch::num_rows).sum();
+        self.received.clone().without(self.records.len() + rows)
+    }
+
+    /// Why it cannot be read in another way, or again.
+    fn refusal(&self, hints: &Hints) -> Error {
+        let (reason, instead) = match (self.end, self.usage) {
+            (Some(End::Failed), _) => ("the scan has failed", ""),
+            (_, Some(Use::Stream(_))) => (
+                "the rows of this scan go to the reader of an earlier Arrow stream",
+                hints.keep_or,
+            ),
+            (None | Some(End::Received), Some(Use::Table)) => {
+                ("the scan has begun to give columns", hints.resume_or)
+            }
+            (None, Some(Use::Records(_))) => (
+                "another reader has begun to take the records of this scan",
+                hints.share_or,
+            ),
+            _ => ("the scan has ended and was read", hints.keep_or),
+        };
+        misuse(format!("{reason}; {instead}{}", hints.restart))
+    }
+}
+
+/// An error in how a scan is used.
+fn misuse(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
 }

@@ -1,29 +1,23 @@
 //! Who may send when: the request budget of a company, and the processes that share it.
 //!
-//! The queue of a client asks for the right to send one request, and tells what became of it. Where the budget is kept
-//! decides who shares it: in this process, in a file of this host, or on a server.
+//! The queue of a client asks for the right to send one request, and reports what became of it. The store of the budget
+//! decides who shares it: the memory of this process, a file of this host, or a server.
 
-pub(crate) mod company;
 mod contact;
 #[cfg(unix)]
 mod host;
-mod look;
-mod process;
+pub(crate) mod identity;
 mod redis;
-mod who;
 
 use crate::clock::Time;
-use crate::gate::{Endpoint, Failures, GateSettings, PriorityClass, RateHeaders, Ticket, Turn};
-use crate::settings::{BudgetHome, Config};
-pub use contact::BudgetStats;
-use contact::{Contact, News};
-#[cfg(unix)]
-use host::HostBudget;
-pub use look::BudgetState;
-use process::ProcessBudget;
-use redis::RedisBudget;
+use crate::error::{Error, ErrorKind, Result};
+use crate::gate::{
+    Endpoint, Failures, GateSettings, Outcome, PriorityClass, Requester, SharedGate, Ticket, Turn,
+};
+use crate::settings::{BudgetStore, Config};
+pub use contact::{BudgetState, BudgetStats};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// The budget as one client sees it. It waits for nothing but, for some microseconds, the file of a host.
@@ -32,18 +26,8 @@ pub(crate) trait Budget: Send + Sync {
     /// first in the queue of the client, from within a runtime. What was reported before is known by then.
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_>;
 
-    /// The request was not sent after all.
-    fn unsend(&self, now: Time, ticket: Ticket);
-
-    /// The request failed, with no response or with one that broke off; `sent` is whether the service may have counted it.
-    /// Where no connection was made, its turn is given back.
-    fn failed(&self, now: Time, ticket: Ticket, sent: bool);
-
-    /// The caller waits for no response any more, though the service may have counted the request.
-    fn lost(&self, now: Time, ticket: Ticket);
-
-    /// A response has arrived.
-    fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders);
+    /// What became of the request.
+    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
 
     /// With whom it is shared, for receipts and logs.
     fn stats(&self) -> BudgetStats;
@@ -59,24 +43,6 @@ pub(crate) type Taking<'a> = Pin<Box<dyn Future<Output = Take> + Send + 'a>>;
 
 /// Waits until a client has left its budget.
 pub(crate) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// The budget that the settings name, which notifies `changed` when those who wait should ask again.
-pub(crate) fn of(
-    config: &Config,
-    settings: GateSettings,
-    changed: &Arc<Notify>,
-) -> Box<dyn Budget> {
-    match &config.budget {
-        // Without a limit, there is nothing to share.
-        _ if !config.paced => Box::new(ProcessBudget::new(settings)),
-        #[cfg(unix)]
-        BudgetHome::Host => Box::new(HostBudget::new(config, settings)),
-        #[cfg(not(unix))]
-        BudgetHome::Host => Box::new(ProcessBudget::new(settings)),
-        BudgetHome::Process => Box::new(ProcessBudget::new(settings)),
-        BudgetHome::Redis(url) => Box::new(RedisBudget::new(url, config, settings, changed)),
-    }
-}
 
 /// Whether the request may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,5 +87,99 @@ impl Take {
                 again: local(again),
             },
         }
+    }
+}
+
+/// Locks what all methods leave whole even when a caller panics between them.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The budget that the settings name, which notifies `changed` when those who wait should ask again.
+pub(crate) fn of(
+    config: &Config,
+    settings: GateSettings,
+    changed: &Arc<Notify>,
+) -> Box<dyn Budget> {
+    match &config.budget {
+        // Without a limit, there is nothing to share.
+        _ if !config.paced => Box::new(ProcessBudget::new(settings)),
+        #[cfg(unix)]
+        BudgetStore::Host => Box::new(host::HostBudget::new(config, settings)),
+        #[cfg(not(unix))]
+        BudgetStore::Host => Box::new(ProcessBudget::new(settings)),
+        BudgetStore::Process => Box::new(ProcessBudget::new(settings)),
+        BudgetStore::Redis(url) => {
+            Box::new(redis::RedisBudget::new(url, config, settings, changed))
+        }
+    }
+}
+
+impl Config {
+    /// The state of the budget that these settings name. Looking changes nothing, and neither waits for anybody nor holds
+    /// anybody up.
+    ///
+    /// # Errors
+    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
+    /// `Connect` where its server cannot be reached.
+    pub fn budget_state(&self) -> Result<BudgetState> {
+        let refuse = |message: &str| Err(Error::new(ErrorKind::Config, message));
+        match &self.budget {
+            _ if !self.paced => refuse("budget: with paced = false no budget is kept"),
+            BudgetStore::Process => refuse(
+                "budget: each process keeps its own, and nobody else can look at it; with budget = host \
+                 the processes of a user share one",
+            ),
+            #[cfg(unix)]
+            BudgetStore::Host => host::look(self).map_err(|error| {
+                let message = format!("the file of the shared budget cannot be read: {error}");
+                Error::new(ErrorKind::Io, message)
+            }),
+            #[cfg(not(unix))]
+            BudgetStore::Host => refuse("budget: on this system no file is shared"),
+            BudgetStore::Redis(url) => redis::look(url, self).map_err(|reason| {
+                let message = format!("the shared budget cannot be read: {reason}");
+                Error::new(ErrorKind::Connect, message)
+            }),
+        }
+    }
+}
+
+/// The budget of a client that shares it with nobody: a gate of which it is the only member.
+struct ProcessBudget {
+    share: f64,
+    gate: Mutex<SharedGate>,
+}
+
+/// The one member.
+const ID: u64 = 1;
+
+impl ProcessBudget {
+    fn new(settings: GateSettings) -> Self {
+        ProcessBudget {
+            share: settings.share,
+            gate: Mutex::new(SharedGate::new(settings, Time::ZERO)),
+        }
+    }
+}
+
+impl Budget for ProcessBudget {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+        let requester = Requester {
+            id: ID,
+            process: 0,
+            name: "",
+            share: self.share,
+        };
+        let turn = lock(&self.gate).take(now, &requester, class, endpoint);
+        Box::pin(std::future::ready(Take::of(turn, |time| time)))
+    }
+
+    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
+        lock(&self.gate).complete(now, ID, ticket, &outcome);
+    }
+
+    fn stats(&self) -> BudgetStats {
+        contact::Contact::with("process").stats()
     }
 }

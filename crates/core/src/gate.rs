@@ -153,8 +153,7 @@ pub enum Turn {
     Now(Ticket),
     /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
     Wait {
-        /// Before this, the member may not send. Asked again, with nothing having happened in between, the gate never
-        /// names an earlier time.
+        /// Before this, the member may not send, unless something happens in between.
         earliest: Duration,
         /// When to ask again.
         again: Duration,
@@ -542,7 +541,7 @@ impl SharedGate {
 
     /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
     /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
-    /// spent, as a bucket does; `locked` is for fixed windows whose edges are known.
+    /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
     pub fn mode(&self) -> &'static str {
         self.model.mode()
     }

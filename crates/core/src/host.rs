@@ -4,4 +4,4 @@ pub(crate) mod clock;
 pub(crate) mod directory;
 mod file;
 
-pub(crate) use file::{Identity, SharedFile};
+pub(crate) use file::{Identity, Locked, SharedFile};

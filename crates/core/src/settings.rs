@@ -12,7 +12,7 @@ mod tests;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use budget::BudgetHome;
+pub(crate) use budget::BudgetStore;
 pub use builder::{Builder, Value};
 pub(crate) use found::{Found, not_set};
 pub use profile::read_secret_file;

@@ -21,7 +21,7 @@ const OTHERS: &str = "...";
 pub(crate) struct Checker {
     schema: Arc<TableSchema>,
     on_new: OnNew,
-    counts: Counts,
+    pub(crate) counts: Counts,
 }
 
 /// What was counted so far; a checkpoint keeps it.
@@ -45,16 +45,6 @@ impl Checker {
             on_new: options.on_new,
             counts: Counts::default(),
         })
-    }
-
-    /// What was counted so far.
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
-    /// Goes on counting from here.
-    pub(crate) fn go_on(&mut self, counts: Counts) {
-        self.counts = counts;
     }
 
     /// How the records differed so far.

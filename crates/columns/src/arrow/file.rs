@@ -1,7 +1,7 @@
 //! Schema files: what `talentdata schema` prints, read back and checked.
 
 use super::infer::{MAX_COLUMNS, MAX_DEPTH, MAX_NODES};
-use super::schema::{Column, EXTRA, Kind, TableSchema};
+use super::schema::{Column, EXTRA, Kind, TableOptions, TableSchema};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -73,16 +73,6 @@ impl TableSchema {
         Self::from_arrow(&schema.map_err(refuse)?)
     }
 
-    /// Refuses a schema that was made for another list.
-    pub(crate) fn check_resource(&self, resource: Resource) -> Result<()> {
-        match &self.resource {
-            Some(name) if name != resource.name() => Err(invalid(format!(
-                "schema: it was made for {name}, and the list is {resource}"
-            ))),
-            _ => Ok(()),
-        }
-    }
-
     /// Refuses what no table can have.
     pub(super) fn checked(self) -> Result<Self> {
         let depth = self.iter().map(|column| column.kind.depth()).max();
@@ -99,6 +89,22 @@ impl TableSchema {
         }
         check_fields(&self.fields, "")?;
         Ok(self)
+    }
+}
+
+impl TableOptions {
+    /// Refuses a schema that was made for another list.
+    pub(crate) fn check(&self, resource: Resource) -> Result<()> {
+        let name = self
+            .schema
+            .as_ref()
+            .and_then(|schema| schema.resource.as_ref());
+        match name.filter(|name| *name != resource.name()) {
+            None => Ok(()),
+            Some(name) => Err(invalid(format!(
+                "schema: it was made for {name}, and the list is {resource}"
+            ))),
+        }
     }
 }
 

@@ -1,59 +1,37 @@
 //! The one way from the pages of a list to its columns: pages wait here until there are enough records to decide.
 
-use super::schema::{TableOptions, TableSchema};
+use super::schema::{Columns, TableOptions, TableSchema};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use talentdata_core::scan::Batch;
 use talentdata_core::types::Resource;
 use talentdata_core::{List, RawRecord, Result, ScanOptions};
 
-/// What records come in.
-pub(crate) trait Page {
-    fn records(&self) -> &[RawRecord];
-}
-
-impl Page for Batch {
-    fn records(&self) -> &[RawRecord] {
-        &self.records
-    }
-}
-
-impl Page for Vec<RawRecord> {
-    fn records(&self) -> &[RawRecord] {
-        self
-    }
-}
-
 /// Pages that wait until the columns are decided, and are handed on from then on.
-pub(crate) struct Sample<P> {
+pub(crate) struct Sample {
     resource: Resource,
-    options: TableOptions,
-    schema: Option<Arc<TableSchema>>,
+    /// The types of columns that are inferred.
+    columns: Columns,
+    /// Decided, given, or of an earlier run.
+    pub(crate) schema: Option<Arc<TableSchema>>,
     seen: Seen,
-    waiting: VecDeque<P>,
+    waiting: VecDeque<Batch>,
 }
 
-impl<P: Page> Sample<P> {
-    /// # Errors
-    /// `InvalidArgument`, when the given schema is of another list.
-    pub(crate) fn new(resource: Resource, options: &TableOptions) -> Result<Self> {
-        if let Some(schema) = &options.schema {
-            schema.check_resource(resource)?;
-        }
-        Ok(Sample {
+impl Sample {
+    pub(crate) fn new(resource: Resource, options: &TableOptions) -> Self {
+        Sample {
             resource,
+            columns: options.columns,
             schema: options.schema.clone(),
-            options: options.clone(),
             seen: Seen::default(),
             waiting: VecDeque::new(),
-        })
+        }
     }
 
-    pub(crate) fn add(&mut self, page: P) {
+    pub(crate) fn add(&mut self, page: Batch) {
         if self.schema.is_none() {
-            page.records()
-                .iter()
-                .for_each(|record| self.seen.add(record));
+            page.records.iter().for_each(|record| self.seen.add(record));
         }
         self.waiting.push_back(page);
     }
@@ -69,23 +47,14 @@ impl<P: Page> Sample<P> {
     /// The columns, decided from what there is.
     pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
         let decided = self.schema.get_or_insert_with(|| {
-            let records = self.waiting.iter().flat_map(Page::records);
-            Arc::new(TableSchema::infer(
-                self.resource,
-                records,
-                self.options.columns,
-            ))
+            let records = self.waiting.iter().flat_map(|page| &page.records);
+            Arc::new(TableSchema::infer(self.resource, records, self.columns))
         });
         Arc::clone(decided)
     }
 
-    /// Goes on with the columns of an earlier run.
-    pub(crate) fn go_on(&mut self, schema: Arc<TableSchema>) {
-        self.schema = Some(schema);
-    }
-
     /// The next page that waits.
-    pub(crate) fn next(&mut self) -> Option<P> {
+    pub(crate) fn next(&mut self) -> Option<Batch> {
         self.waiting.pop_front()
     }
 
@@ -95,7 +64,7 @@ impl<P: Page> Sample<P> {
 
     /// Records that wait.
     pub(crate) fn held(&self) -> usize {
-        self.waiting.iter().map(|page| page.records().len()).sum()
+        self.waiting.iter().map(|page| page.records.len()).sum()
     }
 }
 
@@ -130,7 +99,7 @@ impl TableSchema {
     ///
     /// # Errors
     /// Those of a scan.
-    pub async fn of_list<T>(list: &List<T>, columns: super::Columns) -> Result<Self> {
+    pub async fn of_list<T>(list: &List<T>, columns: Columns) -> Result<Self> {
         let mut scan = list.raw().scan(ScanOptions {
             limit: Some(Self::SAMPLE as u64),
             ..ScanOptions::default()
@@ -139,7 +108,7 @@ impl TableSchema {
             columns,
             ..TableOptions::default()
         };
-        let mut sample = Sample::new(list.resource(), &options)?;
+        let mut sample = Sample::new(list.resource(), &options);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await
         {

@@ -10,31 +10,26 @@ use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use talentdata_core::scan::{Receipt, Scan};
+use talentdata_core::scan::{Batch, Receipt, Scan};
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, RawRecord, Result};
+use talentdata_core::{RawRecord, Result};
 
-/// Turns pages into batches of one schema; whoever has the pages brings them.
+/// Records at hand that are read at once.
+const PAGE: usize = 256;
+
+/// Turns pages into batches of one schema.
 ///
 /// What was received before an error comes before it, in a batch that may be small.
 struct Batches {
-    /// What is wrong with the options, until it has been reported.
-    sample: Result<Sample<Vec<RawRecord>>>,
+    sample: Sample,
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
     page: VecDeque<RawRecord>,
-    error: Option<Error>,
-    ended: bool,
-}
-
-/// What batches need, or give.
-enum Next {
-    Page,
-    Batch(Result<RecordBatch>),
-    End,
+    /// How the records have ended; with an error until it has been given.
+    end: Option<Result<()>>,
 }
 
 impl Batches {
@@ -45,83 +40,77 @@ impl Batches {
             builder: None,
             checker: Checker::new(table),
             page: VecDeque::new(),
-            error: None,
-            ended: false,
+            end: table.check(resource).err().map(Err),
         }
-    }
-
-    fn add(&mut self, page: Option<Result<Vec<RawRecord>>>) {
-        match (page, &mut self.sample) {
-            (Some(Ok(page)), Ok(sample)) => sample.add(page),
-            (Some(Ok(_)), Err(_)) => {}
-            (Some(Err(error)), _) => self.end(Some(error)),
-            (None, _) => self.end(None),
-        }
-    }
-
-    fn end(&mut self, error: Option<Error>) {
-        (self.error, self.ended) = (error, true);
     }
 
     /// The builder; none where it takes more pages to decide the columns.
     fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
-        let sample = self.sample.as_mut().map_err(|error| error.clone())?;
         if self.builder.is_none() {
-            let schema = match self.ended {
-                true if sample.held() == 0 && self.error.is_some() => {
-                    return self.error.take().map_or(Ok(None), Err);
+            let schema = match &mut self.end {
+                None => self.sample.schema(),
+                Some(end) => {
+                    if self.sample.held() == 0 {
+                        std::mem::replace(end, Ok(()))?;
+                    }
+                    Some(self.sample.decide())
                 }
-                true => Some(sample.decide()),
-                false => sample.schema(),
             };
             self.builder = schema.map(|schema| BatchBuilder::new(schema, self.rows));
         }
         Ok(self.builder.as_mut())
     }
 
-    fn next(&mut self) -> Next {
-        if self.ended && self.error.is_none() && self.held() == 0 {
-            return Next::End;
+    /// The next batch; pending where it takes another page.
+    fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
+        if let Err(error) = self.builder() {
+            return Poll::Ready(Some(Err(error)));
         }
-        let is_ready = self.builder().map(|builder| builder.is_some());
-        match is_ready {
-            Err(error) => {
-                self.end(None);
-                return Next::Batch(Err(error));
-            }
-            Ok(false) => return Next::Page,
-            Ok(true) => {}
-        }
-        let (Some(builder), Ok(sample)) = (&mut self.builder, &mut self.sample) else {
-            return Next::End;
+        let Some(builder) = &mut self.builder else {
+            return Poll::Pending;
         };
         loop {
             while let Some(record) = self.page.pop_front() {
                 let checked = self.checker.as_mut().map(|checker| checker.check(&record));
                 if let Some(Err(error)) = checked {
-                    (self.error, self.ended) = (Some(error), true);
+                    self.end = Some(Err(error));
                     self.page.clear();
-                    sample.clear();
+                    self.sample.clear();
                     break;
                 }
                 builder.append(&record);
                 if builder.is_full() {
-                    return Next::Batch(builder.finish());
+                    return Poll::Ready(Some(builder.finish()));
                 }
             }
-            match sample.next() {
-                Some(page) => self.page = page.into(),
-                None if !self.ended => return Next::Page,
-                None if !builder.is_empty() => return Next::Batch(builder.finish()),
-                None => return self.error.take().map_or(Next::End, |e| Next::Batch(Err(e))),
+            match (self.sample.next(), &mut self.end) {
+                (Some(page), _) => self.page = page.records.into(),
+                (None, None) => return Poll::Pending,
+                (None, _) if !builder.is_empty() => return Poll::Ready(Some(builder.finish())),
+                (None, Some(end)) => {
+                    return Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err));
+                }
             }
         }
+    }
+
+    /// Reads a page of records that are at hand.
+    fn read(&mut self, records: &mut dyn Iterator<Item = Result<RawRecord>>) {
+        let mut page = Vec::new();
+        while page.len() < PAGE && self.end.is_none() {
+            match records.next() {
+                Some(Ok(record)) => page.push(record),
+                Some(Err(error)) => self.end = Some(Err(error)),
+                None => self.end = Some(Ok(())),
+            }
+        }
+        self.sample.add(Batch::of(page));
     }
 
     /// Records received and not yet given.
     fn held(&self) -> usize {
         let rows = self.builder.as_ref().map_or(0, BatchBuilder::len);
-        self.sample.as_ref().map_or(0, Sample::held) + self.page.len() + rows
+        self.sample.held() + self.page.len() + rows
     }
 }
 
@@ -175,8 +164,11 @@ impl BatchScan {
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let page = ready!(self.scan.poll_records(context));
-        self.batches.add(page.map(|page| page.map(Vec::from)));
+        match ready!(self.scan.poll_records(context)) {
+            Some(Ok(page)) => self.batches.sample.add(Batch::of(page.into())),
+            Some(Err(error)) => self.batches.end = Some(Err(error)),
+            None => self.batches.end = Some(Ok(())),
+        }
         Poll::Ready(())
     }
 }
@@ -186,11 +178,10 @@ impl Stream for BatchScan {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            match self.batches.next() {
-                Next::Page => ready!(self.poll_page(context)),
-                Next::Batch(batch) => return Poll::Ready(Some(batch)),
-                Next::End => return Poll::Ready(None),
+            if let Poll::Ready(batch) = self.batches.next() {
+                return Poll::Ready(batch);
             }
+            ready!(self.poll_page(context));
         }
     }
 }
@@ -203,9 +194,6 @@ pub struct RecordBatches {
 }
 
 impl RecordBatches {
-    /// How many records are brought at once.
-    const PAGE: usize = 256;
-
     /// Record batches of `rows` rows; of fewer where they are large. Reads the first records where no schema is given.
     ///
     /// # Errors
@@ -221,7 +209,7 @@ impl RecordBatches {
         let schema = loop {
             match batches.builder()? {
                 Some(builder) => break builder.schema(),
-                None => Self::read(&mut batches, &mut records),
+                None => batches.read(&mut records),
             }
         };
         Ok(RecordBatches {
@@ -235,19 +223,6 @@ impl RecordBatches {
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
-
-    fn read(batches: &mut Batches, records: &mut dyn Iterator<Item = Result<RawRecord>>) {
-        let mut page = Vec::new();
-        let mut end = None;
-        while page.len() < Self::PAGE && end.is_none() {
-            match records.next() {
-                Some(Ok(record)) => page.push(record),
-                other => end = Some(other.map(|error| error.map(|_| Vec::new()))),
-            }
-        }
-        batches.add(Some(Ok(page)));
-        end.into_iter().for_each(|end| batches.add(end));
-    }
 }
 
 impl Iterator for RecordBatches {
@@ -255,11 +230,10 @@ impl Iterator for RecordBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.batches.next() {
-                Next::Page => Self::read(&mut self.batches, &mut self.records),
-                Next::Batch(batch) => return Some(batch),
-                Next::End => return None,
+            if let Poll::Ready(batch) = self.batches.next() {
+                return batch;
             }
+            self.batches.read(&mut self.records);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod check;
 mod columns;
-mod nested;
 pub(crate) mod rebuild;
 mod scan;
 mod schema;

@@ -180,21 +180,17 @@ pub(super) struct Growing {
     pub(super) file: File,
     pub(super) digest: FileDigest,
     pub(super) path: PathBuf,
-    /// What the checkpoint knows of.
-    pub(super) kept: Kept,
+    /// How much of it the checkpoint knows of.
+    pub(super) kept: u64,
 }
 
 impl Growing {
     pub(super) fn create(work: &WorkDirectory, name: &str) -> Result<Self> {
-        let digest = FileDigest::new();
         Ok(Growing {
             file: work.create(name)?,
+            digest: FileDigest::new(),
             path: work.file(name),
-            kept: Kept {
-                bytes: 0,
-                blake3: digest.to_hex(),
-            },
-            digest,
+            kept: 0,
         })
     }
 
@@ -202,24 +198,21 @@ impl Growing {
     ///
     /// # Errors
     /// `Io` when it no longer begins with what was kept.
-    pub(super) fn open(work: &WorkDirectory, name: &str, kept: &Kept) -> Result<Self> {
-        let path = work.file(name);
-        let digest = FileDigest::new();
+    pub(super) fn open(work: &WorkDirectory, name: &str, expected: &Kept) -> Result<Self> {
+        let (path, digest, kept) = (work.file(name), FileDigest::new(), expected.bytes);
         let read = || {
             let file = File::options().read(true).write(true).open(&path)?;
             let length = file.metadata()?.len();
-            in_chunks((&file).take(kept.bytes), |chunk| digest.update(chunk))?;
+            in_chunks((&file).take(kept), |chunk| digest.update(chunk))?;
             Ok((file, length))
         };
         let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
-        let expected = kept.bytes;
-        let why = match length < expected {
-            true => format!("has {length} bytes, but its checkpoint expects at least {expected}"),
-            false if digest.to_hex() != kept.blake3 => {
+        let why = match length < kept {
+            true => format!("has {length} bytes, but its checkpoint expects at least {kept}"),
+            false if digest.to_hex() != expected.blake3 => {
                 "was changed after its checkpoint was written".to_owned()
             }
             false => {
-                let kept = kept.clone();
                 return Ok(Growing {
                     file,
                     digest,
@@ -234,27 +227,22 @@ impl Growing {
 
     /// Drops what is behind the part that was kept, and goes on writing there.
     pub(super) fn cut_back(&mut self) -> Result<()> {
-        let cut = self.file.set_len(self.kept.bytes);
-        cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept.bytes)))
+        let cut = self.file.set_len(self.kept);
+        cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept)))
             .map(drop)
             .map_err(|error| failed("write", &self.path, &error))
     }
 
-    /// Appends `bytes`.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Appends `bytes`, and syncs all that was written, to be known to the next checkpoint.
+    pub(super) fn sync(&mut self, bytes: &[u8]) -> Result<Kept> {
         let written = self.digest.through(&self.file).write_all(bytes);
-        written.map_err(|error| failed("write", &self.path, &error))
-    }
-
-    /// Syncs all that was written, to be known to the next checkpoint.
-    pub(super) fn sync(&mut self) -> Result<()> {
-        let synced = self.file.sync_all();
+        let synced = written.and_then(|()| self.file.sync_all());
         synced.map_err(|error| failed("write", &self.path, &error))?;
-        self.kept = Kept {
-            bytes: self.digest.bytes(),
+        self.kept = self.digest.bytes();
+        Ok(Kept {
+            bytes: self.kept,
             blake3: self.digest.to_hex(),
-        };
-        Ok(())
+        })
     }
 }
 

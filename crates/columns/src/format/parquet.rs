@@ -126,7 +126,9 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
             self.bytes += record.as_bytes().len();
             if self.held == self.group || self.bytes >= MAX_BYTES {
                 self.end_group()?;
-                return Ok(taken);
+                if self.is_split {
+                    return Ok(taken);
+                }
             }
         }
         Ok(records.len())

@@ -10,7 +10,6 @@ use crate::arrow::{Columns, EXTRA, Kind, TableSchema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
-use proptest::sample::Index;
 use std::io::Write;
 use std::sync::Arc;
 use talentdata_core::types::Resource;
@@ -154,25 +153,15 @@ fn jsonl_takes_out_line_breaks_only_between_tokens() {
 
 /// JSON without white space between tokens.
 fn stripped(json: &[u8]) -> String {
-    serde_json::from_slice::<Spelt>(json).unwrap().0
-}
-
-/// JSON text as a JSON library spells it, all members kept.
-struct Spelt(String);
-
-impl<'de> serde::Deserialize<'de> for Spelt {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<serde_json::value::RawValue>::deserialize(deserializer)?;
-        let (mut text, mut inside, mut escaped) = (String::new(), false, false);
-        for letter in raw.get().chars() {
-            inside ^= letter == '"' && !escaped;
-            escaped = inside && letter == '\\' && !escaped;
-            if inside || !letter.is_ascii_whitespace() {
-                text.push(letter);
-            }
+    let (mut text, mut inside, mut escaped) = (String::new(), false, false);
+    for letter in std::str::from_utf8(json).unwrap().chars() {
+        inside ^= letter == '"' && !escaped;
+        escaped = inside && letter == '\\' && !escaped;
+        if inside || !letter.is_ascii_whitespace() {
+            text.push(letter);
         }
-        Ok(Spelt(text))
     }
+    text
 }
 
 fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {
@@ -222,56 +211,7 @@ fn cells(bytes: &[u8]) -> Vec<Vec<Option<String>>> {
     rows
 }
 
-/// An output that was cut back to where it was flushed, and continued, has the bytes of an uninterrupted one.
-fn continued(
-    records: &[RawRecord],
-    cut: Index,
-    sink: impl Fn(Vec<u8>, bool) -> (Box<dyn Sink>, Shared),
-) -> Vec<u8> {
-    let (before, after) = records.split_at(cut.index(records.len() + 1));
-    let (mut first, bytes) = sink(Vec::new(), true);
-    assert_eq!(first.write(before).unwrap(), before.len());
-    first.flush().unwrap();
-    assert_eq!(first.held(), 0);
-    let kept = bytes.lock().unwrap().clone();
-    let (mut second, bytes) = sink(kept, false);
-    whole(&mut *second, after);
-    drop(second);
-    Arc::into_inner(bytes).unwrap().into_inner().unwrap()
-}
-
-type Shared = Arc<std::sync::Mutex<Vec<u8>>>;
-
-/// A writer whose bytes can be seen while a sink has it.
-struct Seen(Shared);
-
-impl Write for Seen {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 proptest! {
-    #[test]
-    fn lines_continue(Table { records, sample } in table(), cut: Index) {
-        let shared = |kept| Arc::new(std::sync::Mutex::new(kept));
-        let bytes = continued(&records, cut, |kept, _| {
-            let seen = shared(kept);
-            (Box::new(JsonlSink::new(Seen(Arc::clone(&seen)))), seen)
-        });
-        prop_assert_eq!(bytes, jsonl(&records));
-        let columns = infer(&records[..sample]);
-        let bytes = continued(&records, cut, |kept, begins| {
-            let seen = shared(kept);
-            (Box::new(csv_to(Seen(Arc::clone(&seen)), &columns, begins)), seen)
-        });
-        prop_assert_eq!(bytes, csv(&columns, &records));
-    }
-
     #[test]
     fn row_groups_join(Table { records, sample } in table(), interrupted: [bool; 8], slices in 1..5_usize) {
         let columns = infer(&records[..sample]);

@@ -1,9 +1,10 @@
-//! What a buffer hands out, to whom, and what it advises whoever it refuses.
+//! What a session hands out, to whom, and what it advises readers that it refuses.
 
-use super::buffer::{Buffer, Hints, Use};
-use talentdata_core::ErrorKind;
-use talentdata_core::RawRecord;
-use talentdata_core::scan::{Completeness, Receipt};
+use super::{End, Hints, Session, Use};
+use crate::arrow::TableOptions;
+use talentdata_core::scan::Completeness;
+use talentdata_core::types::Resource;
+use talentdata_core::{ErrorKind, RawRecord, ScanOptions};
 
 const HINTS: Hints = Hints {
     stopped: "closed",
@@ -13,79 +14,79 @@ const HINTS: Hints = Hints {
     keep_or: "keep() or ",
 };
 
-fn buffer(records: usize) -> Buffer {
-    let received = Receipt {
-        records: records as u64,
-        completeness: Completeness::Proven,
-        ..Receipt::default()
-    };
-    let mut buffer = Buffer::new(HINTS, received);
-    let record = |_| RawRecord::parse("{\"id\":\"1\"}").unwrap();
-    buffer.records = (0..records).map(record).collect();
-    buffer
-}
-
-#[test]
-fn the_first_use_keeps_the_scan() {
-    let mut buffer = buffer(2);
-    let (first, second) = (Use::Records(0), Use::Records(1));
-    assert!(buffer.take(first).is_none());
-    buffer.claim(first).unwrap();
-    assert!(buffer.take(second).is_none() && buffer.take(first).is_some());
-    buffer.claim(first).unwrap();
-    for other in [second, Use::Table, Use::Stream(0)] {
-        let error = buffer.claim(other).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+/// A session that has received so many records, which are all.
+fn session(records: usize) -> Session {
+    let (options, table) = (ScanOptions::default(), TableOptions::default());
+    let session = Session::new(Resource::Contacts, options, table, 10, HINTS);
+    {
+        let mut buffer = session.buffer();
+        buffer.received.records = records as u64;
+        buffer.received.completeness = Completeness::Proven;
+        let record = |_| RawRecord::parse("{\"id\":\"1\"}").unwrap();
+        buffer.records = (0..records).map(record).collect();
     }
+    session
 }
 
 #[test]
-fn the_receipt_counts_what_was_handed_out() {
-    let mut buffer = buffer(3);
-    buffer.claim(Use::Records(0)).unwrap();
+fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
+    let session = session(3);
+    let (first, second) = (session.records(), session.records());
+    assert!(session.take(first).is_none());
+    session.claim(first).unwrap();
     for taken in 0..3 {
-        let receipt = buffer.receipt();
-        assert_eq!(receipt.records, taken);
-        assert_eq!(receipt.completeness, Completeness::Unfinished);
-        buffer.take(Use::Records(0)).unwrap();
+        let receipt = session.receipt();
+        assert_eq!(
+            (receipt.records, receipt.completeness),
+            (taken, Completeness::Unfinished)
+        );
+        for other in [second, Use::Table, session.stream()] {
+            let error = session.claim(other).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        }
+        assert!(session.take(second).is_none() && session.take(first).is_some());
+        session.claim(first).unwrap();
     }
-    assert_eq!(buffer.receipt().completeness, Completeness::Proven);
-    let mut cleared = self::buffer(3);
-    cleared.clear();
-    assert_eq!(cleared.receipt().records, 0);
-    assert_eq!(cleared.receipt().completeness, Completeness::Unfinished);
+    assert_eq!(session.receipt().completeness, Completeness::Proven);
+    let closed = self::session(3);
+    closed.close();
+    let receipt = closed.receipt();
+    assert_eq!(
+        (receipt.records, receipt.completeness),
+        (0, Completeness::Unfinished)
+    );
 }
 
 #[test]
 fn refusals_say_what_to_do_instead() {
     for (usage, end, advice) in [
         (Use::Records(0), None, "share() or again()"),
-        (Use::Records(0), Some(true), "keep() or again()"),
+        (Use::Records(0), Some(End::Received), "keep() or again()"),
         (Use::Table, None, "resume() or again()"),
-        (Use::Table, Some(true), "resume() or again()"),
+        (Use::Table, Some(End::Received), "resume() or again()"),
         (Use::Stream(0), None, "keep() or again()"),
-        (Use::Stream(0), Some(true), "keep() or again()"),
-        (Use::Stream(0), Some(false), "has failed; again()"),
+        (Use::Stream(0), Some(End::Received), "keep() or again()"),
+        (Use::Stream(0), Some(End::Failed), "has failed; again()"),
     ] {
-        let mut buffer = buffer(0);
-        buffer.claim(usage).unwrap();
-        end.into_iter().for_each(|well| buffer.end(well));
-        let error = buffer.claim(Use::Stream(9)).unwrap_err();
+        let session = session(0);
+        session.claim(usage).unwrap();
+        session.buffer().end = end;
+        let error = session.claim(Use::Stream(9)).unwrap_err();
         assert!(error.message().ends_with(advice), "{usage:?}: {error}");
-        // Whoever has it goes on, unless there is nothing more to come.
-        assert_eq!(buffer.claim(usage).is_ok(), end != Some(false));
+        // The reader that has it goes on, unless there is nothing more to come.
+        assert_eq!(session.claim(usage).is_ok(), end != Some(End::Failed));
     }
 }
 
 #[test]
 fn a_table_is_given_once_and_only_when_it_is_complete() {
-    let mut buffer = buffer(0);
-    buffer.claim(Use::Table).unwrap();
-    assert!(buffer.table().is_err());
-    buffer.schema = Some(std::sync::Arc::new(arrow_schema::Schema::empty()));
-    buffer.end(true);
-    assert!(buffer.table().is_ok() && buffer.table().is_ok());
-    buffer.give_table();
-    let error = buffer.table().unwrap_err();
+    let session = session(0);
+    session.claim(Use::Table).unwrap();
+    assert!(session.table().is_err());
+    session.buffer().schema = Some(std::sync::Arc::new(arrow_schema::Schema::empty()));
+    session.buffer().end = Some(End::Received);
+    assert!(session.table().is_ok() && session.table().is_ok());
+    session.give_table();
+    let error = session.table().unwrap_err();
     assert!(error.message().contains("has ended"), "{error}");
 }

@@ -1,11 +1,11 @@
 //! Exports in processes of their own, which can be killed, limited, and run as another user.
 
 use super::service::client;
-use super::{Service, export, run};
+use super::{Service, in_format, run};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Target};
 
 /// Tells a process that it is a child, and what it needs.
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
@@ -33,17 +33,6 @@ pub(super) async fn act_as_child() {
         }
     };
     std::process::exit(code.into());
-}
-
-/// In pages so large that columns are soon decided, where there are any.
-pub(super) fn in_format(format: Format, path: &Path) -> Export {
-    let mut export = export(path);
-    export.format = format;
-    export.resume = format != Format::Arrow;
-    if format != Format::Jsonl {
-        export.scan.page_size = Some(100);
-    }
-    export
 }
 
 /// A process that runs `test` as a child, after `limits` of the shell.

@@ -1,18 +1,15 @@
-//! What a power failure leaves on the disk is enough to go on from, and a disk that cannot sync is an error.
+//! A disk that keeps nothing but what was synced, and whose calls fail on demand.
 //!
 //! A process runs with `disk.c`, which notes what was synced; then everything else is lost.
 
 #![cfg(target_os = "linux")]
 
-use super::child::{act_as_child, child, ended, in_format};
-use super::kills::kill;
-use super::{Service, names, run};
+use super::names;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
-use talentdata_columns::export::Format;
 
 /// A directory on a disk that forgets.
 pub(super) struct Disk {
@@ -152,86 +149,4 @@ fn library() -> &'static Path {
         library
     });
     &LIBRARY
-}
-
-#[tokio::test]
-async fn after_a_power_failure_nothing_is_lost_or_repeated() {
-    act_as_child().await;
-    let test = "disk::after_a_power_failure_nothing_is_lost_or_repeated";
-    let lose_power = async |format, records, rounds| {
-        let root = tempfile::tempdir().unwrap();
-        let disk = Disk::new(root.path());
-        let either = || Lost::Either(fastrand::bool());
-        let fail = || disk.fail([Lost::Everywhere, Lost::Nowhere, either()][fastrand::usize(..3)]);
-        let child = (test, &*disk.setting(""));
-        kill(child, format, records, rounds, &disk.directory, fail).await;
-    };
-    lose_power(Format::Jsonl, 1000, 30).await;
-    lose_power(Format::Csv, 6000, 10).await;
-    lose_power(Format::Parquet, 40_000, 5).await;
-}
-
-/// A power failure before each call that changes a file, and another one while the export that follows
-/// begins: what is left can always be resumed.
-#[tokio::test]
-async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
-    act_as_child().await;
-    let test = "disk::a_power_failure_before_any_call_leaves_what_can_be_resumed";
-    let service = Service::start(60);
-    for lost in [Lost::Everywhere, Lost::Nowhere] {
-        let calls = every_prefix(test, &service, Format::Jsonl, lost, 1).await;
-        assert!(calls > 20, "{calls}");
-    }
-    for within in [true, false] {
-        every_prefix(test, &service, Format::Jsonl, Lost::Either(within), 2).await;
-    }
-    let service = Service::start(8_700);
-    every_prefix(test, &service, Format::Parquet, Lost::Nowhere, 11).await;
-    every_prefix(test, &service, Format::Parquet, Lost::Everywhere, 13).await;
-    let service = Service::start(1_200);
-    every_prefix(test, &service, Format::Arrow, Lost::Nowhere, 5).await;
-}
-
-/// Cuts exports off before every `step`-th call; returns how many calls an export has.
-async fn every_prefix(
-    test: &str,
-    service: &Service,
-    format: Format,
-    lost: Lost,
-    step: usize,
-) -> usize {
-    let elsewhere = tempfile::tempdir().unwrap();
-    let alone = elsewhere.path().join("alone");
-    run(&in_format(format, &alone), &service.client)
-        .await
-        .unwrap();
-    let expected = fs::read(&alone).unwrap();
-    for call in (0..).step_by(step) {
-        let root = tempfile::tempdir().unwrap();
-        let disk = Disk::new(root.path());
-        let path = disk.directory.join("out");
-        let mut export = in_format(format, &path);
-        let cut = |call: usize, export: &_| {
-            let cut = child(test, &disk.at(call, "kill"), service, export);
-            let (code, said) = ended(cut);
-            disk.fail(lost);
-            assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
-            code
-        };
-        if cut(call, &export) == Some(0) {
-            return call;
-        }
-        if path.exists() {
-            assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
-        }
-        // Twice in a row, and the second time early.
-        cut(call % 13, &export);
-        export.resume = format != Format::Arrow && call % 2 == 0;
-        let outcome = run(&export, &service.client).await;
-        let receipt = outcome.unwrap_or_else(|error| panic!("{format} {call}: {error}"));
-        assert!(fs::read(&path).unwrap() == expected, "{format} {call}");
-        assert_eq!(receipt.records as usize, service.count(), "{format} {call}");
-        assert_eq!(names(&disk.directory), ["out"], "{format} {call}");
-    }
-    unreachable!()
 }

@@ -2,25 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod child;
+mod continued;
 mod disk;
-mod drift;
-mod failing_calls;
-mod foreign_files;
-mod formats;
-mod interruptions;
-mod kills;
+mod faults;
 mod modes;
-mod ordinary_user;
-mod places;
-#[cfg(unix)]
-mod planted;
-mod refusals;
+mod refused;
 mod schemas;
 mod service;
-mod successors;
-mod two_at_once;
 mod verified;
 
 use service::Service;
@@ -46,6 +36,23 @@ fn export(path: &Path) -> Export {
         table: TableOptions::default(),
         resume: true,
     }
+}
+
+/// In pages so large that columns are soon decided, where there are any.
+fn in_format(format: Format, path: &Path) -> Export {
+    match format {
+        Format::Jsonl => export(path),
+        _ => large(format, path),
+    }
+}
+
+/// In the largest pages, so that row groups of 8,192 records are soon through.
+fn large(format: Format, path: &Path) -> Export {
+    let mut export = export(path);
+    export.format = format;
+    export.resume = format != Format::Arrow;
+    export.scan.page_size = Some(100);
+    export
 }
 
 /// Runs it to its end.

@@ -1,9 +1,9 @@
 //! Who may read what an export writes, while it runs and afterwards.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
-use super::child::{act_as_child, child, in_format};
-use super::{Service, names, run_pages, work};
+use super::child::{act_as_child, child};
+use super::{Service, in_format, large, names, run_pages, work};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -41,40 +41,25 @@ async fn watched(export: &Export, service: &Service, directory: &Path, most: u32
 }
 
 #[tokio::test]
-async fn a_file_that_is_replaced_hands_on_its_mode() {
+async fn a_file_that_is_replaced_stays_until_then_and_hands_on_its_mode() {
     let service = Service::start(9_000);
-    for format in formats() {
-        for wanted in [0o600, 0o440, 0o666] {
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join("out");
-            older(&path, wanted);
-            let export = in_format(format, &path);
-            let most = wanted | 0o600;
-            watched(&export, &service, directory.path(), most).await;
-            assert_eq!(mode(&path), wanted, "{format} {wanted:o}");
-            assert_ne!(fs::read(&path).unwrap(), b"older");
-            assert_eq!(names(directory.path()), ["out"]);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_resumed_export_hands_it_on_too() {
-    let service = Service::start(9_000);
-    for format in formats() {
+    let modes = [0o400, 0o440, 0o600, 0o666];
+    for (format, wanted) in formats()
+        .into_iter()
+        .flat_map(|format| modes.map(|mode| (format, mode)))
+    {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
-        older(&path, 0o400);
-        let export = in_format(format, &path);
-        // All but the last page, so that there is a whole group.
-        let pages = 9_000 / export.scan.page_size.unwrap() - 1;
-        let stopped = run_pages(&export, &service.client, pages as usize).await;
-        stopped.unwrap_err();
+        older(&path, wanted);
+        let export = large(format, &path);
+        // All but the last page, so that there is a whole row group.
+        run_pages(&export, &service.client, 89).await.unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"older");
         let kept = work(&path, "").exists();
-        let receipt = watched(&export, &service, directory.path(), 0o600).await;
-        assert_eq!(receipt.resumed, u64::from(kept));
-        assert_eq!(mode(&path), 0o400, "{format}");
+        let receipt = watched(&export, &service, directory.path(), wanted | 0o600).await;
+        assert_eq!((receipt.resumed, receipt.records), (kept.into(), 9_000));
+        assert_eq!(mode(&path), wanted, "{format} {wanted:o}");
+        assert_eq!(names(directory.path()), ["out"]);
     }
 }
 

@@ -65,21 +65,16 @@ async fn a_pinned_schema_stays_and_differences_are_counted_over_all_runs() {
 }
 
 #[tokio::test]
-async fn what_was_not_asked_for_is_not_told() {
+async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
     let service = Service::start(50);
     let directory = tempfile::tempdir().unwrap();
-    let mut export = pinned(&service, &directory.path().join("out.parquet"), &["tags"]).await;
-    export.table.on_new = OnNew::Freeze;
-    let receipt = run(&export, &service.client).await.unwrap();
+    let mut frozen = pinned(&service, &directory.path().join("out.parquet"), &["tags"]).await;
+    frozen.table.on_new = OnNew::Freeze;
+    let receipt = run(&frozen, &service.client).await.unwrap();
     assert!(receipt.schema.unwrap().new_fields.is_empty());
-    export.table.schema = None;
-    let receipt = run(&export, &service.client).await.unwrap();
+    frozen.table.schema = None;
+    let receipt = run(&frozen, &service.client).await.unwrap();
     assert_eq!(receipt.schema, None);
-}
-
-#[tokio::test]
-async fn a_new_field_ends_the_export_where_that_is_asked_for() {
-    let service = Service::start(50);
     for format in Format::ALL {
         let directory = tempfile::tempdir().unwrap();
         let mut export = pinned(&service, &directory.path().join("out"), &["tags"]).await;
@@ -108,18 +103,4 @@ async fn a_schema_of_another_list_is_refused_before_anything_is_sent() {
             .contains("made for pools, and the list is contacts"),
         "{error}"
     );
-}
-
-#[tokio::test]
-async fn a_limit_ends_the_export_and_covers_all_its_runs() {
-    let service = Service::start(500);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out.jsonl");
-    let mut export = export(&path);
-    export.scan.limit = Some(205);
-    let error = run_pages(&export, &service.client, 3).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
-    let receipt = run(&export, &service.client).await.unwrap();
-    assert_eq!((receipt.resumed, receipt.records), (1, 205));
-    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 205);
 }

@@ -1,30 +1,21 @@
 //! Files compared with their receipts: what was written matches, and what happens to it afterwards is found.
 
-use super::{Service, export, run, run_pages, work};
+use super::{Service, export, large, run, run_pages, work};
 use std::fs;
 use std::path::{Path, PathBuf};
-use talentdata_columns::export::{Export, Format};
+use talentdata_columns::export::Format;
 use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::{Receipt, Written};
 
 const RECORDS: u64 = 30;
 
-fn in_format(format: Format, path: &Path) -> Export {
-    Export {
-        format,
-        ..export(path)
-    }
-}
-
 /// Of each format: its path, its receipt and its bytes.
 async fn written(service: &Service, directory: &Path) -> Vec<(PathBuf, Receipt, Vec<u8>)> {
     let mut written = Vec::new();
     for format in Format::ALL {
         let path = directory.join(format!("contacts.{format}"));
-        let mut export = in_format(format, &path);
-        export.resume = false;
-        let receipt = run(&export, &service.client).await.unwrap();
+        let receipt = run(&large(format, &path), &service.client).await.unwrap();
         let bytes = fs::read(&path).unwrap();
         written.push((path, receipt, bytes));
     }
@@ -65,30 +56,6 @@ async fn records_of_several_lines_are_recognised_by_the_line_that_they_become() 
 }
 
 #[tokio::test]
-async fn a_resumed_export_has_the_digests_of_the_whole_file() {
-    let service = Service::start(8_700);
-    let directory = tempfile::tempdir().unwrap();
-    for (format, pages) in [
-        (Format::Jsonl, vec![1, 20, 40]),
-        (Format::Csv, vec![20, 40]),
-        (Format::Parquet, vec![83]),
-    ] {
-        let path = directory.path().join(format!("contacts.{format}"));
-        let mut export = in_format(format, &path);
-        export.scan.page_size = Some(100);
-        for pages in &pages {
-            let error = run_pages(&export, &service.client, *pages).await;
-            assert_eq!(error.unwrap_err().kind(), ErrorKind::Cancelled);
-        }
-        let receipt = run(&export, &service.client).await.unwrap();
-        assert_eq!(receipt.resumed, pages.len() as u64, "{format}");
-        let found = verify(&path, &receipt).unwrap();
-        assert!(found.matches, "{format} {found:?}");
-        assert_eq!(receipt.written.unwrap().records, 8_700);
-    }
-}
-
-#[tokio::test]
 async fn a_thousand_flipped_bits_of_each_format_are_found() {
     let service = Service::start(RECORDS);
     let directory = tempfile::tempdir().unwrap();
@@ -124,8 +91,7 @@ async fn flipped_bits_of_work_files_never_change_what_is_exported() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
-        let mut export = in_format(format, &path);
-        export.scan.page_size = Some(100);
+        let export = large(format, &path);
         let pages = if format == Format::Parquet { 83 } else { 14 };
         run_pages(&export, &service.client, pages)
             .await

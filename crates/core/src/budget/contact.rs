@@ -1,57 +1,72 @@
-//! Whether a client reaches the budget that it shares, and what of that people are told.
+//! What people are told of a shared budget: whether a client reaches it, who shares it, and at what pace.
 
+use crate::gate::MemberStats;
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// With whom a budget was shared.
+/// With whom a client shares its budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BudgetStats {
     /// Where it is kept: `process`, `host`, or the server's URL without user and password.
-    pub home: String,
+    pub store: String,
     /// How many clients share it now, this one included.
     pub members: usize,
     /// The most there have been at once.
-    pub most_members: usize,
+    pub max_members: usize,
     /// For how many seconds it could not be reached.
-    pub seconds_lost: f64,
+    pub seconds_unreachable: f64,
     /// Why it cannot be reached now, or could not the last time.
-    pub lost: Option<String>,
+    pub unreachable_reason: Option<String>,
+}
+
+/// Who shares a budget, and at what pace.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BudgetState {
+    /// Where it is kept.
+    pub store: String,
+    /// The clients that were seen within the last ten seconds, those that sent most first.
+    pub members: Vec<MemberStats>,
+    /// Requests per second that all of them together aim at; none where nobody has used the budget lately.
+    pub requests_per_second: Option<f64>,
+    /// How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
+    /// or `aligned` (with the windows of the service); on a server `slots` (evenly).
+    pub mode: Option<String>,
+    /// For how many seconds nobody may send, because the service said so.
+    pub seconds_paused: f64,
 }
 
 /// The contact of one client with the budget that it shares.
 #[derive(Debug)]
-pub(crate) struct Contact {
-    home: String,
-    members: usize,
-    most_members: usize,
-    lost_since: Option<Instant>,
-    lost: Duration,
-    reason: Option<String>,
+pub(super) struct Contact {
+    /// While the budget cannot be reached, without the time since then.
+    stats: BudgetStats,
+    unreachable_since: Option<Instant>,
     news: Vec<News>,
 }
 
-/// A change of contact, to be logged once no lock is held: a log callback may wait for a thread that needs the lock.
+/// A change, to be logged once no lock is held: a log callback may wait for a thread that needs the lock.
 #[derive(Debug)]
-pub(crate) enum News {
-    Joined { home: String, members: usize },
-    Regained { members: usize },
-    Lost { reason: String },
-    Moved,
+pub(super) enum News {
+    Joined(String, usize),
+    Reachable(usize),
+    Unreachable(String),
+    Replaced,
 }
 
 impl News {
-    pub(crate) fn log(&self) {
+    pub(super) fn log(self) {
         match self {
-            News::Joined { home, members } => {
-                tracing::debug!(home, members, "joined the shared budget");
+            News::Joined(store, members) => {
+                tracing::debug!(store, members, "joined the shared budget");
             }
-            News::Regained { members } => {
+            News::Reachable(members) => {
                 tracing::info!(members, "the shared budget can be reached again");
             }
-            News::Lost { reason } => {
+            News::Unreachable(reason) => {
                 tracing::warn!("the shared budget cannot be reached: {reason}");
             }
-            News::Moved => tracing::debug!(
+            News::Replaced => tracing::debug!(
                 "the file of the shared budget is locked by a stopped process; a copy replaces it"
             ),
         }
@@ -59,73 +74,72 @@ impl News {
 }
 
 impl Contact {
-    /// None yet with the budget that is kept at `home`.
-    pub(crate) fn with(home: &str) -> Self {
-        Self {
-            home: home.to_owned(),
-            members: 0,
-            most_members: 0,
-            lost_since: None,
-            lost: Duration::ZERO,
-            reason: None,
+    /// None yet with the budget in this store.
+    pub(super) fn with(store: &str) -> Self {
+        Contact {
+            stats: BudgetStats {
+                store: store.to_owned(),
+                members: 0,
+                max_members: 0,
+                seconds_unreachable: 0.0,
+                unreachable_reason: None,
+            },
+            unreachable_since: None,
             news: Vec::new(),
         }
     }
 
     /// The changes since this was asked last.
-    pub(crate) fn take_news(&mut self) -> Vec<News> {
+    pub(super) fn take_news(&mut self) -> Vec<News> {
         std::mem::take(&mut self.news)
     }
 
     /// The budget was reached, and is shared by so many clients.
-    pub(crate) fn hold(&mut self, members: usize) {
-        if self.members == 0 {
-            let home = self.home.clone();
-            self.news.push(News::Joined { home, members });
+    pub(super) fn reached(&mut self, members: usize) {
+        if self.stats.members == 0 {
+            let store = self.stats.store.clone();
+            self.news.push(News::Joined(store, members));
         }
-        if let Some(since) = self.lost_since.take() {
-            self.lost += since.elapsed();
-            self.news.push(News::Regained { members });
+        if let Some(since) = self.unreachable_since.take() {
+            self.stats.seconds_unreachable += since.elapsed().as_secs_f64();
+            self.news.push(News::Reachable(members));
         }
-        self.members = members;
-        self.most_members = self.most_members.max(members);
+        self.stats.members = members;
+        self.stats.max_members = self.stats.max_members.max(members);
     }
 
     /// The budget cannot be reached.
-    pub(crate) fn lose(&mut self, reason: &str) {
-        if self.lost_since.is_none() {
-            self.lost_since = Some(Instant::now());
-            let reason = reason.to_owned();
-            self.news.push(News::Lost { reason });
+    pub(super) fn not_reached(&mut self, reason: String) {
+        if self.unreachable_since.is_none() {
+            self.unreachable_since = Some(Instant::now());
+            self.news.push(News::Unreachable(reason.clone()));
         }
-        self.reason = Some(reason.to_owned());
+        self.stats.unreachable_reason = Some(reason);
     }
 
     /// Another file has taken the place of one that a stopped process had locked.
-    pub(crate) fn move_on(&mut self) {
-        self.news.push(News::Moved);
+    pub(super) fn replaced(&mut self) {
+        self.news.push(News::Replaced);
     }
 
     /// Whether the budget was reached the last time.
-    pub(crate) fn is_held(&self) -> bool {
-        self.members > 0 && self.lost_since.is_none()
+    pub(super) fn is_reached(&self) -> bool {
+        self.stats.members > 0 && self.unreachable_since.is_none()
+    }
+
+    pub(super) fn stats(&self) -> BudgetStats {
+        let since = self.unreachable_since.map(|since| since.elapsed());
+        BudgetStats {
+            members: self.stats.members.max(1),
+            max_members: self.stats.max_members.max(1),
+            seconds_unreachable: self.stats.seconds_unreachable
+                + since.unwrap_or_default().as_secs_f64(),
+            ..self.stats.clone()
+        }
     }
 
     /// Why it cannot be reached.
-    pub(crate) fn reason(&self) -> String {
-        self.reason.clone().unwrap_or_default()
-    }
-
-    pub(crate) fn stats(&self) -> BudgetStats {
-        let lost = self
-            .lost_since
-            .map_or(Duration::ZERO, |since| since.elapsed());
-        BudgetStats {
-            home: self.home.clone(),
-            members: self.members.max(1),
-            most_members: self.most_members.max(1),
-            seconds_lost: (self.lost + lost).as_secs_f64(),
-            lost: self.reason.clone(),
-        }
+    pub(super) fn reason(&self) -> String {
+        self.stats.unreachable_reason.clone().unwrap_or_default()
     }
 }

@@ -4,22 +4,21 @@
 //! with no more than its part of the budget.
 
 mod file;
-mod image;
 #[cfg(test)]
 mod tests;
 
-use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
+use super::contact::{BudgetState, Contact, News};
+use super::identity::{self, Identity};
+use super::{Budget, BudgetStats, Left, Take, Taking, lock};
 use crate::clock::{self, Time};
 use crate::gate::{
-    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, RateHeaders, Requester, SharedGate,
-    Ticket,
+    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, Requester, SharedGate, Ticket,
 };
 use crate::host::{clock as host_clock, directory};
 use crate::settings::{Config, OnUnreachable};
 use file::StateFile;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -30,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const PREFIX: &str = "budget-5-";
 
 /// The budget of one client.
-pub(crate) struct HostBudget {
+pub(super) struct HostBudget {
     shared: Arc<Shared>,
     /// Dropped when the client has left.
     present: Option<watch::Sender<()>>,
@@ -38,13 +37,12 @@ pub(crate) struct HostBudget {
 }
 
 struct Shared {
-    id: u64,
-    who: Who,
+    identity: Identity,
     settings: GateSettings,
     on_unreachable: OnUnreachable,
     contact: Mutex<Contact>,
     /// What became of requests and is still to be noted in the file, in order.
-    events: Mutex<Vec<(Ticket, Outcome)>>,
+    outcomes: Mutex<Vec<(Ticket, Outcome)>>,
     /// Held while the file is read and written.
     state: Mutex<State>,
 }
@@ -66,11 +64,6 @@ struct Alone {
     try_again: Duration,
 }
 
-/// Locks what the methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Runs work that reads and writes files where it holds up no other task.
 fn off_the_runtime(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
@@ -81,40 +74,18 @@ fn off_the_runtime(work: impl FnOnce() + Send + 'static) {
 
 impl HostBudget {
     /// The budget of the client of these settings.
-    pub(crate) fn new(config: &Config, settings: GateSettings) -> Self {
+    pub(super) fn new(config: &Config, settings: GateSettings) -> Self {
         let mut contact = Contact::with("host");
-        let file = match path(config) {
-            Ok(path) => Some(StateFile::new(path, settings)),
-            Err(error) => {
-                contact.lose(&error.to_string());
-                None
-            }
-        };
-        contact.take_news().iter().for_each(News::log);
+        let file = path(config).map(|path| StateFile::new(path, settings));
+        let file = file.map_err(|error| contact.not_reached(error.to_string()));
+        contact.take_news().into_iter().for_each(News::log);
+        let shared = Shared::new(file.ok(), contact, settings, config.on_unreachable);
         let (present, gone) = watch::channel(());
         HostBudget {
-            shared: Arc::new(Shared {
-                id: company::new_id(),
-                who: Who::here(),
-                settings,
-                on_unreachable: config.on_unreachable,
-                contact: Mutex::new(contact),
-                events: Mutex::default(),
-                state: Mutex::new(State {
-                    file,
-                    alone: None,
-                    pauses: Pauses::default(),
-                }),
-            }),
+            shared: Arc::new(shared),
             present: Some(present),
             gone,
         }
-    }
-
-    fn report(&self, ticket: Ticket, outcome: Outcome) {
-        lock(&self.shared.events).push((ticket, outcome));
-        let shared = Arc::clone(&self.shared);
-        off_the_runtime(move || shared.note_events());
     }
 }
 
@@ -129,28 +100,14 @@ impl Budget for HostBudget {
         });
         Box::pin(async move {
             let offer: Result<Offer, _> = offered.await;
+            let take = offer.ok().and_then(|mut offer| offer.take.take());
             // None comes when the runtime ends.
-            offer
-                .ok()
-                .and_then(Offer::accept)
-                .unwrap_or(Take::AfterChange)
+            take.unwrap_or(Take::AfterChange)
         })
     }
 
-    fn unsend(&self, _now: Time, ticket: Ticket) {
-        self.report(ticket, Outcome::Unsent);
-    }
-
-    fn failed(&self, _now: Time, ticket: Ticket, sent: bool) {
-        self.report(ticket, Outcome::Failed { sent });
-    }
-
-    fn lost(&self, _now: Time, ticket: Ticket) {
-        self.report(ticket, Outcome::Lost);
-    }
-
-    fn answered(&self, _now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.report(ticket, Outcome::Answered(status, headers.clone()));
+    fn report(&self, _now: Time, ticket: Ticket, outcome: Outcome) {
+        Arc::clone(&self.shared).report(ticket, outcome);
     }
 
     fn stats(&self) -> BudgetStats {
@@ -165,11 +122,12 @@ impl Budget for HostBudget {
 
 impl Drop for HostBudget {
     fn drop(&mut self) {
+        let identity = &self.shared.identity;
         // In a forked child, it is the parent's.
-        if self.shared.who.process == std::process::id() && lock(&self.shared.contact).is_held() {
+        if identity.process == std::process::id() && lock(&self.shared.contact).is_reached() {
             let (shared, present) = (Arc::clone(&self.shared), self.present.take());
             off_the_runtime(move || {
-                let id = shared.id;
+                let id = shared.identity.id;
                 lock(&shared.state).change(&shared, |gate, now| gate.leave(now, id));
                 drop(present);
             });
@@ -183,28 +141,40 @@ struct Offer {
     shared: Arc<Shared>,
 }
 
-impl Offer {
-    fn accept(mut self) -> Option<Take> {
-        self.take.take()
-    }
-}
-
 impl Drop for Offer {
     fn drop(&mut self) {
         if let Some(Take::Now(ticket)) = self.take {
-            lock(&self.shared.events).push((ticket, Outcome::Unsent));
-            let shared = Arc::clone(&self.shared);
-            off_the_runtime(move || shared.note_events());
+            Arc::clone(&self.shared).report(ticket, Outcome::Unsent);
         }
     }
 }
 
 impl Shared {
+    fn new(
+        file: Option<StateFile>,
+        contact: Contact,
+        settings: GateSettings,
+        on_unreachable: OnUnreachable,
+    ) -> Self {
+        Shared {
+            identity: Identity::new(),
+            settings,
+            on_unreachable,
+            contact: Mutex::new(contact),
+            outcomes: Mutex::default(),
+            state: Mutex::new(State {
+                file,
+                alone: None,
+                pauses: Pauses::default(),
+            }),
+        }
+    }
+
     fn requester(&self, part: f64) -> Requester<'_> {
         Requester {
-            id: self.id,
-            process: self.who.process,
-            name: &self.who.name,
+            id: self.identity.id,
+            process: self.identity.process,
+            name: &self.identity.program,
             share: self.settings.share * part,
         }
     }
@@ -217,7 +187,7 @@ impl Shared {
         });
         let (turn, host_now) = match taken {
             Some((turn, host_now, members)) => {
-                lock(&self.contact).hold(members);
+                lock(&self.contact).reached(members);
                 (turn, host_now)
             }
             None if self.on_unreachable == OnUnreachable::Wait => {
@@ -234,31 +204,33 @@ impl Shared {
         Take::of(turn, |time| (here + time).saturating_sub(host_now))
     }
 
-    fn log_news(&self) {
-        let news = lock(&self.contact).take_news();
-        news.iter().for_each(News::log);
+    fn report(self: Arc<Self>, ticket: Ticket, outcome: Outcome) {
+        lock(&self.outcomes).push((ticket, outcome));
+        off_the_runtime(move || {
+            self.note_outcomes();
+            self.log_news();
+        });
     }
 
-    fn note_events(&self) {
-        self.apply_events();
-        self.log_news();
-    }
-
-    fn apply_events(&self) {
+    fn note_outcomes(&self) {
         let mut state = lock(&self.state);
-        if !lock(&self.events).is_empty() && state.change(self, |_, _| ()).is_none() {
+        if !lock(&self.outcomes).is_empty() && state.change(self, |_, _| ()).is_none() {
             let now = host_clock::now();
-            let events = std::mem::take(&mut *lock(&self.events));
             let alone = state.alone(self, now);
-            for (ticket, outcome) in events {
-                alone.gate.complete(now, self.id, ticket, &outcome);
+            for (ticket, outcome) in std::mem::take(&mut *lock(&self.outcomes)) {
+                alone.gate.complete(now, self.identity.id, ticket, &outcome);
             }
         }
+    }
+
+    fn log_news(&self) {
+        let news = lock(&self.contact).take_news();
+        news.into_iter().for_each(News::log);
     }
 }
 
 impl State {
-    /// Notes what has happened in the shared gate, and then changes it; none where the file cannot be used.
+    /// Notes in the shared gate what has happened, and then changes it; none where the file cannot be used.
     fn change<T>(
         &mut self,
         shared: &Shared,
@@ -269,12 +241,12 @@ impl State {
         if self.alone.as_ref().is_some_and(resting) {
             return None;
         }
-        let events = lock(&shared.events).clone();
+        let outcomes = lock(&shared.outcomes).clone();
         let done = file.change(|gate, now| {
             let mut pauses = self.pauses;
             gate.correct(now, &pauses);
-            for (ticket, outcome) in &events {
-                gate.complete(now, shared.id, *ticket, outcome);
+            for (ticket, outcome) in &outcomes {
+                gate.complete(now, shared.identity.id, *ticket, outcome);
                 if let Outcome::Answered(status, headers) = outcome {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
@@ -282,53 +254,56 @@ impl State {
             (operation(gate, now), pauses)
         });
         if file.take_moved() {
-            lock(&shared.contact).move_on();
+            lock(&shared.contact).replaced();
         }
         match done {
             Ok((done, pauses)) => {
                 self.pauses = pauses;
-                lock(&shared.events).drain(..events.len());
+                lock(&shared.outcomes).drain(..outcomes.len());
                 self.alone = None;
                 Some(done)
             }
             Err(error) => {
-                lock(&shared.contact).lose(&error.to_string());
-                let (seen, now) = (file.take_seen(), host_clock::now());
-                let alone = self
-                    .alone
-                    .get_or_insert_with(|| Alone::new(shared, seen, now));
-                alone.try_again = now + RETRY;
+                lock(&shared.contact).not_reached(error.to_string());
+                let now = host_clock::now();
+                self.alone(shared, now).try_again = now + RETRY;
                 None
             }
         }
     }
 
-    fn alone(&mut self, shared: &Shared, now: Duration) -> &mut Alone {
-        self.alone
-            .get_or_insert_with(|| Alone::new(shared, None, now))
-    }
-}
-
-impl Alone {
     /// Goes on with what was known last, and leaves the others theirs.
-    fn new(shared: &Shared, seen: Option<Box<SharedGate>>, now: Duration) -> Self {
-        let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
-        Alone {
-            gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(shared.settings, now))),
-            part: 1.0 / members as f64,
-            try_again: now + RETRY,
-        }
+    fn alone(&mut self, shared: &Shared, now: Duration) -> &mut Alone {
+        self.alone.get_or_insert_with(|| {
+            let seen = self.file.as_mut().and_then(StateFile::take_seen);
+            let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
+            Alone {
+                gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(shared.settings, now))),
+                part: 1.0 / members as f64,
+                try_again: now + RETRY,
+            }
+        })
     }
 }
 
-/// The state as it is now, and the time by its clock; none where nobody has used it.
-pub(super) fn look(config: &Config) -> std::io::Result<Option<(Box<SharedGate>, Duration)>> {
+/// The state as it is now.
+pub(super) fn look(config: &Config) -> std::io::Result<BudgetState> {
     let file = StateFile::new(path(config)?, GateSettings::default());
-    Ok(file.look()?.map(|gate| (gate, host_clock::now())))
+    let now = host_clock::now();
+    let gate = file.look()?.filter(|gate| !gate.is_over(now));
+    let gate = gate.as_ref();
+    let paused_until = gate.map_or(now, |gate| gate.paused_until());
+    Ok(BudgetState {
+        store: config.budget.to_string(),
+        members: gate.map_or_else(Vec::new, |gate| gate.members(now)),
+        requests_per_second: gate.map(|gate| gate.rate()),
+        mode: gate.map(|gate| gate.mode().to_owned()),
+        seconds_paused: paused_until.saturating_sub(now).as_secs_f64(),
+    })
 }
 
 /// The path of the state for the client of these settings.
 fn path(config: &Config) -> std::io::Result<PathBuf> {
-    let name = company::name(config, Some(&host_clock::run_of_host()));
+    let name = identity::company(config, Some(&host_clock::run_of_host()));
     directory::path(&format!("{PREFIX}{name}"))
 }

@@ -13,22 +13,22 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::look::BudgetState;
-use super::who::Who;
-use super::{Budget, BudgetStats, Contact, Left, News, Take, Taking, company};
+use super::contact::{BudgetState, Contact, News};
+use super::identity::Identity;
+use super::{Budget, BudgetStats, Left, Take, Taking, lock};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, PriorityClass, RateHeaders, Ticket};
+use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
 use crate::settings::{Config, OnUnreachable};
 use connection::{Connection, Place};
 use member::Member;
-use script::{Ask, Description, Reply};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use script::{Description, Reply};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use url::Url;
 
 /// The budget of one client.
-pub(crate) struct RedisBudget {
+pub(super) struct RedisBudget {
     shared: Arc<Shared>,
     /// Dropped when the client has left.
     present: Option<watch::Sender<()>>,
@@ -46,7 +46,7 @@ struct Shared {
 
 struct State {
     /// The process that the member stands for: a forked child is another one.
-    who: Who,
+    identity: Identity,
     member: Member,
     contact: Contact,
     connection: Arc<AsyncMutex<Option<Connection>>>,
@@ -56,9 +56,10 @@ struct State {
 
 impl State {
     fn new(place: &Place, settings: GateSettings) -> Self {
+        let identity = Identity::new();
         State {
-            who: Who::here(),
-            member: Member::new(company::new_id(), settings),
+            member: Member::new(identity.id, settings),
+            identity,
             contact: Contact::with(place.shown()),
             connection: Arc::default(),
             runtime: None,
@@ -68,7 +69,7 @@ impl State {
 
 impl RedisBudget {
     /// The budget on the server of this URL for the client of these settings.
-    pub(crate) fn new(
+    pub(super) fn new(
         url: &Url,
         config: &Config,
         settings: GateSettings,
@@ -94,9 +95,8 @@ impl RedisBudget {
 impl Shared {
     /// The state, which in a forked child begins anew.
     fn state(&self) -> MutexGuard<'_, State> {
-        // The member's methods leave it whole even when a caller panics between them.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.who.process != std::process::id() {
+        let mut state = lock(&self.state);
+        if state.identity.process != std::process::id() {
             let new = State::new(&self.place, self.settings);
             // What belongs to the runtime of the parent is forgotten, not dropped.
             std::mem::forget(std::mem::replace(&mut *state, new));
@@ -113,13 +113,13 @@ impl Shared {
         if state.member.ask_at(now).is_none_or(|at| at > now) {
             return;
         }
-        let about = Description::of(&state.who);
+        let about = Description::of(&state.identity);
         let ask = state.member.ask(now, about);
         let (shared, connection) = (Arc::clone(self), Arc::clone(&state.connection));
-        let process = state.who.process;
+        let process = state.identity.process;
         state.runtime = Some(runtime.clone());
         runtime.spawn(async move {
-            let replied = shared.place.ask(&mut *connection.lock().await, &ask).await;
+            let replied = Connection::ask(&mut *connection.lock().await, &shared.place, &ask).await;
             if process == std::process::id() {
                 shared.take_in(replied);
                 shared.changed.notify_one();
@@ -132,18 +132,18 @@ impl Shared {
         match replied {
             Ok(reply) => {
                 state.member.received(clock::now(), &reply);
-                state.contact.hold(reply.members as usize);
+                state.contact.reached(reply.members as usize);
             }
             Err(reason) => {
                 state.member.unanswered(clock::now());
-                state.contact.lose(&reason);
+                state.contact.not_reached(reason);
             }
         }
         // A pause that was reported meanwhile does not wait for the next request.
         self.ask_if_due(&mut state);
         let news = state.contact.take_news();
         drop(state);
-        news.iter().for_each(News::log);
+        news.into_iter().for_each(News::log);
     }
 }
 
@@ -163,23 +163,9 @@ impl Budget for RedisBudget {
         Box::pin(std::future::ready(take))
     }
 
-    fn unsend(&self, now: Time, ticket: Ticket) {
-        self.shared.state().member.complete(now, ticket);
-    }
-
-    fn failed(&self, now: Time, ticket: Ticket, _sent: bool) {
+    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
         let mut state = self.shared.state();
-        state.member.failed(now, ticket);
-        self.shared.ask_if_due(&mut state);
-    }
-
-    fn lost(&self, now: Time, ticket: Ticket) {
-        self.shared.state().member.complete(now, ticket);
-    }
-
-    fn answered(&self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let mut state = self.shared.state();
-        state.member.answered(now, ticket, status, headers);
+        state.member.report(now, ticket, &outcome);
         self.shared.ask_if_due(&mut state);
     }
 
@@ -196,46 +182,20 @@ impl Budget for RedisBudget {
 impl Drop for RedisBudget {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        let (Some(runtime), true) = (state.runtime.take(), state.contact.is_held()) else {
+        let (Some(runtime), true) = (state.runtime.take(), state.contact.is_reached()) else {
             return;
         };
-        let about = Description::of(&state.who);
+        let about = Description::of(&state.identity);
         let ask = state.member.leaving(clock::now(), about);
         let connection = Arc::clone(&state.connection);
         let present = self.present.take();
         runtime.spawn(async move {
             // If it does not get there, the server forgets the member by itself.
             if let Some(connection) = &mut *connection.lock().await {
-                let _ = connection.ask(&ask).await;
+                let _ = connection.ask_once(&ask).await;
             }
             drop(present);
         });
-    }
-}
-
-impl Place {
-    /// Asks once, over a connection that is made if there is none. Where the one that there is has ended meanwhile, as after
-    /// a restart of the server, another one is made at once.
-    async fn ask(
-        self: &Arc<Self>,
-        connection: &mut Option<Connection>,
-        ask: &Ask,
-    ) -> Result<Reply, String> {
-        if let Some(mut present) = connection.take() {
-            match present.ask(ask).await {
-                Ok(reply) => {
-                    *connection = Some(present);
-                    return Ok(reply);
-                }
-                // It may hold a reply that comes late, or lead to a server that is no longer the right one.
-                Err(reason) if !present.has_ended() => return Err(reason),
-                Err(_) => {}
-            }
-        }
-        let mut made = self.connect().await?;
-        let reply = made.ask(ask).await?;
-        *connection = Some(made);
-        Ok(reply)
     }
 }
 
@@ -246,7 +206,7 @@ pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        runtime.block_on(async { place.connect().await?.look().await })
+        runtime.block_on(async { Connection::to(&place).await?.look().await })
     };
     // A thread of its own, since the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());

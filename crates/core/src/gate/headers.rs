@@ -86,8 +86,8 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// The limit and its window from `40`, `40;w=1`, `40, 40;w=1;name="x"` or `"default";q=40;w=1`: the first number is
-/// the limit in force, and its window is the first one given with that number.
+/// The limit and its window from `40`, `40;w=1` or `40, 40;w=1;name="x"`: the first number is the limit in force, and its
+/// window is the first one given with that number.
 fn limit(headers: &HeaderMap) -> (Option<u32>, Option<Duration>) {
     let policies: Vec<_> = lines(headers, &LIMIT)
         .flat_map(|line| line.split(','))
@@ -99,18 +99,10 @@ fn limit(headers: &HeaderMap) -> (Option<u32>, Option<Duration>) {
 }
 
 fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
-    let mut parts = item.split(';');
-    let head = number(parts.next()?);
-    let mut quota = None;
-    let mut window = None;
-    for (key, value) in parts.filter_map(|part| part.trim().split_once('=')) {
-        match key {
-            "q" => quota = number(value),
-            "w" => window = number(value),
-            _ => {}
-        }
-    }
-    let limit = head.or(quota).filter(|limit| *limit >= 0.0)?;
+    let (head, parameters) = item.split_once(';').unwrap_or((item, ""));
+    let limit = number(head).filter(|limit| *limit >= 0.0)?;
+    let mut parameters = parameters.split(';').map(str::trim);
+    let window = parameters.find_map(|text| number(text.strip_prefix("w=")?));
     let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
     Some((limit as u32, window.map(Duration::from_secs_f64)))
 }

@@ -101,7 +101,7 @@ impl Model {
     pub(super) fn mode(&self) -> &'static str {
         match self.alignment {
             _ if self.refill.1 => "refill",
-            Some(_) => "locked",
+            Some(_) => "aligned",
             None => "universal",
         }
     }

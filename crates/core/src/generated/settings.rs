@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::settings::{
-    BaseUrl, BudgetHome, Builder, Found, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, BudgetStore, Builder, Found, Proxy, OnUnreachable, Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -35,7 +35,7 @@ pub struct Config {
     pub(crate) paced: bool,
     /// Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
     /// Valkey server.
-    pub(crate) budget: BudgetHome,
+    pub(crate) budget: BudgetStore,
     /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait.
     pub(crate) on_unreachable: OnUnreachable,
     /// The priority of scans, among all that share the budget.

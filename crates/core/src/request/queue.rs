@@ -4,7 +4,9 @@ use super::retry::Endurance;
 use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Endpoint, Failures, Outage, PriorityClass, RateHeaders, Ticket, is_failure};
+use crate::gate::{
+    Endpoint, Failures, Outage, Outcome, PriorityClass, RateHeaders, Ticket, is_failure,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
@@ -252,22 +254,19 @@ impl Permit {
             true => self.queue.outage().failed(now, self.ticket),
             false => self.queue.outage().succeeded(now, self.ticket),
         }
-        self.queue
-            .budget
-            .answered(now, self.ticket, status, headers);
-        self.settled();
+        self.settled(now, Outcome::Answered(status, headers.clone()));
     }
 
     /// The request has failed, or the body of its response broke off; `sent` is whether the service may have counted it.
     pub(crate) fn failed(&mut self, sent: bool) {
         let now = clock::now();
         self.queue.outage().failed(now, self.ticket);
-        self.queue.budget.failed(now, self.ticket, sent);
-        self.settled();
+        self.settled(now, Outcome::Failed { sent });
     }
 
-    fn settled(&mut self) {
+    fn settled(&mut self, now: Time, outcome: Outcome) {
         self.state = State::Settled;
+        self.queue.budget.report(now, self.ticket, outcome);
         self.queue.changed.notify_one();
     }
 }
@@ -275,10 +274,9 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         match self.state {
-            State::Unused => self.queue.budget.unsend(clock::now(), self.ticket),
-            State::Sent => self.queue.budget.lost(clock::now(), self.ticket),
-            State::Settled => return,
+            State::Unused => self.settled(clock::now(), Outcome::Unsent),
+            State::Sent => self.settled(clock::now(), Outcome::Lost),
+            State::Settled => {}
         }
-        self.queue.changed.notify_one();
     }
 }

@@ -191,7 +191,7 @@ impl Response {
 mod tests {
     use super::*;
     use crate::budget::{Budget, BudgetStats, Take, Taking};
-    use crate::gate::{Endpoint, PriorityClass, Ticket};
+    use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
     use crate::request::queue::{AdmissionQueue, Priority};
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
@@ -203,32 +203,20 @@ mod tests {
     #[derive(Default)]
     struct Recorder(Arc<Mutex<Vec<&'static str>>>);
 
-    impl Recorder {
-        fn note(&self, what: &'static str) {
-            self.0.lock().unwrap().push(what);
-        }
-    }
-
     impl Budget for Recorder {
         fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
             let ticket = Ticket::new(1, now, Endpoint::Api);
             Box::pin(std::future::ready(Take::Now(ticket)))
         }
 
-        fn unsend(&self, _now: Time, _ticket: Ticket) {
-            self.note("unsent");
-        }
-
-        fn failed(&self, _now: Time, _ticket: Ticket, sent: bool) {
-            self.note(if sent { "failed" } else { "not connected" });
-        }
-
-        fn lost(&self, _now: Time, _ticket: Ticket) {
-            self.note("lost");
-        }
-
-        fn answered(&self, _now: Time, _ticket: Ticket, _status: u16, _headers: &RateHeaders) {
-            self.note("answered");
+        fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {
+            self.0.lock().unwrap().push(match outcome {
+                Outcome::Unsent => "unsent",
+                Outcome::Failed { sent: true } => "failed",
+                Outcome::Failed { sent: false } => "not connected",
+                Outcome::Lost => "lost",
+                Outcome::Answered(..) => "answered",
+            });
         }
 
         fn stats(&self) -> BudgetStats {

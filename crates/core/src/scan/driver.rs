@@ -32,7 +32,7 @@ pub(super) struct Driver {
     metrics: Arc<ScanMetrics>,
     started: Time,
     /// For how many seconds the budget could not be reached before.
-    lost_before: f64,
+    unreachable_before: f64,
     /// Under which key of the response the records stand, once that is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
@@ -54,7 +54,7 @@ impl Driver {
         }
         Driver {
             sequence: Sequence::new(joiner, ahead(&client)),
-            lost_before: client.budget().seconds_lost,
+            unreachable_before: client.budget().seconds_unreachable,
             client,
             resource,
             receipt,
@@ -184,7 +184,7 @@ impl Driver {
         receipt.seconds_waited_for_budget = counts.waited.as_secs_f64();
         receipt.seconds_backed_off = counts.backed_off.as_secs_f64();
         let budget_use = receipt.budget.get_or_insert_default();
-        budget_use.note(self.client.budget(), self.lost_before);
+        budget_use.note(self.client.budget(), self.unreachable_before);
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts().to_vec();
     }

@@ -141,7 +141,7 @@ pub struct Batch {
 
 impl Batch {
     /// These records, of which nothing else is known.
-    pub(super) fn of(records: Vec<RawRecord>) -> Self {
+    pub fn of(records: Vec<RawRecord>) -> Self {
         Batch {
             records,
             ..Batch::default()

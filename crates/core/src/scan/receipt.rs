@@ -123,31 +123,33 @@ pub struct Written {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetUse {
     /// Where it was kept: `process`, `host`, or the address of the server, without user and password.
-    pub home: String,
+    pub store: String,
     /// The most clients seen to share it at once, this one included.
-    pub most_members: u64,
+    pub max_members: u64,
     /// For how many seconds it could not be reached, so that the client went on alone or waited.
-    pub seconds_lost: f64,
+    pub seconds_unreachable: f64,
     /// Why it could not be reached, the last time; null where it always could.
-    pub lost: Option<String>,
+    pub unreachable_reason: Option<String>,
 }
 
 impl BudgetUse {
-    /// Takes in what the client says now, which could not reach the budget for `lost_before` seconds before the scan.
-    pub(super) fn note(&mut self, stats: BudgetStats, lost_before: f64) {
-        self.home = stats.home;
-        self.most_members = self.most_members.max(stats.members as u64);
-        self.seconds_lost = (stats.seconds_lost - lost_before).max(0.0);
-        if self.seconds_lost > 0.0 {
-            self.lost = stats.lost;
+    /// Takes in what the client says now, which could not reach the budget for `unreachable_before` seconds before the scan.
+    pub(super) fn note(&mut self, stats: BudgetStats, unreachable_before: f64) {
+        self.store = stats.store;
+        self.max_members = self.max_members.max(stats.members as u64);
+        self.seconds_unreachable = (stats.seconds_unreachable - unreachable_before).max(0.0);
+        if self.seconds_unreachable > 0.0 {
+            self.unreachable_reason = stats.unreachable_reason;
         }
     }
 
     /// Of two runs of an export, `self` being the second: what they have seen together.
     fn after(mut self, first: &BudgetUse) -> BudgetUse {
-        self.most_members = self.most_members.max(first.most_members);
-        self.seconds_lost += first.seconds_lost;
-        self.lost = self.lost.or_else(|| first.lost.clone());
+        self.max_members = self.max_members.max(first.max_members);
+        self.seconds_unreachable += first.seconds_unreachable;
+        self.unreachable_reason = self
+            .unreachable_reason
+            .or_else(|| first.unreachable_reason.clone());
         self
     }
 }

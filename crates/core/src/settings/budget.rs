@@ -8,7 +8,7 @@ use url::Url;
 
 /// The place of the budget, which decides who shares it.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum BudgetHome {
+pub(crate) enum BudgetStore {
     /// The client has a budget of its own.
     Process,
     /// A file, for the processes of this user on this host.
@@ -17,12 +17,12 @@ pub(crate) enum BudgetHome {
     Redis(Url),
 }
 
-impl BudgetHome {
+impl BudgetStore {
     /// Reads `process`, `host` or a URL.
     pub(super) fn parse(text: &str) -> Result<Self> {
         match text {
-            "process" => return Ok(BudgetHome::Process),
-            "host" => return Ok(BudgetHome::Host),
+            "process" => return Ok(BudgetStore::Process),
+            "host" => return Ok(BudgetStore::Host),
             _ => {}
         }
         let url = Url::parse(text).ok();
@@ -47,17 +47,17 @@ impl BudgetHome {
                 "budget contains a password, which would be sent to {host} in clear text; use rediss:// (TLS)"
             )));
         }
-        Ok(BudgetHome::Redis(url))
+        Ok(BudgetStore::Redis(url))
     }
 }
 
-impl fmt::Display for BudgetHome {
+impl fmt::Display for BudgetStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BudgetHome::Process => formatter.write_str("process"),
-            BudgetHome::Host => formatter.write_str("host"),
+            BudgetStore::Process => formatter.write_str("process"),
+            BudgetStore::Host => formatter.write_str("host"),
             // Without user and password.
-            BudgetHome::Redis(url) => write!(
+            BudgetStore::Redis(url) => write!(
                 formatter,
                 "{}://{}:{}",
                 url.scheme(),
@@ -68,7 +68,7 @@ impl fmt::Display for BudgetHome {
     }
 }
 
-impl fmt::Debug for BudgetHome {
+impl fmt::Debug for BudgetStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
     }
@@ -93,7 +93,7 @@ mod tests {
             "redis://:CANARY@[2001:db8::1]",
             "redis://:CANARY@localhost.example",
         ] {
-            let error = BudgetHome::parse(url).unwrap_err().to_string();
+            let error = BudgetStore::parse(url).unwrap_err().to_string();
             assert!(error.contains("use rediss://"), "{error}");
             assert!(!error.contains("CANARY"), "{error}");
         }
@@ -105,7 +105,7 @@ mod tests {
             "redis://:CANARY@localhost",
             "redis://:CANARY@[::1]:6379",
         ] {
-            assert!(BudgetHome::parse(url).is_ok(), "{url}");
+            assert!(BudgetStore::parse(url).is_ok(), "{url}");
         }
     }
 }

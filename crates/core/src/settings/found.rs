@@ -2,7 +2,7 @@
 
 use super::profile::usual_path;
 use super::table::{Bounds, Kind, SETTINGS, Setting};
-use super::{BaseUrl, BudgetHome, Proxy, Value};
+use super::{BaseUrl, BudgetStore, Proxy, Value};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -49,9 +49,9 @@ impl Found {
         text.map_or(Ok(Proxy::Environment), |text| Proxy::parse(&text))
     }
 
-    pub(crate) fn budget(&self, name: &str) -> Result<BudgetHome> {
+    pub(crate) fn budget(&self, name: &str) -> Result<BudgetStore> {
         let text = self.text(name)?;
-        text.map_or(Ok(BudgetHome::Host), |text| BudgetHome::parse(&text))
+        text.map_or(Ok(BudgetStore::Host), |text| BudgetStore::parse(&text))
     }
 
     /// A setting that is one of a few names.

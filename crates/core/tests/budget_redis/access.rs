@@ -15,7 +15,7 @@ const PASSWORD: &str = "CANARY-of-the-server";
 async fn the_documented_user_suffices() {
     let server = Server::valkey(&[]).await;
     let rule = format!(
-        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-3:* resetchannels -@all +select +evalsha +script|load +time +hgetall +hset +del +pexpire"
+        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-4:* resetchannels -@all +select +evalsha +script|load +time +get +set"
     );
     let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split(' ')).collect();
     server.command(&words).await;
@@ -26,11 +26,11 @@ async fn the_documented_user_suffices() {
     for client in [&one, &other, &one] {
         client.version().await.unwrap();
     }
-    assert_eq!(other.budget().lost, None);
+    assert_eq!(other.budget().unreachable_reason, None);
     assert_eq!(other.budget().members, 2);
     let shown = shown(&access(&sandbox), &budget);
     assert_eq!(shown.members.len(), 2, "{shown:?}");
-    assert!(!shown.home.contains(PASSWORD), "{shown:?}");
+    assert!(!shown.store.contains(PASSWORD), "{shown:?}");
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn a_wrong_password_is_reported_and_not_shown() {
         .budget(format!("redis://:{PASSWORD}@127.0.0.1:{}", server.port));
     let shares = settings.build().unwrap();
     shares.version().await.unwrap();
-    let reason = shares.budget().lost.unwrap();
+    let reason = shares.budget().unreachable_reason.unwrap();
     assert!(reason.contains("authentication failed"), "{reason}");
     settings
         .on_unreachable("wait")
@@ -83,7 +83,7 @@ async fn the_password_waits_for_tls() {
     let budget = format!("rediss://:{PASSWORD}@127.0.0.1:{port}");
     let client = client(&access(&sandbox), &budget);
     client.version().await.unwrap();
-    assert!(client.budget().lost.is_some());
+    assert!(client.budget().unreachable_reason.is_some());
     let heard = heard.await.unwrap();
     assert_eq!(heard.first(), Some(&0x16), "a TLS handshake");
     let password = PASSWORD.as_bytes();

@@ -62,8 +62,8 @@ async fn members_go_on_whatever_happens_to_the_server() {
     phases.judge(&reports, &[], &sandbox, NEVER);
     for report in &reports {
         println!("{}", report.budget);
-        assert!(report.seconds_lost() > 0.0, "the stall is noticed");
-        assert!(report.budget["lost"].is_string());
+        assert!(report.seconds_unreachable() > 0.0, "the stall is noticed");
+        assert!(report.budget["unreachable_reason"].is_string());
         assert!(report.has_contact, "with the replica");
         assert_eq!(report.budget["members"], SCANS);
     }
@@ -98,7 +98,7 @@ async fn members_that_are_cut_off_take_little_more_than_their_part() {
         assert!(phases.had_contact(report), "{}", report.budget);
     }
     for report in &cut_off {
-        let lost = report.seconds_lost();
+        let lost = report.seconds_unreachable();
         assert!(lost > 7.0, "{lost} s, of which it takes some to notice it");
         assert!(report.has_contact);
         assert_eq!(report.budget["members"], 10);

@@ -53,8 +53,8 @@ pub(crate) struct Report {
 
 impl Report {
     /// For how long the budget could not be reached.
-    pub(crate) fn seconds_lost(&self) -> f64 {
-        self.budget["seconds_lost"].as_f64().unwrap()
+    pub(crate) fn seconds_unreachable(&self) -> f64 {
+        self.budget["seconds_unreachable"].as_f64().unwrap()
     }
 }
 
@@ -149,10 +149,10 @@ pub(crate) fn report(child: Child) -> Report {
 async fn has_contact(client: &Client) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        let lost = client.budget().seconds_lost;
+        let lost = client.budget().seconds_unreachable;
         client.version().await.unwrap();
         // It grows as long as there is no contact.
-        if client.budget().seconds_lost == lost {
+        if client.budget().seconds_unreachable == lost {
             return true;
         }
     }

@@ -42,7 +42,7 @@ impl Phases {
     /// Whether the server was in reach of the member while nothing was done about that.
     pub(crate) fn had_contact(&self, report: &Report) -> bool {
         let seconds = (self.end() - self.began) as f64 / 1000.0;
-        report.seconds_lost() < SOME * seconds
+        report.seconds_unreachable() < SOME * seconds
     }
 
     /// Prints what share of the budget was used in each phase; how much it must be is asked for on virtual time. Each of these

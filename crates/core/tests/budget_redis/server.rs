@@ -152,12 +152,12 @@ impl Server {
                 .await;
             let keys: Vec<String> = all.unwrap();
             for key in keys {
-                let all = redis::cmd("HGETALL")
+                let text = redis::cmd("GET")
                     .arg(&key)
                     .query_async(&mut connection)
                     .await;
-                let fields: Vec<String> = all.unwrap();
-                kept += &format!("{key}: {fields:?}\n");
+                let text: String = text.unwrap();
+                kept += &format!("{key}: {text}\n");
             }
         }
         kept

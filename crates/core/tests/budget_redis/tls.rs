@@ -77,7 +77,7 @@ async fn a_trusted_certificate_is_accepted() {
     let test = "tls::a_trusted_certificate_is_accepted";
     for host in ["localhost", "127.0.0.1"] {
         let (report, before, behind) = called(test, host, "authority.pem").await;
-        assert_eq!(report.budget["lost"], Value::Null, "{host}");
+        assert_eq!(report.budget["unreachable_reason"], Value::Null, "{host}");
         assert!(holds_password(&behind), "the server was reached");
         assert!(!before.is_empty() && !holds_password(&before));
     }
@@ -94,7 +94,7 @@ async fn an_untrusted_certificate_is_refused_before_the_password_is_sent() {
     }
     for (host, trusted) in cases {
         let (report, before, behind) = called(test, host, trusted).await;
-        let reason = report.budget["lost"].as_str().unwrap();
+        let reason = report.budget["unreachable_reason"].as_str().unwrap();
         for words in ["TLS handshake failed", "setting budget", "SSL_CERT_FILE"] {
             assert!(reason.contains(words), "{reason}");
         }

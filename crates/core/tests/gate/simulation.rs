@@ -155,7 +155,7 @@ pub(crate) struct Part {
 }
 
 /// What came of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Findings {
     /// The members, those that came in the place of killed ones last.
     pub(crate) parts: Vec<Part>,

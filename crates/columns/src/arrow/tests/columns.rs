@@ -1,32 +1,74 @@
-//! Which columns are chosen, and what goes to `_extra`.
+//! Which columns are chosen, what they hold, and what goes to `_extra`.
 
 use super::{batches, infer, record};
-use crate::arrow::Kind;
-use arrow_array::RecordBatch;
+use crate::arrow::{Columns, Kind, RecordBatch, TableSchema, Timestamp, Unit};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{
+    Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrowPrimitiveType};
 use arrow_schema::DataType;
 use talentdata_core::RawRecord;
+use talentdata_core::types::Resource;
 
-fn records(lines: &[&'static str]) -> Vec<RawRecord> {
-    lines.iter().map(|line| record(*line)).collect()
+fn records<T: AsRef<str>>(lines: &[T]) -> Vec<RawRecord> {
+    lines.iter().map(record).collect()
 }
 
-fn kinds(lines: &[&'static str]) -> Vec<(String, Kind)> {
-    let columns = infer(&records(lines));
-    let further = columns.iter().skip(4);
-    further
-        .map(|column| (column.name.clone(), column.kind.clone()))
-        .collect()
+/// Records with a field `x` that has these values.
+fn values<T: AsRef<str>>(values: &[T]) -> Vec<RawRecord> {
+    let line = |value: &T| record(format!("{{\"x\":{}}}", value.as_ref()));
+    values.iter().map(line).collect()
 }
 
-fn batch(sample: &[&'static str], lines: &[&'static str]) -> RecordBatch {
-    batches(&infer(&records(sample)), &records(lines), usize::MAX).remove(0)
+/// The kind of a column that holds these.
+fn kind<T: AsRef<str>>(sample: &[T]) -> Kind {
+    infer(&values(sample)).iter().last().unwrap().kind.clone()
+}
+
+fn list(items: Kind) -> Kind {
+    Kind::List {
+        items: Box::new(items),
+    }
+}
+
+fn timestamp(unit: Unit, fraction: u8, offset: &str) -> Kind {
+    Kind::Timestamp(Timestamp {
+        unit,
+        fraction,
+        offset: offset.into(),
+    })
+}
+
+/// Names and kinds of the fields of a struct.
+fn members(kind: Kind) -> Vec<(String, Kind)> {
+    match kind {
+        Kind::Struct { fields } => fields.into_iter().map(|f| (f.name, f.kind)).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn batch(sample: &[RawRecord], rows: &[RawRecord]) -> RecordBatch {
+    batches(&infer(sample), rows, usize::MAX).remove(0)
+}
+
+/// A batch whose fifth column, behind the documented ones, is `x`.
+fn batch_of<T: AsRef<str>, U: AsRef<str>>(sample: &[T], rows: &[U]) -> RecordBatch {
+    batch(&values(sample), &values(rows))
 }
 
 fn extras(batch: &RecordBatch) -> Vec<Option<&str>> {
     let extra = batch.columns().last().unwrap();
     extra.as_string::<i32>().iter().collect()
+}
+
+/// In which rows something is in `_extra`.
+fn noted(batch: &RecordBatch) -> Vec<bool> {
+    extras(batch).iter().map(Option::is_some).collect()
+}
+
+fn numbers<T: ArrowPrimitiveType>(array: &dyn Array) -> Vec<Option<T::Native>> {
+    array.as_primitive::<T>().iter().collect()
 }
 
 #[test]
@@ -43,122 +85,273 @@ fn documented_fields_come_first_and_extra_last() {
         ["id", "firstName", "lastName", "email", "tags", "_extra"]
     );
     let types = schema.fields().iter().map(|field| field.data_type());
-    let text = |kind: &&DataType| **kind == DataType::Utf8;
-    assert_eq!(types.filter(text).count(), 5);
-    let json = |name| {
-        schema
-            .field_with_name(name)
-            .unwrap()
-            .metadata()
-            .get("talentdata:content")
-            .cloned()
-    };
-    assert_eq!(
-        (json("email"), json("tags"), json("_extra")),
-        (None, None, Some("json".into()))
-    );
+    assert_eq!(types.filter(|kind| **kind == DataType::Utf8).count(), 5);
+    let contents = schema
+        .fields()
+        .iter()
+        .map(|field| field.metadata().get("talentdata:content"));
+    let contents: Vec<_> = contents
+        .map(|content| content.map(String::as_str))
+        .collect();
+    assert_eq!(contents, [None, None, None, None, None, Some("json")]);
 }
 
 #[test]
 fn further_fields_take_the_narrowest_kind_that_holds_them() {
-    let kind = |values: [&str; 2]| {
-        let lines: Vec<RawRecord> = values
-            .iter()
-            .map(|value| record(format!("{{\"x\":{value}}}")))
-            .collect();
-        infer(&lines).iter().last().unwrap().kind.clone()
-    };
-    assert_eq!(kind([r#""a""#, "null"]), Kind::Text);
-    assert_eq!(kind(["1", "-9223372036854775808"]), Kind::Integer);
-    assert_eq!(kind(["1", "18446744073709551615"]), Kind::Unsigned);
-    assert_eq!(kind(["-1", "18446744073709551615"]), Kind::Json);
-    assert_eq!(kind(["1", "18446744073709551616"]), Kind::Json);
-    assert_eq!(kind(["1", "2.5"]), Kind::Number);
-    assert_eq!(kind(["1.5", "1e999"]), Kind::Json);
-    assert_eq!(kind(["true", "false"]), Kind::Boolean);
-    assert_eq!(kind(["true", "1"]), Kind::Json);
-    assert_eq!(kind(["null", "null"]), Kind::Json);
-    assert_eq!(kind(["{}", "[1]"]), Kind::Json);
+    let micros = |fraction, offset| timestamp(Unit::Micros, fraction, offset);
+    let usual = r#""2026-11-22T08:00:00.120+02:00""#;
+    let (plain, fine) = (
+        r#""2026-11-22T08:00:00Z""#,
+        r#""2026-11-22T08:00:00.123456789Z""#,
+    );
+    for (sample, expected) in [
+        (&[r#""a""#, "null"][..], Kind::Text),
+        (&["1", "-9223372036854775808"], Kind::Integer),
+        (&["1", "18446744073709551615"], Kind::Unsigned),
+        (&["-1", "18446744073709551615"], Kind::Json),
+        (&["1", "18446744073709551616"], Kind::Json),
+        (&["1", "2.5"], Kind::Number),
+        (&["1.5", "1e999"], Kind::Json),
+        (&["true", "false"], Kind::Boolean),
+        (&["true", "1"], Kind::Json),
+        (&["null", "null"], Kind::Json),
+        (&["{}", "[1]"], Kind::Json),
+        (&["[1]", "1"], Kind::Json),
+        (&["{}"], Kind::Json),
+        (&[r#"{"a":1}"#, r#""a""#], Kind::Json),
+        (&["[]"], list(Kind::Json)),
+        (&["[null]"], list(Kind::Json)),
+        (&[r#"[1,"a"]"#], list(Kind::Json)),
+        (&["[{}]"], list(Kind::Json)),
+        (&["[]", "null", r#"["a",null]"#], list(Kind::Text)),
+        (&["[1]", "[2.5]"], list(Kind::Number)),
+        (&["[[1],[]]"], list(list(Kind::Integer))),
+        (&[plain, "null"], micros(0, "Z")),
+        (&[usual, usual, plain], micros(3, "+02:00")),
+        (&[fine], timestamp(Unit::Nanos, 9, "Z")),
+        (&[fine, r#""0000-01-01T00:00:00Z""#], micros(0, "Z")),
+        (&[r#""2026-11-22T08:00:00.123456000Z""#], micros(6, "Z")),
+        (&[r#""2026-11-22""#], Kind::Date),
+        (&[plain, r#""2026-11-22 08:00:00Z""#], Kind::Text),
+        (&[plain, r#""10000-01-01T00:00:00Z""#], Kind::Text),
+        (&[plain, r#""""#], Kind::Text),
+        (&[plain, r#""2026-11-22""#], Kind::Text),
+        (&[plain, "1"], Kind::Json),
+    ] {
+        assert_eq!(kind(sample), expected, "{sample:?}");
+    }
+    let object = members(kind(&[r#"{"b":1,"a":{"c":[true]}}"#, r#"{"d":"x"}"#]));
+    let names: Vec<&str> = object.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["b", "a", "d"]);
+    assert_eq!(
+        members(object[1].1.clone()),
+        [("c".to_owned(), list(Kind::Boolean))]
+    );
+    for (sample, expected) in [("[1]", Kind::Json), (r#""2026-11-22""#, Kind::Text)] {
+        let flat = TableSchema::infer(Resource::Contacts, &values(&[sample]), Columns::Json);
+        assert_eq!(flat.iter().last().unwrap().kind, expected);
+    }
 }
 
 #[test]
 fn names_that_are_no_column_stay_in_extra() {
-    let lines = [r#"{"_extra":1,"nul\u0000":2,"half\ud800":3,"\u0061":4}"#];
-    assert_eq!(kinds(&lines), [("a".to_owned(), Kind::Integer)]);
-    let batch = batch(&lines, &lines);
-    assert_eq!(
-        extras(&batch),
-        [Some(r#"{"_extra":1,"nul\u0000":2,"half\ud800":3}"#)]
-    );
+    let lines = records(&[r#"{"_extra":1,"nul\u0000":2,"half\ud800":3,"\u0061":4}"#]);
+    let columns = infer(&lines);
+    let further: Vec<_> = columns
+        .iter()
+        .skip(4)
+        .map(|column| (&*column.name, &column.kind))
+        .collect();
+    assert_eq!(further, [("a", &Kind::Integer)]);
+    let expected = r#"{"_extra":1,"nul\u0000":2,"half\ud800":3}"#;
+    assert_eq!(extras(&batch(&lines, &lines)), [Some(expected)]);
 }
 
 #[test]
-fn field_names_that_are_data_do_not_become_columns_without_end() {
-    let members: Vec<String> = (0..2000).map(|number| format!("\"{number}\":1")).collect();
-    let columns = infer(&[record(format!("{{{}}}", members.join(",")))]);
-    assert_eq!(columns.iter().count(), 512);
+fn names_that_are_data_do_not_become_columns_without_end() {
+    let members = |count: usize, value: &str| {
+        let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":{value}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    assert_eq!(infer(&[record(members(2000, "1"))]).iter().count(), 512);
+    assert_eq!(kind(&[members(201, "1")]), Kind::Json);
+    assert_eq!(self::members(kind(&[members(200, "1")])).len(), 200);
+    let rare: Vec<String> = (0..11).map(|n| format!("{{\"id{n}\":1}}")).collect();
+    assert_eq!(kind(&rare), Kind::Json);
+    assert_eq!(self::members(kind(&rare[..10])).len(), 10);
+    // Maps take no columns from others.
+    let map = members(300, r#"{"a":[1]}"#);
+    let maps: Vec<String> = (0..20).map(|n| format!("\"map{n}\":{map}")).collect();
+    let columns = infer(&[record(format!(
+        "{{{},\"last\":{{\"a\":1}}}}",
+        maps.join(",")
+    ))]);
+    assert_eq!(
+        self::members(columns.iter().last().unwrap().kind.clone()).len(),
+        1
+    );
+    // The columns of a table are bounded, and so is their memory.
+    let wide = members(200, "1");
+    let fields: Vec<String> = (0..400).map(|n| format!("\"f{n}\":{wide}")).collect();
+    let columns = infer(&[record(format!("{{{}}}", fields.join(",")))]);
+    let nodes: usize = columns.iter().map(|column| column.kind.size()).sum();
+    assert!((800..=1024).contains(&nodes), "{nodes}");
+    let sample = format!("[{wide}]");
+    let empty = format!("[{}{{}}]", "{},".repeat(100_000));
+    let batch = batch_of(&[&sample], &[&empty, &sample]);
+    assert_eq!(batch.column(4).null_count(), 1);
+    assert_eq!(noted(&batch), [true, false]);
+    assert!(batch.get_array_memory_size() < 2 << 20);
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(kind(&[nested(31)]).depth(), 32);
+    let deep = nested(100);
+    assert_eq!(kind(&[&deep]).depth(), 32);
+    assert_eq!(
+        noted(&batch_of(&[&deep], &[&deep, &nested(31), "[]"])),
+        [false; 3]
+    );
 }
 
 #[test]
 fn a_number_column_holds_the_nearest_double_and_extra_the_digits() {
-    let batch = batch(
-        &[r#"{"x":0.5}"#],
-        &[
-            r#"{"x":1.10}"#,
-            r#"{"x":2e0}"#,
-            r#"{"x":0.30000000000000004}"#,
-            r#"{"x":0.1000000000000000055}"#,
-            r#"{"x":"n/a"}"#,
-        ],
-    );
-    let numbers = batch.column(4).as_primitive::<Float64Type>();
-    assert_eq!(
-        numbers.iter().collect::<Vec<_>>(),
-        [Some(1.1), Some(2.0), Some(0.1 + 0.2), Some(0.1), None]
-    );
-    assert_eq!(
-        extras(&batch),
-        [
-            None,
-            None,
-            None,
-            Some(r#"{"x":0.1000000000000000055}"#),
-            Some(r#"{"x":"n/a"}"#)
-        ]
-    );
+    let rows = [
+        "1.10",
+        "2e0",
+        "0.30000000000000004",
+        "0.1000000000000000055",
+        r#""n/a""#,
+    ];
+    let batch = batch_of(&["0.5"], &rows);
+    let held = [Some(1.1), Some(2.0), Some(0.1 + 0.2), Some(0.1), None];
+    assert_eq!(numbers::<Float64Type>(batch.column(4)), held);
+    let (digits, text) = (r#"{"x":0.1000000000000000055}"#, r#"{"x":"n/a"}"#);
+    assert_eq!(extras(&batch), [None, None, None, Some(digits), Some(text)]);
 }
 
 #[test]
 fn absent_and_null_are_told_apart_and_the_usual_one_is_free() {
-    let usually_null = [r#"{"x":null}"#, r#"{"x":null}"#, "{}", r#"{"x":1}"#];
-    let absent = Some(r#"{"_absent":["x"]}"#);
+    let (absent, null) = (r#"{"_absent":["x"]}"#, r#"{"x":null}"#);
+    let usually_null = records(&[null, null, "{}", r#"{"x":1}"#]);
     assert_eq!(
         extras(&batch(&usually_null, &usually_null)),
-        [None, None, absent, None]
+        [None, None, Some(absent), None]
     );
-    let usually_absent = ["{}", "{}", r#"{"x":null}"#, r#"{"x":1}"#];
-    let null = Some(r#"{"x":null}"#);
+    let usually_absent = records(&["{}", "{}", null, r#"{"x":1}"#]);
     assert_eq!(
         extras(&batch(&usually_absent, &usually_absent)),
-        [None, None, null, None]
+        [None, None, Some(null), None]
     );
+    // A field of the list's own name is not taken for it.
+    let own = batch(&[], &records(&[r#"{"_absent":["id"]}"#]));
+    assert_eq!(extras(&own), [Some(r#"{"_absent":[],"_absent":["id"]}"#)]);
 }
 
 #[test]
 fn of_several_values_the_column_holds_the_last_and_extra_all() {
-    let batch = batch(&[r#"{"x":1}"#], &[r#"{"x":1,"y":0,"\u0078":2,"x":3}"#]);
-    assert_eq!(extras(&batch), [Some(r#"{"x":1,"y":0,"\u0078":2,"x":3}"#)]);
+    let rows = records(&[r#"{"x":1,"y":0,"\u0078":2,"x":3}"#]);
+    let batch = batch(&values(&["1"]), &rows);
+    assert_eq!(extras(&batch), [Some(rows[0].as_str())]);
+    assert_eq!(numbers::<Int64Type>(batch.column(4)), [Some(3)]);
+    let sample = [r#"{"a":1,"l":[1],"s":{"b":true}}"#];
+    let twice = [
+        (r#"{"a":1,"l":[1],"a":2}"#, r#"{"a":2,"l":[1]}"#, true),
+        (
+            r#"{"l":[1,2],"s":{"b":true},"l":null,"l":[3],"s":{"b":false,"b":null}}"#,
+            r#"{"l":[3],"s":{}}"#,
+            true,
+        ),
+        ("null", "null", true),
+        (r#"{"a":7,"a":"x"}"#, "{}", true),
+        (r#"{"a":5,"l":[4]}"#, r#"{"a":5,"l":[4]}"#, false),
+        (r#"{"a":6,"s":null,"\u0061":8}"#, r#"{"a":8}"#, true),
+    ];
+    let held = batch_of(&sample, &twice.map(|(twice, ..)| twice));
+    let once = batch_of(&sample, &twice.map(|(_, once, _)| once));
+    assert_eq!(held.column(4), once.column(4));
+    assert_eq!(noted(&held), twice.map(|(.., noted)| noted));
+}
+
+#[test]
+fn a_nested_value_that_could_not_be_written_again_stands_in_extra() {
+    let sample = [r#"[{"a":1,"t":"2026-11-22T00:00:00Z","n":0.5}]"#];
+    // Each with the numbers that `a` holds, and whether it is in `_extra` too.
+    let rows: [(&str, &[Option<i64>], bool); 12] = [
+        (
+            r#"[{"a":1,"t":"2026-11-22T00:00:00Z","n":0.5},null,{}]"#,
+            &[Some(1), None, None],
+            false,
+        ),
+        (r#"[]"#, &[], false),
+        (r#"[{"t":"2026-11-22T00:00:00Z","a":1}]"#, &[Some(1)], true),
+        (r#"[{"a":1,"b":2}]"#, &[Some(1)], true),
+        (r#"[{"a":1,"a":2}]"#, &[Some(2)], true),
+        (r#"[{"a":null}]"#, &[None], true),
+        (r#"[{"a":"1"}]"#, &[None], true),
+        // The number is the same in another spelling.
+        (r#"[{"n":0.50}]"#, &[None], false),
+        (r#"[{"t":"2026-11-22T00:00:00z"}]"#, &[None], true),
+        (r#"[ ]"#, &[], true),
+        (r#"{"a":1}"#, &[], true),
+        // The name's two spellings differ in length, and only its text counts.
+        (r#"[{"\u0061":1}]"#, &[Some(1)], false),
+    ];
+    let batch = batch_of(&sample, &rows.map(|(text, ..)| text));
+    assert_eq!(noted(&batch), rows.map(|(.., noted)| noted));
+    let items = batch.column(4).as_list::<i32>().values().clone();
+    let held = rows.iter().flat_map(|(_, held, _)| held.iter().copied());
     assert_eq!(
-        batch
-            .column(4)
-            .as_primitive::<arrow_array::types::Int64Type>()
-            .value(0),
-        3
+        numbers::<Int64Type>(items.as_struct().column(0)),
+        held.collect::<Vec<_>>()
     );
 }
 
 #[test]
-fn a_field_of_the_marks_own_name_is_not_taken_for_it() {
-    let batch = batch(&[], &[r#"{"_absent":["id"]}"#]);
-    assert_eq!(extras(&batch), [Some(r#"{"_absent":[],"_absent":["id"]}"#)]);
+fn a_nested_value_with_white_space_is_in_its_column_too() {
+    let rows = [
+        r#"{"a":[{"b":1,"t":"x"},null,{}],"c":{"d":[[true],[]]}}"#,
+        r#"{"a":[],"c":{}}"#,
+        r#"{"a":[{"b":2}]}"#,
+        "null",
+    ];
+    let printed = rows.map(|row| {
+        let value: serde_json::Value = serde_json::from_str(row).unwrap();
+        serde_json::to_string_pretty(&value).unwrap()
+    });
+    let spaced = rows.map(|row| row.replace(',', " , ").replace(':', "\t:\r"));
+    let plain = batch_of(&rows, &rows);
+    for written in [&printed, &spaced] {
+        let held = batch_of(&rows, written);
+        assert_eq!(held.column(4), plain.column(4));
+        assert_eq!(batch_of(written, written).column(4), plain.column(4));
+        assert_eq!(noted(&held), [true, true, true, false]);
+    }
+}
+
+#[test]
+fn an_instant_is_held_whatever_its_text() {
+    let rows = [
+        (r#""2017-01-01T00:00:00Z""#, Some(0), false),
+        (r#""2017-01-01T02:00:00+02:00""#, Some(0), true),
+        (r#""2017-01-01T00:00:00.000Z""#, Some(0), true),
+        (r#""2017-01-01t00:00:00z""#, Some(0), true),
+        (r#""2017-01-01T00:00:00-00:00""#, Some(0), true),
+        (r#""2016-12-31T23:59:60Z""#, Some(0), true),
+        (r#""2017-01-01T00:00:00.0000019Z""#, Some(1), true),
+        (r#""10000-01-01T00:00:00Z""#, None, true),
+        (r#""soon""#, None, true),
+        ("null", None, true),
+        (r#""2017-01-01T00:00:00\u005a""#, Some(0), false),
+    ];
+    let batch = batch_of(&[r#""2016-12-31T23:00:00Z""#], &rows.map(|(text, ..)| text));
+    let since = rows.map(|(_, since, _)| since.map(|micros: i64| micros + 1_483_228_800_000_000));
+    assert_eq!(numbers::<TimestampMicrosecondType>(batch.column(4)), since);
+    assert_eq!(noted(&batch), rows.map(|(.., noted)| noted));
+    let fine = r#""2017-01-01T00:00:00.000000001Z""#;
+    let batch = batch_of(&[fine], &[fine, r#""2300-01-01T00:00:00.000000001Z""#]);
+    let held = [Some(1_483_228_800_000_000_001), None];
+    assert_eq!(numbers::<TimestampNanosecondType>(batch.column(4)), held);
 }

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::file::StateFile;
-use super::image::{self, Image};
+use super::file::{self, Image, StateFile};
 use super::*;
-use crate::gate::{Outcome, Turn};
-use crate::host::clock;
+use crate::gate::{RateHeaders, Turn};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -16,7 +14,7 @@ use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 /// A directory for a state, and the path in it.
 fn place() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    set_mode(directory.path(), 0o700);
     let path = directory.path().join("budget-5-test");
     (directory, path)
 }
@@ -32,19 +30,32 @@ fn ask(file: &mut StateFile, id: u64) -> (usize, Turn) {
 
 fn try_to_ask(file: &mut StateFile, id: u64) -> std::io::Result<(usize, Turn)> {
     file.change(|gate, now| {
-        let requester = Requester {
-            id,
-            process: 1,
-            name: "test",
-            share: 1.0,
-        };
-        let turn = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Api);
+        let turn = take(gate, now, id, Endpoint::Api);
         (gate.present(now), turn)
     })
 }
 
+/// The member of this number asks the gate.
+fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Turn {
+    let requester = Requester {
+        id,
+        process: 1,
+        name: "test",
+        share: 1.0,
+    };
+    gate.take(now, &requester, PriorityClass::Scan, endpoint)
+}
+
+fn new_gate(now: Duration) -> SharedGate {
+    SharedGate::new(GateSettings::default(), now)
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
 fn read(file: &File) -> Image {
-    image::read(file, &GateSettings::default()).unwrap()
+    file::read(file, &GateSettings::default()).unwrap()
 }
 
 fn open(path: &Path) -> File {
@@ -71,8 +82,14 @@ fn what_one_does_the_others_know() {
 /// Whatever lies at the path is left as it is, and what a member knows outlives it.
 #[test]
 fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
-    type Harm = fn(&PathBuf);
-    let harms: [(&str, Harm); 7] = [
+    type Harm = fn(&Path);
+    fn in_place(path: &Path, of: impl Fn(&Path)) {
+        let target = path.with_extension("target");
+        std::fs::write(&target, "mine").unwrap();
+        std::fs::remove_file(path).unwrap();
+        of(&target);
+    }
+    let harms: [(&str, Harm); 8] = [
         ("removed", |path| std::fs::remove_file(path).unwrap()),
         ("emptied", |path| open(path).set_len(0).unwrap()),
         ("cut off", |path| open(path).set_len(4100).unwrap()),
@@ -80,17 +97,12 @@ fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
             std::fs::write(path, [7; 300_000]).unwrap()
         }),
         ("a link", |path| {
-            let target = path.with_extension("target");
-            std::fs::write(&target, "mine").unwrap();
-            std::fs::remove_file(path).unwrap();
-            symlink(target, path).unwrap();
+            in_place(path, |target| symlink(target, path).unwrap())
         }),
         ("a file with two names", |path| {
-            let target = path.with_extension("target");
-            std::fs::write(&target, "mine").unwrap();
-            std::fs::remove_file(path).unwrap();
-            std::fs::hard_link(target, path).unwrap();
+            in_place(path, |target| std::fs::hard_link(target, path).unwrap());
         }),
+        ("readable by others", |path| set_mode(path, 0o644)),
         ("a pipe", |path| {
             std::fs::remove_file(path).unwrap();
             let made = std::process::Command::new("mkfifo").arg(path).status();
@@ -118,6 +130,7 @@ fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
 fn who_finds_only_damage_lets_a_window_pass() {
     let (_directory, path) = place();
     std::fs::write(&path, "something else").unwrap();
+    set_mode(&path, 0o600);
     let Turn::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
         panic!("it sends at once");
     };
@@ -130,14 +143,16 @@ fn who_finds_only_damage_lets_a_window_pass() {
 fn a_directory_in_its_place_and_a_directory_of_everybody_are_refused() {
     let (directory, path) = place();
     std::fs::create_dir(&path).unwrap();
-    assert!(member(&path).change(|_, _| ()).is_err());
+    assert!(try_to_ask(&mut member(&path), 1).is_err());
     std::fs::remove_dir(&path).unwrap();
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let error = member(&path).change(|_, _| ()).err().unwrap();
-    assert!(
-        error.to_string().contains("other users may write"),
-        "{error}"
-    );
+    let mut one = member(&path);
+    ask(&mut one, 1);
+    // It was right when the file was made.
+    set_mode(directory.path(), 0o777);
+    for mut file in [one, member(&path)] {
+        let error = try_to_ask(&mut file, 1).unwrap_err().to_string();
+        assert!(error.contains("make its mode 0700"), "{error}");
+    }
 }
 
 /// As a process does that is stopped at the worst moment.
@@ -154,7 +169,7 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
     let Image::State(number, state) = read(&stopped) else {
         panic!("the file has a state");
     };
-    image::write(&stopped, number + 1, &state).unwrap();
+    file::write(&stopped, Some(number), state.used(), &state).unwrap();
     stopped.unlock().unwrap();
     assert_eq!(ask(&mut other, 2).0, 2);
     assert_eq!(
@@ -179,7 +194,7 @@ fn ask_at_once(path: &Path) -> usize {
     });
     // One that only looks is no member.
     let state = member(path).look().unwrap().unwrap();
-    state.present(clock::now())
+    state.present(host_clock::now())
 }
 
 /// If each of them put a file there, what others have noted in theirs would be lost.
@@ -237,16 +252,10 @@ fn a_state_from_the_future_is_forgotten() {
     let (_directory, path) = place();
     let mut one = member(&path);
     ask(&mut one, 1);
-    let future = crate::host::clock::now() + Duration::from_secs(1000);
-    let mut state = SharedGate::new(GateSettings::default(), future);
-    let requester = Requester {
-        id: 9,
-        process: 1,
-        name: "before",
-        share: 1.0,
-    };
-    state.take(future, &requester, PriorityClass::Scan, Endpoint::Api);
-    image::write(&open(&path), 99, &state).unwrap();
+    let future = host_clock::now() + Duration::from_secs(1000);
+    let mut state = new_gate(future);
+    take(&mut state, future, 9, Endpoint::Api);
+    file::write(&open(&path), Some(98), future, &state).unwrap();
     assert_eq!(ask(&mut member(&path), 1).0, 1);
 }
 
@@ -281,17 +290,6 @@ fn a_state_that_cannot_be_written_is_not_changed() {
     assert_eq!(after.present(after.used()), 2);
 }
 
-/// The directory was right when the file was made.
-#[test]
-fn a_directory_that_others_may_write_to_by_now_is_not_used_any_more() {
-    let (directory, path) = place();
-    let mut one = member(&path);
-    ask(&mut one, 1);
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let error = try_to_ask(&mut one, 1).unwrap_err().to_string();
-    assert!(error.contains("make its mode 0700"), "{error}");
-}
-
 /// States as they are after some seconds of requests, in the different modes of the gate.
 fn states() -> Vec<Vec<u8>> {
     let mut states = Vec::new();
@@ -299,7 +297,7 @@ fn states() -> Vec<Vec<u8>> {
         let window = Duration::from_secs(1);
         let mut limiter = Limiter::new(policy, 40, window, ResetRounding::Up);
         let mut now = Duration::from_secs(1000);
-        let mut state = SharedGate::new(GateSettings::default(), now);
+        let mut state = new_gate(now);
         for step in 0..300 {
             now = step_of(&mut state, now, &mut |at| {
                 let decision = limiter.decide(at);
@@ -320,13 +318,7 @@ fn step_of(
     serve: &mut dyn FnMut(Duration) -> (bool, u64, Duration),
 ) -> Duration {
     let id = u64::from(now.subsec_micros() % 2);
-    let requester = Requester {
-        id,
-        process: 1,
-        name: "test",
-        share: 1.0,
-    };
-    match state.take(now, &requester, PriorityClass::Scan, Endpoint::Api) {
+    match take(state, now, id, Endpoint::Api) {
         Turn::Wait { again, .. } => {
             assert!(again > now && again <= now + Duration::from_secs(1));
             again
@@ -399,14 +391,8 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
         retry_after: Some(hour),
         ..RateHeaders::default()
     };
-    let requester = Requester {
-        id: 1,
-        process: 1,
-        name: "test",
-        share: 1.0,
-    };
-    let mut gate = SharedGate::new(GateSettings::default(), now);
-    let Turn::Now(ticket) = gate.take(now, &requester, PriorityClass::Scan, Endpoint::Token) else {
+    let mut gate = new_gate(now);
+    let Turn::Now(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
         panic!("nobody else is there");
     };
     gate.complete(now, 1, ticket, &Outcome::Answered(429, limited.clone()));
@@ -426,16 +412,8 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
 #[test]
 fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut now = Duration::from_secs(1000);
-    let requester = |id| Requester {
-        id,
-        process: 1,
-        name: "test",
-        share: 1.0,
-    };
-    let mut gate = SharedGate::new(GateSettings::default(), now);
-    let take = |gate: &mut SharedGate, now, id| {
-        gate.take(now, &requester(id), PriorityClass::Scan, Endpoint::Api)
-    };
+    let mut gate = new_gate(now);
+    let take = |gate: &mut SharedGate, now, id| take(gate, now, id, Endpoint::Api);
     for _ in 0..2 {
         loop {
             match take(&mut gate, now, 9) {
@@ -467,20 +445,10 @@ async fn the_file_holds_up_no_other_task() {
     stopped.lock().unwrap();
     let settings = GateSettings::default();
     let (present, gone) = watch::channel(());
+    let file = Some(StateFile::new(path, settings));
+    let contact = Contact::with("host");
     let budget = HostBudget {
-        shared: Arc::new(Shared {
-            id: 2,
-            who: Who::here(),
-            settings,
-            on_unreachable: OnUnreachable::Wait,
-            contact: Mutex::new(Contact::with("host")),
-            events: Mutex::default(),
-            state: Mutex::new(State {
-                file: Some(StateFile::new(path, settings)),
-                alone: None,
-                pauses: Pauses::default(),
-            }),
-        }),
+        shared: Arc::new(Shared::new(file, contact, settings, OnUnreachable::Wait)),
         present: Some(present),
         gone,
     };
@@ -524,11 +492,11 @@ fn shape(text: &str) -> String {
 }
 
 /// Processes of a version that writes another state must have another file, or each would take the state of the other for its
-/// own. Where this fails, raise the version in PREFIX (host.rs) and in MARK (image.rs), here, and in docs/budget.md.
+/// own. Where this fails, raise the version in PREFIX (host.rs) and in MARK (file.rs), here, and in docs/budget.md.
 #[test]
 fn the_state_has_the_shape_of_its_version() {
     assert_eq!(super::PREFIX, "budget-5-");
-    assert!(image::MARK.ends_with(b"budg5"));
+    assert!(file::MARK.ends_with(b"budg5"));
     let texts = states().into_iter().map(|bytes| {
         let state: SharedGate = postcard::from_bytes(&bytes).unwrap();
         serde_json::to_string(&state).unwrap()

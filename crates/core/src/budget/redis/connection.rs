@@ -1,7 +1,7 @@
 //! A connection to the server, with the TLS that all connections of ours have.
 
 use super::script::{self, Ask, Reply};
-use crate::budget::look::BudgetState;
+use crate::budget::BudgetState;
 use crate::clock;
 use crate::error::Scrubber;
 use crate::request::transport::system_tls;
@@ -9,7 +9,6 @@ use crate::settings::Config;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
 use rustls::pki_types::ServerName;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +26,7 @@ const REPLY: Duration = Duration::from_secs(1);
 /// The port where the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
-const LONGEST_TEXT: usize = 200;
+const MAX_TEXT: usize = 200;
 
 /// Where the budget is: a server, and a key on it.
 pub(super) struct Place {
@@ -77,50 +76,24 @@ impl Place {
         &self.shown
     }
 
-    /// Connects and logs in; else why not.
-    pub(super) async fn connect(self: &Arc<Self>) -> Result<Connection, String> {
-        let connecting = clock::in_time(CONNECT, self.connect_now());
-        let connected = connecting
-            .await
-            .unwrap_or_else(|| Err("connecting timed out".into()));
-        connected.map_err(|reason| format!("{}: {reason}", self.shown))
-    }
-
-    async fn connect_now(self: &Arc<Self>) -> Result<Connection, String> {
-        let address = (self.host.as_str(), self.port);
-        let stream = TcpStream::connect(address).await;
-        let stream = stream.map_err(|error| error.to_string())?;
-        stream
-            .set_nodelay(true)
-            .map_err(|error| error.to_string())?;
-        if !self.tls {
-            return self.log_in(stream).await;
-        }
-        let tls = system_tls().map_err(|error| error.message().to_owned())?;
-        let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
-        let connector = TlsConnector::from(Arc::new(tls));
-        let stream = connector.connect(name, stream).await;
-        self.log_in(stream.map_err(|error| no_tls(&error))?).await
-    }
-
-    async fn log_in<S>(self: &Arc<Self>, stream: S) -> Result<Connection, String>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        // The time limits are ours.
-        let limits = AsyncConnectionConfig::new().set_response_timeout(None);
-        let made = MultiplexedConnection::new_with_config(&self.login, stream, limits).await;
-        let (commands, driver) = made.map_err(|error| self.text(&error))?;
-        Ok(Connection {
-            place: Arc::clone(self),
-            commands,
-            driver: tokio::spawn(driver),
-        })
-    }
-
     /// What an error says, without secrets.
     fn text(&self, error: &RedisError) -> String {
-        self.scrubber.show(&error.to_string(), LONGEST_TEXT)
+        self.scrubber.show(&error.to_string(), MAX_TEXT)
+    }
+
+    /// Waits for a reply; else why there is none.
+    async fn replied<T>(
+        &self,
+        reply: impl Future<Output = Result<T, RedisError>>,
+    ) -> Result<T, String> {
+        let replied = clock::in_time(REPLY, reply).await;
+        let replied = replied.ok_or_else(|| "no reply in time".to_owned())?;
+        replied.map_err(|error| self.text(&error))
+    }
+
+    /// Names the server in the reason why something failed.
+    fn explain<T>(&self, outcome: Result<T, String>) -> Result<T, String> {
+        outcome.map_err(|reason| format!("{}: {reason}", self.shown))
     }
 }
 
@@ -150,12 +123,6 @@ fn decoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Waits for a reply; else there is none.
-async fn replied<T>(reply: impl Future<Output = T>) -> Result<T, String> {
-    let replied = clock::in_time(REPLY, reply).await;
-    replied.ok_or_else(|| "no reply in time".into())
-}
-
 /// A connection.
 pub(super) struct Connection {
     place: Arc<Place>,
@@ -164,34 +131,90 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Asks, and waits for the reply; else why there is none.
-    pub(super) async fn ask(&mut self, ask: &Ask) -> Result<Reply, String> {
-        let Place { script, key, .. } = &*self.place;
-        let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
-        let mut call = script.key(key);
-        call.arg(text);
-        let asked = replied(call.invoke_async::<String>(&mut self.commands)).await;
-        let reply =
-            asked.and_then(|text| Reply::read(&text.map_err(|error| self.place.text(&error))?));
-        reply.map_err(|reason| format!("{}: {reason}", self.place.shown))
+    /// Connects and logs in; else why not.
+    pub(super) async fn to(place: &Arc<Place>) -> Result<Self, String> {
+        let connected = clock::in_time(CONNECT, Self::connect(place)).await;
+        place.explain(connected.unwrap_or_else(|| Err("connecting timed out".into())))
     }
 
-    /// Whether the other side has closed it.
-    pub(super) fn has_ended(&self) -> bool {
-        self.driver.is_finished()
+    async fn connect(place: &Arc<Place>) -> Result<Self, String> {
+        let text = |error: io::Error| error.to_string();
+        let address = (place.host.as_str(), place.port);
+        let stream = TcpStream::connect(address).await.map_err(text)?;
+        stream.set_nodelay(true).map_err(text)?;
+        if !place.tls {
+            return Self::log_in(place, stream).await;
+        }
+        let tls = system_tls().map_err(|error| error.message().to_owned())?;
+        let name = ServerName::try_from(place.host.clone()).map_err(|error| error.to_string())?;
+        let connector = TlsConnector::from(Arc::new(tls));
+        let stream = connector.connect(name, stream).await;
+        Self::log_in(place, stream.map_err(|error| no_tls(&error))?).await
+    }
+
+    async fn log_in<S>(place: &Arc<Place>, stream: S) -> Result<Self, String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        // The time limits are ours.
+        let limits = AsyncConnectionConfig::new().set_response_timeout(None);
+        let made = MultiplexedConnection::new_with_config(&place.login, stream, limits).await;
+        let (commands, driver) = made.map_err(|error| place.text(&error))?;
+        Ok(Connection {
+            place: Arc::clone(place),
+            commands,
+            driver: tokio::spawn(driver),
+        })
+    }
+
+    /// Asks over the connection that there is, or a new one. Where the server has closed the one that there is, as after a
+    /// restart, another one is made at once.
+    pub(super) async fn ask(
+        connection: &mut Option<Self>,
+        place: &Arc<Place>,
+        ask: &Ask,
+    ) -> Result<Reply, String> {
+        if let Some(mut present) = connection.take() {
+            match present.ask_once(ask).await {
+                // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
+                Err(reason) if !present.driver.is_finished() => return Err(reason),
+                Err(_) => {}
+                Ok(reply) => {
+                    *connection = Some(present);
+                    return Ok(reply);
+                }
+            }
+        }
+        let mut made = Self::to(place).await?;
+        let reply = made.ask_once(ask).await?;
+        *connection = Some(made);
+        Ok(reply)
+    }
+
+    /// Asks, and waits for the reply; else why there is none.
+    pub(super) async fn ask_once(&mut self, ask: &Ask) -> Result<Reply, String> {
+        let place = Arc::clone(&self.place);
+        let asked = async {
+            let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+            let mut call = place.script.key(&place.key);
+            let reply = call.arg(text).invoke_async(&mut self.commands);
+            let reply: String = place.replied(reply).await?;
+            Reply::read(&reply)
+        };
+        place.explain(asked.await)
     }
 
     /// Reads the state of the budget, without taking part in it; else why not.
     pub(super) async fn look(&mut self) -> Result<BudgetState, String> {
-        let Place { key, shown, .. } = &*self.place;
+        let place = &*self.place;
         let mut commands = redis::pipe();
-        commands.cmd("TIME").cmd("HGETALL").arg(key);
-        let reading = commands.query_async(&mut self.commands);
-        let read = replied(reading).await;
-        let read = read.and_then(|read| read.map_err(|error| self.place.text(&error)));
-        let ((seconds, micros), fields): ((f64, f64), BTreeMap<String, String>) =
-            read.map_err(|reason| format!("{shown}: {reason}"))?;
-        Ok(script::show(shown.clone(), seconds + micros / 1e6, &fields))
+        commands.cmd("TIME").cmd("GET").arg(&place.key);
+        let read = place
+            .replied(commands.query_async(&mut self.commands))
+            .await;
+        let ((seconds, micros), text): ((f64, f64), Option<String>) = place.explain(read)?;
+        let (now, text) = (seconds + micros / 1e6, text.unwrap_or_default());
+        Ok(script::show(place.shown.clone(), now, &text))
     }
 }
 

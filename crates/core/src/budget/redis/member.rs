@@ -5,8 +5,8 @@ use super::script::{Ask, Description, MAX_MOMENTS, Reply, Report};
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Part, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, is_failure,
+    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Outcome, Part, Pauses,
+    PriorityClass, RateHeaders, Rules, Ticket, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -234,15 +234,20 @@ impl Member {
         long_window.map_or(even, |long| even.max(self.part.allows(long.limit, share)))
     }
 
-    /// The request was not sent, or given up.
-    pub(super) fn complete(&mut self, now: Time, ticket: Ticket) {
-        self.outage.lost(now, ticket);
-        self.in_flight.remove(&ticket);
+    /// What became of a request.
+    pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+        let sent = self.in_flight.remove(&ticket);
+        match (outcome, sent) {
+            (Outcome::Unsent | Outcome::Lost, _) => self.outage.lost(now, ticket),
+            (Outcome::Failed { .. }, _) => self.failed(now, ticket),
+            (Outcome::Answered(status, headers), Some(number)) => {
+                self.answered(now, ticket, number, *status, headers);
+            }
+            (Outcome::Answered(..), None) => {}
+        }
     }
 
-    /// The request has failed.
-    pub(super) fn failed(&mut self, now: Time, ticket: Ticket) {
-        self.in_flight.remove(&ticket);
+    fn failed(&mut self, now: Time, ticket: Ticket) {
         self.outage.failed(now, ticket);
         let report = &mut self.report;
         report.failed = Some(report.failed.unwrap_or(0) + 1);
@@ -250,17 +255,14 @@ impl Member {
         self.is_urgent = true;
     }
 
-    /// A response has arrived.
-    pub(super) fn answered(
+    fn answered(
         &mut self,
         now: Time,
         ticket: Ticket,
+        number: Option<u64>,
         status: u16,
         headers: &RateHeaders,
     ) {
-        let Some(number) = self.in_flight.remove(&ticket) else {
-            return;
-        };
         let limit = (self.settings.limit, self.settings.window);
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let until = self.rules.until(Endpoint::Api);

@@ -1,52 +1,45 @@
 -- Gives out moments to send at, one after the other, to all members of a budget. Times are seconds by this server's clock.
---
--- KEYS[1]: a hash with the field "state" and one field for each member, all of them JSON.
--- ARGV[1]: JSON with what a member asks for and what it has seen since it last asked; `Ask` in script.rs explains it.
--- Replies with JSON, which is `Reply` there.
+-- KEYS[1]: JSON with the state and the members. ARGV[1]: JSON with what a member asks for and what it has seen since it last
+-- asked; `Ask` in script.rs explains it. Replies with JSON, which is `Reply` there.
 local FAR, LATE, SPARE, LOOK = 0.04, 0.025, 0.01, 0.5
 local CAUTION, STEP, RISE, FIRST_HOLD, HOLD, BELIEVED, SILENT = 2.5, 0.5, 0.1, 10, 60, 60, 10
 local clock = redis.call("TIME")
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 local key, ask = KEYS[1], cjson.decode(ARGV[1])
+-- What is not reported is null.
+for name, value in pairs(ask) do if value == cjson.null then ask[name] = nil end end
 
 local function new(limit)
   return { updated = now, next = now, last = 0, pause = 0, lowered = now, raised = now, named = now, roomy = 0, window = now,
     resets = 0, since = now, broke = 0, probe = 0, limit = limit, rate = math.max(limit - CAUTION, 1), number = 0, stretch = 0, blamed = 0,
     failures = 0, streak = 0, low = limit, counts = 0, left = 0, shift = 0, failed = 0, probes = 0 }
 end
--- A text that does not hold these numbers, or not such as can be, holds nothing.
-local function read(text, like)
-  local is_json, value = pcall(cjson.decode, text)
-  if not is_json or type(value) ~= "table" then return nil end
+-- A value without these numbers, or with such as cannot be, is none of ours.
+local function is_ours(value, like)
   for name in pairs(like) do
-    local n = value[name]
-    if type(n) ~= "number" or not (n >= 0 and n < 1e12) then return nil end
+    local n = type(value) == "table" and value[name]
+    if type(n) ~= "number" or not (n >= 0 and n < 1e12) then return false end
   end
-  return value
+  return true
 end
-local s, members, fields = nil, {}, redis.pcall("HGETALL", key)
-for n = 1, #fields, 2 do
-  if fields[n] == "state" then
-    s = read(fields[n + 1], new(1))
-  else
-    members[fields[n]] = read(fields[n + 1], { seen = 0, place = 0, wanted = 0 })
-  end
-end
-if not s or s.limit < 1 or s.rate < 1 or s.rate > s.limit then s = new(ask.limit) end
+local is_json, kept = pcall(cjson.decode, redis.pcall("GET", key))
+if not is_json or type(kept) ~= "table" then kept = {} end
+local s, members, count = kept.state, type(kept.members) == "table" and kept.members or {}, 1
+if not is_ours(s, new(1)) or s.limit < 1 or s.rate < 1 or s.rate > s.limit then s = new(ask.limit) end
 
 -- Where the clock was set back, all times move along.
-local back, count = math.max(s.updated - now, 0), 1
-for name, n in pairs(s) do if n > 1e6 then s[name] = n - back end end
+local back = math.max(s.updated - now, 0)
+for name, n in pairs(s) do if type(n) == "number" and n > 1e6 then s[name] = n - back end end
 for id, m in pairs(members) do
-  m.seen, m.place = m.seen - back, math.max(m.place - back, 0)
-  if now > m.seen + SILENT then members[id] = nil elseif id ~= ask.member then count = count + 1 end
+  if type(id) ~= "string" or not is_ours(m, { seen = 0, place = 0, wanted = 0 }) or now + back > m.seen + SILENT then
+    members[id] = nil
+  else
+    m.seen, m.place, count = m.seen - back, math.max(m.place - back, 0), count + (id == ask.member and 0 or 1)
+  end
 end
-local me = members[ask.member]
 -- A member that is unknown, and was given moments lately, had them from a state that was lost; others may still have some.
-if not me then
-  me = { place = 0, wanted = 0 }
-  if ask.known then s.next = math.max(s.next, now + ask.known) end
-end
+local me = members[ask.member] or { place = 0, wanted = 0 }
+if not members[ask.member] and ask.known then s.next = math.max(s.next, now + ask.known) end
 s.updated, me.seen, me.about, members[ask.member] = now, now, ask.about, me
 
 -- The rate: at most one request less than the limit, and lower where the service counts so strictly that this is too much.
@@ -127,10 +120,8 @@ elseif wanted > 0 then
 end
 s.number, s.left = s.number + wanted, math.max(s.left - wanted, 0)
 
-redis.call("DEL", key)
-redis.call("HSET", key, "state", cjson.encode(s))
-if ask.leaving then members[ask.member] = nil end
-for id, m in pairs(members) do redis.call("HSET", key, id, cjson.encode(m)) end
-redis.call("PEXPIRE", key, math.ceil((math.max(s.pause, s.resets, now) - now + BELIEVED) * 1000))
+members[ask.member] = not ask.leaving and me or nil
+local lasts = math.max(s.pause, s.resets, now) - now + BELIEVED
+redis.call("SET", key, cjson.encode({ state = s, members = members }), "PX", math.ceil(lasts * 1000))
 return cjson.encode({ now = now, moments = wanted, first = first, gap = gap, number = s.number - wanted + 1, again = again,
   pause = s.pause, members = count, rate = s.rate, failures = s.failed, since = s.since })

@@ -1,16 +1,17 @@
 //! The script that gives out moments to send at: what it is asked, what it replies, and what it keeps for people.
 
-use crate::budget::company;
-use crate::budget::look::BudgetState;
-use crate::budget::who::Who;
+use crate::budget::BudgetState;
+use crate::budget::identity::{self, Identity};
 use crate::gate::{MemberStats, PriorityClass};
 use crate::settings::Config;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 pub(super) const SOURCE: &str = include_str!("moments.lua");
 /// Members whose script keeps another state have another key.
-const PREFIX: &str = "talentdata:budget-3:";
+const PREFIX: &str = "talentdata:budget-4:";
 /// A member that has not asked for so many seconds is not shown.
 const PRESENT: f64 = 10.0;
 /// No reply has more moments.
@@ -29,10 +30,8 @@ pub(super) struct Ask {
     pub(super) moments: u32,
     /// How far ahead moments have to be.
     pub(super) lead: f64,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) leaving: bool,
     /// For how long moments of the state that this member knows may still be used, should the state be lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) known: Option<f64>,
     /// For how long this member may be kept waiting: a second, or as long as the service has told it.
     pub(super) believes: f64,
@@ -47,30 +46,20 @@ pub(super) struct Ask {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
     /// The limit that the service has named, in requests a second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shown: Option<f64>,
     /// The request after which the least was left, of the window that is paced by or of a longer one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seen: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remaining: Option<f64>,
     /// What is left of a longer window, and until when.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) left: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resets: Option<f64>,
     /// The newest request that found nothing left, or was refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) used_up: Option<u64>,
     /// How long ago a request succeeded; how many have failed since, and how long ago the last of them was sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ok: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ago: Option<f64>,
     /// How long nobody may send.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pause: Option<f64>,
 }
 
@@ -113,23 +102,28 @@ impl Reply {
 }
 
 impl Description {
-    pub(super) fn of(who: &Who) -> Self {
+    pub(super) fn of(member: &Identity) -> Self {
         Description {
-            process: who.process,
-            name: who.name.clone(),
-            host: who.host.clone(),
+            process: member.process,
+            name: member.program.clone(),
+            host: member.host.clone(),
             ..Description::default()
         }
     }
 }
 
-/// The key of a company's budget. Neither the address of the service nor the client ID can be read from it; the braces
-/// keep all keys of a company on one node of a cluster.
+/// The key of a company's budget. Neither the address of the service nor the client ID can be read from it.
 pub(super) fn key(config: &Config) -> String {
-    format!("{PREFIX}{{{}}}", company::name(config, None))
+    format!("{PREFIX}{}", identity::company(config, None))
 }
 
-/// What `talentdata budget` reads of the state and of a member.
+/// What `talentdata budget` reads at the key.
+#[derive(Deserialize)]
+struct Kept {
+    state: State,
+    members: BTreeMap<String, Value>,
+}
+
 #[derive(Deserialize)]
 struct State {
     rate: f64,
@@ -142,16 +136,15 @@ struct Member {
     about: Description,
 }
 
-/// The state of the budget with these fields, at this time of the server.
-pub(super) fn show(home: String, now: f64, fields: &BTreeMap<String, String>) -> BudgetState {
-    let state = fields.get("state").map(|text| serde_json::from_str(text));
-    let state: Option<State> = state.and_then(Result::ok);
-    let present = fields.values().filter_map(|text| {
-        let member: Member = serde_json::from_str(text).ok()?;
-        (member.seen + PRESENT > now).then_some(member)
-    });
-    let mut members: Vec<_> = present
-        .map(|Member { seen, about }| MemberStats {
+/// The state of the budget with this text at its key, at this time of the server.
+pub(super) fn show(store: String, now: f64, text: &str) -> BudgetState {
+    let (state, members) = match serde_json::from_str(text) {
+        Ok(Kept { state, members }) => (Some(state), members),
+        Err(_) => (None, BTreeMap::new()),
+    };
+    let members = members.into_values().filter_map(|member| {
+        let Member { seen, about } = serde_json::from_value(member).ok()?;
+        (seen + PRESENT > now).then(|| MemberStats {
             process: about.process,
             name: about.name,
             host: Some(about.host),
@@ -159,13 +152,14 @@ pub(super) fn show(home: String, now: f64, fields: &BTreeMap<String, String>) ->
             waiting: about.waiting.map(PriorityClass::name),
             seconds_since_seen: (now - seen).max(0.0),
         })
-        .collect();
+    });
+    let mut members: Vec<_> = members.collect();
     members.sort_by_key(|member| {
-        let sent = std::cmp::Reverse(member.sent_last_minute);
+        let sent = Reverse(member.sent_last_minute);
         (sent, member.host.clone(), member.process)
     });
     BudgetState {
-        home,
+        store,
         requests_per_second: state.as_ref().map(|state| state.rate),
         mode: state.as_ref().map(|_| MODE.to_owned()),
         seconds_paused: state.map_or(0.0, |state| (state.pause - now).max(0.0)),

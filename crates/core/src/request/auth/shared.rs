@@ -1,47 +1,66 @@
 //! One token for all processes of a user on this host, for services that accept only the newest token of a client.
 //!
-//! It is kept in a file, and one process at a time renews it. Nothing of this makes a call fail: where the file cannot be
-//! used, the client has a token of its own.
+//! It is a second small value in the file store of the budget. A process renews it while it has the lock of the file; the
+//! others wait, and use what it obtains. Nothing of this makes a call fail: where the file cannot be used, the client has
+//! a token of its own.
+//!
+//! The client secret is not part of the file's name, which others may be allowed to list, and so a changed secret replaces
+//! the token of the one before. The content is authenticated by a key that is derived from the secret: what was written with
+//! another one, or was damaged, or made up, is no token.
 
-mod file;
-mod lock;
 #[cfg(test)]
 mod tests;
 
 use super::Token;
-use crate::budget::company;
+use super::token::Life;
+use crate::budget::identity;
 use crate::clock;
 use crate::error::Result;
-use crate::host::{self, directory};
+use crate::host::{self, Locked, SharedFile, directory};
 use crate::settings::{Config, TokenCache};
-use file::{Key, TokenFile};
-use lock::{Holder, RenewalLock, Watch};
-use std::future::Future;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use talentdata_types::Secret;
 
 /// Of the names of the files. Processes of a version that writes another form have other files.
 const PREFIX: &str = "token-1-";
-/// While another process renews the token, the file is looked at so often.
-const POLL: Duration = Duration::from_millis(20);
+/// What such a file begins with; another form has another mark, and another name of the file.
+const MARK: [u8; 16] = *b"talentdata\0tokn1";
+/// For what the key is derived.
+const PURPOSE: &str = "talentdata 2026-11-22 content of the token cache";
+/// Behind the mark, the content's authentication code.
+const HEAD: usize = MARK.len() + blake3::OUT_LEN;
+/// No such file is longer.
+const MAX_LENGTH: u64 = 32 * 1024;
+/// A token from further in the future than this was stored in another run of the host.
+const AHEAD: Duration = Duration::from_secs(1);
+/// A process that keeps the lock for so many tries, with such pauses, is passed over, for it may have been stopped. If it was
+/// not, the service is asked for one token too many.
+const TRIES: u32 = 250;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What authenticates the content.
+type Key = [u8; blake3::KEY_LEN];
 
 /// The token that the processes share.
 pub(super) struct SharedToken {
-    file: TokenFile,
-    lock: RenewalLock,
-    /// No renewal by another process is waited for any longer.
-    patience: Duration,
+    file: SharedFile,
+    key: Key,
+    max_tries: u32,
     /// Why the file cannot be used; it is logged once.
     trouble: Mutex<Option<String>>,
 }
 
-/// What a client does that needs a token.
-enum Turn<'a> {
-    /// It uses the one that is there.
-    Use(Token),
-    /// It fetches one; without a lock where none can be had.
-    Fetch(Option<Holder<'a>>),
+/// A token as it is stored; its times are those of the clock of the host.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    secret: Secret,
+    life: Life,
 }
 
 impl SharedToken {
@@ -55,11 +74,11 @@ impl SharedToken {
             return None;
         }
         let run_of_host = host::clock::run_of_host();
-        let [base_url, client_id] = company::service_and_client(config);
-        let key = file::key([&run_of_host, &base_url, &client_id, secret.expose()]);
-        let name = company::name(config, Some(&run_of_host));
+        let [base_url, client_id] = identity::service_and_client(config);
+        let key = key([&run_of_host, &base_url, &client_id, secret.expose()]);
+        let name = identity::company(config, Some(&run_of_host));
         match directory::path(&format!("{PREFIX}{name}")) {
-            Ok(path) => Some(SharedToken::at(path, key, config.timeout)),
+            Ok(path) => Some(SharedToken::at(path, key, TRIES)),
             Err(error) => {
                 tracing::warn!("the token cache of this host cannot be used: {error}");
                 None
@@ -67,11 +86,11 @@ impl SharedToken {
         }
     }
 
-    fn at(path: PathBuf, key: Key, patience: Duration) -> Self {
+    fn at(path: PathBuf, key: Key, max_tries: u32) -> Self {
         SharedToken {
-            lock: RenewalLock::new(path.with_extension("lock")),
-            file: TokenFile::new(path, key),
-            patience,
+            file: SharedFile::new(path),
+            key,
+            max_tries,
             trouble: Mutex::default(),
         }
     }
@@ -83,17 +102,25 @@ impl SharedToken {
         rejected: Option<&Token>,
         fetch: impl FnOnce() -> F,
     ) -> Result<Token> {
-        let holder = match self.turn(rejected).await {
-            Turn::Use(token) => return Ok(token),
-            Turn::Fetch(holder) => holder,
+        if let Some(token) = self.find(rejected) {
+            return Ok(token);
+        }
+        let locked = match self.lock().await {
+            Ok(locked) => locked,
+            Err(error) => {
+                self.tell(&error);
+                return fetch().await;
+            }
         };
+        // The process that had the lock before has perhaps just stored one.
+        if let Some(token) = self.find(rejected) {
+            return Ok(token);
+        }
+        rejected.inspect(|refused| self.empty(&locked.file, refused));
         let begun = host::clock::now();
-        let mut token = match &holder {
-            Some(holder) => holder.beat_during(fetch()).await?,
-            None => fetch().await?,
-        };
-        // Another process took this one for stopped, and has renewed the token meanwhile.
-        if holder.as_ref().is_some_and(Holder::is_replaced)
+        let mut token = fetch().await?;
+        // Another process has passed this one over, and has renewed the token meanwhile.
+        if !locked.is_current()
             && let Some(newer) = self.find(rejected)
             && newer.shared_at >= Some(begun)
         {
@@ -102,7 +129,7 @@ impl SharedToken {
         let now = host::clock::now();
         let life = token.life.by_another_clock(clock::now(), now);
         token.shared_at = Some(life.issued_at);
-        match self.file.store(&token.secret, life) {
+        match self.store(&locked.file, &token.secret, life) {
             Ok(()) => *self.reason() = None,
             Err(error) => self.tell(&error),
         }
@@ -111,9 +138,9 @@ impl SharedToken {
 
     /// Takes a token that was refused out of the file, unless another process is about to replace it.
     pub(super) fn forget(&self, refused: &Token) {
-        let taken = self.lock.take(&mut Watch::default());
-        if let Ok(Some(_holder)) = taken {
-            self.remove(refused);
+        let locked = self.file.waiter(u32::MAX).try_lock(|_, _| Ok(()));
+        if let Ok(Some(locked)) = locked {
+            self.empty(&locked.file, refused);
         }
     }
 
@@ -122,60 +149,75 @@ impl SharedToken {
         self.reason().clone()
     }
 
-    /// Waits for a token, or for the right to renew it.
-    async fn turn(&self, rejected: Option<&Token>) -> Turn<'_> {
-        let until = clock::now().saturating_add(self.patience);
-        let mut watch = Watch::default();
+    /// Waits for the lock of the file.
+    async fn lock(&self) -> io::Result<Locked> {
+        let mut waiter = self.file.waiter(self.max_tries);
+        let pass_over = |_: &File, _: &File| {
+            tracing::debug!("a process that renews the shared token is passed over");
+            Ok(())
+        };
         loop {
-            if let Some(token) = self.find(rejected) {
-                return Turn::Use(token);
-            }
-            match self.lock.take(&mut watch) {
-                Ok(Some(holder)) => {
-                    // Whoever held it before has perhaps just stored one.
-                    if let Some(token) = self.find(rejected) {
-                        return Turn::Use(token);
-                    }
-                    rejected.inspect(|refused| self.remove(refused));
-                    return Turn::Fetch(Some(holder));
-                }
-                Ok(None) if clock::now() < until => tokio::time::sleep(POLL).await,
-                Ok(None) => return Turn::Fetch(None),
-                Err(error) => {
-                    self.tell(&error);
-                    return Turn::Fetch(None);
-                }
+            match waiter.try_lock(pass_over)? {
+                Some(locked) => return Ok(locked),
+                None => tokio::time::sleep(PAUSE).await,
             }
         }
     }
 
     /// The token in the file, if it need not be renewed yet and is newer than the one that was refused.
     fn find(&self, rejected: Option<&Token>) -> Option<Token> {
-        let stored = self.file.read()?;
+        let file = self.file.look().ok().flatten()?;
+        let Stored { secret, life } = self.read(&file)?;
         let now = host::clock::now();
         let is_newer = |old: &Token| {
-            stored.secret != old.secret && old.shared_at.is_none_or(|at| stored.life.issued_at > at)
+            secret != old.secret && old.shared_at.is_none_or(|at| life.issued_at > at)
         };
-        if !stored.is_fresh(now) || !rejected.is_none_or(is_newer) {
+        let is_fresh = life.issued_at <= now + AHEAD && now < life.renew_at;
+        if !is_fresh || !rejected.is_none_or(is_newer) {
             return None;
         }
-        let issued_at = stored.life.issued_at;
-        let life = stored.life.by_another_clock(now, clock::now());
-        let mut token = Token::new(stored.secret, life)?;
-        token.shared_at = Some(issued_at);
+        let mut token = Token::new(secret, life.by_another_clock(now, clock::now()))?;
+        token.shared_at = Some(life.issued_at);
         token.from_another = true;
         Some(token)
     }
 
-    /// Removes a token that was refused, for whoever holds the lock.
-    fn remove(&self, refused: &Token) {
-        let stored = self.file.read();
-        if stored.is_some_and(|stored| stored.secret == refused.secret) {
-            self.file.remove();
+    /// What the file contains; none where it is damaged, or of other credentials.
+    fn read(&self, file: &File) -> Option<Stored> {
+        let mut bytes = Vec::new();
+        file.take(MAX_LENGTH).read_to_end(&mut bytes).ok()?;
+        let (head, content) = bytes.split_at_checked(HEAD)?;
+        let (mark, code) = head.split_at(MARK.len());
+        let code: [u8; blake3::OUT_LEN] = code.try_into().ok()?;
+        // Hashes are compared in constant time.
+        let is_ours = mark == MARK && blake3::keyed_hash(&self.key, content) == code;
+        is_ours.then(|| postcard::from_bytes(content).ok())?
+    }
+
+    /// Writes a token into the file. Half of it is no token.
+    fn store(&self, file: &File, secret: &Secret, life: Life) -> io::Result<()> {
+        let secret = secret.clone();
+        // No error of it quotes the token.
+        let content = postcard::to_stdvec(&Stored { secret, life }).map_err(io::Error::other)?;
+        let code = blake3::keyed_hash(&self.key, &content);
+        file.write_all_at(&[&MARK[..], code.as_bytes(), &content].concat(), 0)?;
+        file.set_len((HEAD + content.len()) as u64)?;
+        directory::sweep(self.file.directory());
+        Ok(())
+    }
+
+    /// Takes a token that was refused out of the file.
+    fn empty(&self, file: &File, refused: &Token) {
+        if self
+            .read(file)
+            .is_some_and(|stored| stored.secret == refused.secret)
+        {
+            // Where it cannot be, the next one is written over it.
+            let _ = file.set_len(0);
         }
     }
 
-    fn tell(&self, error: &std::io::Error) {
+    fn tell(&self, error: &io::Error) {
         let mut reason = self.reason();
         if reason.is_none() {
             tracing::warn!("the token cache of this host cannot be used: {error}");
@@ -183,7 +225,14 @@ impl SharedToken {
         *reason = Some(error.to_string());
     }
 
-    fn reason(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+    fn reason(&self) -> MutexGuard<'_, Option<String>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The key of the clients that know all of these texts.
+fn key(texts: [&str; 4]) -> Key {
+    let mut hash = blake3::Hasher::new_derive_key(PURPOSE);
+    identity::absorb(&mut hash, texts);
+    *hash.finalize().as_bytes()
 }

@@ -97,17 +97,7 @@ impl World {
         };
         Self {
             network: Network::new(scenario.clone()),
-            findings: Findings {
-                parts: Vec::new(),
-                asks: 0,
-                sends: 0,
-                refused: 0,
-                lost: 0,
-                others_asked: 0,
-                others_served: 0,
-                bytes: 0,
-                mode: "",
-            },
+            findings: Findings::default(),
             gate: SharedGate::new(settings, Duration::ZERO),
             members: Vec::new(),
             rewriting: Rng::with_seed(scenario.seed),
@@ -336,8 +326,8 @@ impl World {
                 Turn::Wait {
                     earliest, again, ..
                 } => {
-                    // Where a response is waited for, no time is named.
-                    let is_named = earliest > self.latest;
+                    // Where a response is waited for, no time is named but that of the share.
+                    let is_named = earliest > self.latest && plan.share >= 1.0;
                     let holds = !is_named || earliest >= named;
                     self.insist(holds, "a time named is not taken back");
                     self.members[member].named = named.max(earliest);

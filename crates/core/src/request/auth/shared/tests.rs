@@ -4,12 +4,10 @@
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::request::auth::token::Life;
 use std::cell::Cell;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use talentdata_types::Secret;
 
 /// What is done to the file at a path.
 type Harm = fn(&Path);
@@ -27,29 +25,35 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 /// A client with this secret.
 fn client(path: &Path, secret: &str) -> SharedToken {
-    let key = file::key(["run", "https://talent.example", "me", secret]);
-    SharedToken::at(path.to_owned(), key, HOUR)
+    let key = key(["run", "https://talent.example", "me", secret]);
+    SharedToken::at(path.to_owned(), key, TRIES)
 }
 
 /// A token that was issued now.
-fn issued(text: &str, lifetime: Duration) -> Token {
+fn issued(text: &str) -> Token {
     let now = clock::now();
     let life = Life {
         issued_at: now,
-        renew_at: now + lifetime * 9 / 10,
-        expires_at: now + lifetime,
+        renew_at: now + HOUR * 9 / 10,
+        expires_at: now + HOUR,
     };
     Token::new(Secret::new(text), life).unwrap()
 }
 
 /// The token that a client gets, which is this one where it has to fetch it.
 async fn get(client: &SharedToken, rejected: Option<&Token>, text: &str) -> Token {
-    let fetched = client.token(rejected, async || Ok(issued(text, HOUR)));
+    let fetched = client.token(rejected, async || Ok(issued(text)));
     fetched.await.unwrap()
 }
 
 fn text(token: &Token) -> &str {
     token.secret.expose()
+}
+
+/// Stores a token as the process does that has the lock.
+fn store(client: &SharedToken, secret: &Secret, life: Life) {
+    let locked = client.file.waiter(1).try_lock(|_, _| Ok(())).unwrap();
+    client.store(&locked.unwrap().file, secret, life).unwrap();
 }
 
 #[tokio::test]
@@ -69,10 +73,10 @@ async fn what_one_obtains_the_others_use() {
     assert_eq!(mode & 0o777, 0o600, "nobody else may read it");
 }
 
-/// Whatever lies at the path is left as it is, and the next token is shared again.
+/// What is not our file is left as it is, and the next token is shared again.
 #[tokio::test]
 async fn what_is_not_the_file_is_like_an_empty_cache() {
-    let harms: [(&str, Harm); 8] = [
+    let harms: [(&str, Harm); 9] = [
         ("removed", |path| fs::remove_file(path).unwrap()),
         ("emptied", |path| fs::write(path, "").unwrap()),
         ("overwritten", |path| fs::write(path, [7; 60_000]).unwrap()),
@@ -82,6 +86,10 @@ async fn what_is_not_the_file_is_like_an_empty_cache() {
         ("cut off", |path| {
             let file = File::options().write(true).open(path).unwrap();
             file.set_len(fs::metadata(path).unwrap().len() - 1).unwrap();
+        }),
+        ("longer", |path| {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_len(fs::metadata(path).unwrap().len() + 1).unwrap();
         }),
         ("a link", |path| {
             fs::rename(path, path.with_extension("target")).unwrap();
@@ -101,10 +109,12 @@ async fn what_is_not_the_file_is_like_an_empty_cache() {
         get(&client(&path, SECRET), None, "first").await;
         let before = fs::read(&path).unwrap();
         do_harm(&path);
-        let second = get(&client(&path, SECRET), None, "second").await;
-        assert_eq!(text(&second), "second", "{harm}");
-        let third = get(&client(&path, SECRET), None, "third").await;
-        assert_eq!(text(&third), "second", "{harm}");
+        for own in ["second", "third"] {
+            let token = get(&client(&path, SECRET), None, own).await;
+            assert_eq!(text(&token), "second", "{harm}");
+        }
+        let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{harm}");
         let target = path.with_extension("target");
         if target.exists() {
             assert!(fs::read(target).unwrap() == before, "{harm}");
@@ -113,7 +123,7 @@ async fn what_is_not_the_file_is_like_an_empty_cache() {
 }
 
 #[tokio::test]
-async fn a_file_of_which_any_byte_was_changed_holds_no_token() {
+async fn a_file_of_which_any_byte_was_changed_has_no_token() {
     let (_directory, path) = place();
     let one = client(&path, SECRET);
     get(&one, None, "first").await;
@@ -150,22 +160,20 @@ async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
 }
 
 #[tokio::test]
-async fn only_who_knows_the_secret_gets_the_token() {
+async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
     let (_directory, path) = place();
     let right = client(&path, SECRET);
     get(&right, None, "first").await;
     let wrong = client(&path, "another secret");
     let refused = async || Err(Error::new(ErrorKind::Auth, "refused"));
     assert!(wrong.token(None, refused).await.is_err());
-    // What it has tried takes the token from nobody.
     assert_eq!(text(&get(&right, None, "second").await), "first");
     // A new secret replaces what the one before has left.
     assert_eq!(text(&get(&wrong, None, "third").await), "third");
-    let kept = fs::read(&path).unwrap();
-    assert!(!kept.windows(5).any(|bytes| bytes == b"first"));
     assert!(right.find(None).is_none());
-    for secret in [SECRET, "another secret"] {
-        let bytes = secret.as_bytes();
+    let kept = fs::read(&path).unwrap();
+    for text in ["first", SECRET, "another secret"] {
+        let bytes = text.as_bytes();
         assert!(!kept.windows(bytes.len()).any(|found| found == bytes));
     }
 }
@@ -188,7 +196,7 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
             renew_at,
             expires_at,
         };
-        one.file.store(&Secret::new("stored"), life).unwrap();
+        store(&one, &Secret::new("stored"), life);
         assert_eq!(one.find(None).is_some(), is_taken, "{life:?}");
     }
 }
@@ -200,16 +208,16 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
     let first = get(&one, None, "first").await;
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
     assert!(one.token(Some(&first), down).await.is_err());
-    assert!(!path.exists(), "nobody else is to find it");
+    assert!(other.find(None).is_none(), "nobody else is to find it");
     let second = get(&other, Some(&first), "second").await;
     assert_eq!(text(&second), "second");
-    // Whoever still has the first one takes the second, and does not put an older one above it.
+    // A client that still has the first one takes the second, and does not put an older one above it.
     assert_eq!(text(&get(&one, Some(&first), "third").await), "second");
     other.forget(&first);
-    assert!(path.exists(), "that is not the one in the file");
+    assert!(one.find(None).is_some(), "that is not the one in the file");
     other.forget(&second);
-    assert!(!path.exists());
-    one.file.store(&first.secret, first.life).unwrap();
+    assert!(one.find(None).is_none());
+    store(&one, &first.secret, first.life);
     assert!(one.find(Some(&second)).is_none(), "an older one");
 }
 
@@ -220,9 +228,9 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
     let fetched = Cell::new(0);
     let fetch = async || {
         fetched.set(fetched.get() + 1);
-        // Longer than any of them looks at the file only once.
-        tokio::time::sleep(10 * POLL).await;
-        Ok(issued("first", HOUR))
+        // Longer than any of them tries the lock only once.
+        tokio::time::sleep(10 * PAUSE).await;
+        Ok(issued("first"))
     };
     let [a, b, c, d, e] = clients.each_ref().map(|client| client.token(None, fetch));
     let (a, b, c, d, e) = tokio::join!(a, b, c, d, e);
@@ -234,17 +242,25 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
 
 /// As a process does that is stopped after it has taken the lock.
 #[tokio::test]
-async fn a_process_that_was_stopped_puts_no_older_token_above_a_newer_one() {
+async fn a_process_that_was_stopped_is_passed_over_and_puts_no_older_token_above_a_newer_one() {
     let (_directory, path) = place();
-    let (stopped, other) = (client(&path, SECRET), client(&path, SECRET));
+    let (stopped, mut other) = (client(&path, SECRET), client(&path, SECRET));
+    other.max_tries = 3;
     let fetch = async || {
-        let old = issued("old", HOUR);
-        // Others take its silence for what it is, and go on.
-        let holder = other.lock.take(&mut Watch::default()).unwrap();
-        assert!(holder.is_none());
-        fs::rename(path.with_extension("lock"), path.with_extension("orphan")).unwrap();
+        let old = issued("old");
         let newer = get(&other, None, "newer").await;
         assert_eq!(text(&newer), "newer");
+        // The one that has taken its place excludes the others.
+        let locked = other.lock().await.unwrap();
+        assert!(
+            client(&path, SECRET)
+                .file
+                .waiter(2)
+                .try_lock(|_, _| Ok(()))
+                .unwrap()
+                .is_none()
+        );
+        drop(locked);
         Ok(old)
     };
     let token = stopped.token(None, fetch).await.unwrap();

@@ -1,0 +1,290 @@
+//! Lists as record batches, sessions and blocking scans against the sandbox, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use arrow_array::cast::AsArray;
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use talentdata_columns::arrow::{BatchScan, Columns, Kind, TableOptions, TableSchema, Unit};
+use talentdata_columns::blocking::Scan;
+use talentdata_columns::session::{Hints, Session, Use};
+use talentdata_core::scan::Completeness;
+use talentdata_core::types::Resource;
+use talentdata_core::{Builder, Client, ErrorKind, RawRecord, Result, ScanOptions, blocking};
+use talentdata_sandbox::{Options, Sandbox, limit::Policy};
+
+/// A sandbox with so many contacts, and a client of it.
+fn start(contacts: u64) -> (Sandbox, Client) {
+    let sandbox = sandbox(contacts);
+    let client = settings(&sandbox).build().unwrap();
+    (sandbox, client)
+}
+
+/// The same for threads without a runtime.
+fn start_blocking(contacts: u64) -> (Sandbox, blocking::Client) {
+    let sandbox = sandbox(contacts);
+    let client = blocking::Client::new(&settings(&sandbox)).unwrap();
+    (sandbox, client)
+}
+
+fn sandbox(contacts: u64) -> Sandbox {
+    let options = Options {
+        policy: Policy::Unlimited,
+        records: [("contacts".to_owned(), contacts)].into(),
+        ..Options::default()
+    };
+    Sandbox::start(options).unwrap()
+}
+
+fn settings(sandbox: &Sandbox) -> Builder {
+    let mut settings = Client::builder();
+    settings
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(sandbox.client_secret());
+    settings
+}
+
+fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
+    BatchScan::new(scan, TableOptions::default(), rows)
+}
+
+/// What comes of a wait that is given up at once.
+fn asked_once<T>(wait: impl Future<Output = T>) -> Poll<T> {
+    pin!(wait).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[tokio::test]
+async fn every_list_becomes_batches_of_one_schema() {
+    let (_sandbox, client) = start(2000);
+    for resource in Resource::ALL {
+        let mut scan = batches(client.resource(resource).list(), 300);
+        let schema = scan.schema().await.unwrap();
+        let documented = resource.shape().fields.iter().map(|field| field.name);
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        assert!(documented.zip(names).all(|(one, other)| one == other));
+        let mut rows = 0;
+        while let Some(batch) = scan.next().await {
+            let batch = batch.unwrap();
+            assert_eq!(batch.schema(), schema);
+            rows += batch.num_rows() as u64;
+        }
+        let receipt = scan.receipt();
+        assert_eq!(receipt.completeness, Completeness::Proven, "{resource}");
+        assert_eq!(receipt.records, rows, "{resource}");
+    }
+}
+
+/// The service writes some doubles with 17 digits, also within structs; only what appears late is in `_extra`.
+#[tokio::test]
+async fn contacts_have_columns_of_their_kinds_which_hold_everything() {
+    let (_sandbox, client) = start(2500);
+    let columns = TableSchema::of_list(&client.contacts(), Columns::Typed)
+        .await
+        .unwrap();
+    let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, Kind::Text));
+    let kinds = columns
+        .iter()
+        .map(|column| (column.name.as_str(), column.kind.clone()));
+    assert!(kinds.clone().take(4).eq(documented));
+    let kinds: BTreeMap<&str, Kind> = kinds.collect();
+    assert!(matches!(&kinds["location"], Kind::Struct { fields } if fields.len() == 3));
+    assert!(matches!(&kinds["tags"], Kind::List { items } if **items == Kind::Text));
+    assert!(matches!(&kinds["createdAt"], Kind::Timestamp(at) if at.unit == Unit::Micros));
+    assert_eq!(kinds["matchScore"], Kind::Number);
+    assert_eq!(kinds["externalRef"], Kind::Unsigned);
+    let mut scan = batches(client.contacts().list(), 8192);
+    let mut extra = BTreeMap::<String, usize>::new();
+    while let Some(batch) = scan.next().await {
+        let batch = batch.unwrap();
+        let last = batch.column(batch.num_columns() - 1);
+        for text in last.as_string::<i32>().iter().flatten() {
+            for (name, _) in talentdata_core::json::members(text) {
+                *extra.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    assert_eq!(extra, [("mergedFrom".to_owned(), 250)].into());
+}
+
+#[tokio::test]
+async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_nothing() {
+    let (_sandbox, client) = start(2000);
+    let mut scan = client.contacts().list();
+    for taken in 1..=30 {
+        scan.next().await.unwrap().unwrap();
+        assert_eq!(scan.receipt().records, taken);
+    }
+    let mut batches = batches(scan, 500);
+    // The sample is received, and not yet given.
+    batches.schema().await.unwrap();
+    assert_eq!(batches.receipt().records, 30);
+    let mut given = 30;
+    loop {
+        let next = match asked_once(batches.next()) {
+            Poll::Ready(next) => next,
+            Poll::Pending => batches.next().await,
+        };
+        let Some(batch) = next else { break };
+        given += batch.unwrap().num_rows() as u64;
+        let receipt = batches.receipt();
+        assert_eq!(receipt.records, given);
+        assert!(given == 2000 || receipt.completeness == Completeness::Unfinished);
+    }
+    let receipt = batches.receipt();
+    assert_eq!((given, receipt.records), (2000, 2000));
+    assert_eq!(receipt.completeness, Completeness::Proven);
+}
+
+fn session(contacts: u64) -> (Sandbox, Client, Arc<Session>) {
+    let (sandbox, client) = start(contacts);
+    let (options, table) = (ScanOptions::default(), TableOptions::default());
+    let session = Session::new(Resource::Contacts, options, table, 100, Hints::PLAIN);
+    (sandbox, client, Arc::new(session))
+}
+
+/// All records that this reader gets; it gives up every wait once before it waits to the end.
+async fn read(session: &Session, client: &Client, usage: Use) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        while let Some(record) = session.take(usage) {
+            all.push(record.as_str().to_owned());
+        }
+        let _ = asked_once(session.fill(client, usage));
+        if !session.fill(client, usage).await.unwrap() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn tasks_share_the_records_of_a_session() {
+    let (_sandbox, client, session) = session(2000);
+    let usage = session.records();
+    let readers = [(); 4].map(|()| {
+        let (client, session) = (client.clone(), Arc::clone(&session));
+        tokio::spawn(async move { read(&session, &client, usage).await })
+    });
+    let mut all = Vec::new();
+    for reader in readers {
+        all.extend(reader.await.unwrap());
+    }
+    assert_eq!(all.len(), 2000);
+    assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), 2000);
+    let receipt = session.receipt();
+    assert_eq!(
+        (receipt.records, receipt.completeness),
+        (2000, Completeness::Proven)
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_handed_out_once_a_session_was_closed() {
+    let (sandbox, client, session) = session(250);
+    let usage = session.records();
+    assert_eq!(sandbox.stats().requests, 0);
+    session.fill(&client, usage).await.unwrap();
+    session.take(usage).unwrap();
+    session.close();
+    assert!(session.take(usage).is_none());
+    for usage in [usage, Use::Table, session.stream()] {
+        let error = session.fill(&client, usage).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.message().contains("the scan was stopped"), "{error}");
+    }
+    let receipt = session.receipt();
+    assert_eq!(
+        (receipt.records, receipt.completeness),
+        (1, Completeness::Unfinished)
+    );
+}
+
+fn blocking_scan(client: &blocking::Client, page_size: Option<u64>) -> Result<Scan> {
+    let options = ScanOptions {
+        page_size,
+        ..ScanOptions::default()
+    };
+    Scan::new(client, Resource::Contacts, options, TableOptions::default())
+}
+
+#[test]
+fn a_thread_without_a_runtime_gets_batches_too() {
+    let (_sandbox, client) = start_blocking(250);
+    let mut scan = blocking_scan(&client, None).unwrap().batches().unwrap();
+    assert!(scan.schema().unwrap().fields().len() > 5);
+    let rows: Vec<usize> = scan
+        .by_ref()
+        .map(|batch| batch.unwrap().num_rows())
+        .collect();
+    assert_eq!(rows, [250]);
+    assert_eq!(scan.receipt().records, 250);
+}
+
+#[test]
+fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
+    let (_sandbox, client) = start_blocking(250);
+    let mut scan = blocking_scan(&client, None).unwrap();
+    assert_eq!(scan.by_ref().take(30).count(), 30);
+    let stop = scan.stop_handle();
+    std::thread::spawn(move || stop.stop()).join().unwrap();
+    for _ in 0..2 {
+        let error = scan.next_record().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+    // As any iterator that has failed.
+    assert!(scan.next().unwrap().is_err() && scan.next().is_none());
+    assert_eq!(scan.receipt().records, 30);
+}
+
+#[test]
+fn a_closed_client_refuses_calls_and_its_scans_go_on() {
+    let (_sandbox, client) = start_blocking(250);
+    let scan = blocking_scan(&client, None).unwrap();
+    client.close();
+    assert_eq!(client.version().unwrap_err().kind(), ErrorKind::Closed);
+    let again = blocking_scan(&client, None);
+    assert_eq!(again.err().unwrap().kind(), ErrorKind::Closed);
+    assert_eq!(scan.collect::<Result<Vec<_>>>().unwrap().len(), 250);
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_polled_scan_wakes_its_poller() {
+    let (_sandbox, client) = start_blocking(250);
+    let scan = blocking_scan(&client, Some(10)).unwrap();
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut polled = Vec::new();
+    loop {
+        polled.extend(std::iter::from_fn(|| scan.next_received()));
+        match scan.poll_fill(&waker) {
+            Poll::Ready(Ok(true)) => {}
+            Poll::Ready(ended) => {
+                assert!(!ended.unwrap());
+                break;
+            }
+            Poll::Pending => std::thread::park(),
+        }
+    }
+    let waited: Vec<RawRecord> = blocking_scan(&client, Some(10))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!((waited.len(), waited == polled), (250, true));
+}
+
+#[tokio::test]
+async fn a_blocking_call_within_a_runtime_is_refused() {
+    let (_sandbox, client) = start_blocking(0);
+    let error = client.version().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
