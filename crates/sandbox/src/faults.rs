@@ -162,8 +162,8 @@ fn header(name: &HeaderName, value: &str) -> String {
         return value.to_owned();
     }
     match value.split_once(' ') {
-        Some((scheme, _)) => format!("{scheme} {REDACTED}"),
-        None => REDACTED.to_owned(),
+        Some((scheme, _)) if name != COOKIE => format!("{scheme} {REDACTED}"),
+        _ => REDACTED.to_owned(),
     }
 }
 

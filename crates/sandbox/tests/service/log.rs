@@ -62,6 +62,11 @@ fn no_secret_is_logged_wherever_it_stands() {
             "",
         ),
         ("GET /v1/version", &[("cookie", secret)], ""),
+        (
+            "GET /v1/version",
+            &[("cookie", &format!("sid={secret}; a=b"))],
+            "",
+        ),
     ] {
         service.send(line, headers, body);
     }
