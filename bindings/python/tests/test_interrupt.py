@@ -44,6 +44,8 @@ USABLE = "print(client.version().version, flush=True)"
 SLOW = {"delay_ms": 60_000}
 PLACES = {
     "read": ({"path": "/v1/version"}, SLOW, "", "client.version()"),
+    "token": ({"path": "/v1/oauth/token"}, SLOW, "", "client.permissions()"),
+    "backoff": ({"path": "/v1/version"}, {"status": 503, "headers": {"retry-after": "50"}}, "", "client.version()"),
     "budget": (
         {"path": "/v1/pools"},
         {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "50"}},
@@ -90,7 +92,7 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
-    after = USABLE if place != "budget" else "client = talentdata.Client(base_url=url); " + USABLE
+    after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
     code = CHILD.format(before=before or "pass", wait=wait, after=after)
     said, out, err = interrupt(code, sandbox)
     assert said == "interrupted\n", err

@@ -563,7 +563,7 @@ async fn goals_while_nothing_fails() {
         Goals::new(
             "1 member, 1 ms one way",
             |s| s.scans = 1,
-            [95.0, 93.0, 92.0, 90.0, 96.5],
+            [95.0, 93.0, 92.5, 90.0, 96.5],
         ),
         Goals::new(
             "1 member, 20 ms one way",
