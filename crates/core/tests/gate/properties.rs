@@ -223,7 +223,7 @@ fn the_way_of_counting_is_recognised() {
         let mut scenario = Scenario::new(policy, 20, 1);
         scenario.until = secs(12);
         let expected = match policy {
-            Policy::ClockWindow => "locked",
+            Policy::ClockWindow => "aligned",
             Policy::TokenBucket | Policy::Gcra | Policy::Unlimited => "refill",
             _ => "universal",
         };
@@ -240,7 +240,7 @@ fn an_alignment_is_renewed_without_harm() {
     let run = scenario.run();
     let share = run.share_between(0, 260);
     assert!(share > 0.965, "{share}");
-    assert_eq!((run.refused, run.mode), (0, "locked"));
+    assert_eq!((run.refused, run.mode), (0, "aligned"));
 }
 
 #[test]
