@@ -75,8 +75,11 @@ async fn child() {
     run(&sync(Path::new(&path), false), &client).await;
 }
 
-/// Syncs in another process, which is killed after so many milliseconds; returns whether it was.
-fn run_and_kill(path: &Path, sandbox: &Sandbox, milliseconds: u64) -> bool {
+/// Syncs in another process, which is killed once it has asked for so many pages; returns whether it was.
+fn run_and_kill(path: &Path, sandbox: &Sandbox, pages: u64) -> bool {
+    // On any machine it is faster to kill a process than to answer all of its requests.
+    let slow = r#"{"rules":[{"match":{"path":"/v1/contacts"},"reply":{"delay_ms":5}}]}"#;
+    sandbox.set_faults(slow).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child"])
         .env(PATH, path)
@@ -86,13 +89,12 @@ fn run_and_kill(path: &Path, sandbox: &Sandbox, milliseconds: u64) -> bool {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // It has begun once it asks for pages.
     let before = sandbox.stats().requests;
-    while child.try_wait().unwrap().is_none() && sandbox.stats().requests < before + 3 {
+    while child.try_wait().unwrap().is_none() && sandbox.stats().requests < before + pages {
         std::thread::sleep(Duration::from_millis(1));
     }
-    std::thread::sleep(Duration::from_millis(milliseconds));
     child.kill().unwrap();
+    sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
     !child.wait().unwrap().success()
 }
 
@@ -144,7 +146,7 @@ async fn a_list_that_never_stands_still_is_followed() {
                 failed += u64::from(ended.is_err());
                 sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
             }
-            2..4 => killed += u64::from(run_and_kill(&path, &sandbox, random.u64(1..80))),
+            2..4 => killed += u64::from(run_and_kill(&path, &sandbox, random.u64(3..25))),
             _ => {}
         }
         if path.exists() {
@@ -187,7 +189,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         "{} syncs, {proven} proven, {deletes} deletes; besides, {failed} failed and {killed} were killed",
         rounds()
     );
-    assert!(failed + killed > rounds() / 10, "{failed}, {killed}");
+    assert!(failed > 0 && killed > rounds() / 10, "{failed}, {killed}");
     assert!(
         proven * 10 > rounds() * 7 && deletes > rounds(),
         "{proven}, {deletes}"

@@ -1,4 +1,4 @@
-//! What `spec-diff` says of C is what a compiler finds: the examples of before, against the headers of after.
+//! What `spec-diff` says of C is what a compiler finds: the examples and a program of before, against the headers of after.
 
 use super::super::write;
 use super::trial::copy_of;
@@ -7,7 +7,21 @@ use crate::spec::tests::changed;
 use std::path::Path;
 use std::process::Command;
 
-/// Changes, and whether each breaks the examples.
+/// Reads fields as a program does that was written for the headers of before.
+const PROGRAM: &str = "
+#include <talentdata.h>
+
+talentdata_error *of_contact(const talentdata_record *contact, talentdata_text *first, talentdata_text *email) {
+  talentdata_error *error = talentdata_contact_first_name(contact, first);
+  return error ? error : talentdata_contact_email(contact, email);
+}
+
+talentdata_error *of_check(const talentdata_version_check_response *check, bool *compatible) {
+  return talentdata_version_check_response_compatible(check, compatible);
+}
+";
+
+/// Changes, and whether each breaks the examples or that program.
 const CASES: [(&str, bool); 10] = [
     (
         r##"{"set": {"/components/schemas/Contact/properties/age": {"type": "integer"}}}"##,
@@ -53,6 +67,7 @@ fn what_breaks_in_c_is_what_does_not_compile() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     copy_of(root);
+    std::fs::write(root.join("bindings/c/examples/program.c"), PROGRAM).unwrap();
     let old = Spec::load(root).unwrap();
     assert!(compiles(root));
     for (change, breaks) in CASES {
