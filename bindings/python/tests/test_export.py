@@ -116,3 +116,19 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
 
     assert asyncio.run(main()).records == 450
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_progress_bar_that_fails_ends_the_export(client, faults, tmp_path, monkeypatch):
+    from tqdm.auto import tqdm
+
+    faults(SLOW)
+    monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
+    path = tmp_path / "contacts.parquet"
+    with pytest.raises(ZeroDivisionError):
+        client.contacts.export(path, progress=True, page_size=10)
+    assert not path.exists()
+    monkeypatch.undo()
+    faults()
+    # The unfinished export is replaced.
+    assert client.contacts.export(path).records == 450
+    assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]

@@ -1,9 +1,12 @@
 """Ctrl-C, by a real signal to a child process, at every place where the package waits."""
 
+import contextlib
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
+import types
 
 import pytest
 from support import seen, until
@@ -58,14 +61,14 @@ PLACES = {
 }
 
 
-def interrupt(code, sandbox, *more, when=lambda: True):
-    """Runs the child, interrupts it where it waits for a fault and `when` holds; what it says then and at its end."""
+def interrupt(code, sandbox, *more, when=None):
+    """Runs the child, interrupts it once `when` holds, or a request has met a fault; its output then and at its end."""
     pipe = subprocess.PIPE
     arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret, *more)
     child = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     try:
         assert child.stdout.readline() == "waiting\n", child.stderr.read()
-        until(lambda: stuck(sandbox) and when())
+        until(when or (lambda: stuck(sandbox)))
         child.send_signal(signal.SIGINT)
         watchdog = signal.signal(signal.SIGALRM, lambda *_: child.kill())
         signal.alarm(PATIENCE)
@@ -99,6 +102,25 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     assert out == "1.8.2\n", err
 
 
+def test_ctrl_c_is_heard_while_connecting():
+    with socket.socket() as full, contextlib.ExitStack() as waiting:
+        # A queue of connections that nobody accepts: once it is full, connecting waits.
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(address)
+        service = types.SimpleNamespace(
+            base_url=f"http://127.0.0.1:{address[1]}", client_id="id", client_secret="a long secret", set_faults=lambda: None
+        )
+        code = CHILD.format(before="pass", wait="client.version()", after="print(client.closed, flush=True)")
+        said, out, err = interrupt(code, service, when=lambda: True)
+    assert said == "interrupted\n", err
+    assert out == "False\n", err
+
+
 def has_kept(path):
     """Whether there is something to continue."""
     checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
@@ -115,7 +137,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
     with talentdata.Sandbox(**options) as sandbox:
         # Behind the first row group of 8,192 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(code, sandbox, str(path), when=lambda: has_kept(path))
+        said, out, err = interrupt(code, sandbox, str(path), when=lambda: has_kept(path) and stuck(sandbox))
         assert said == "interrupted\n", err
         kept, version = out.splitlines()
         assert kept.startswith("CancelledError") and "8192 records" in kept, out

@@ -158,3 +158,13 @@ def test_the_interpreter_ends_while_threads_log():
     for _ in range(5):
         result = python(BUSY + "client.version()\n")
         assert result.returncode == 0, result.stderr
+
+
+def test_nothing_is_printed_unless_it_is_wanted(sandbox):
+    code = """
+import sys, talentdata
+talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3]).version()
+"""
+    sandbox.set_faults({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
+    result = python(code, sandbox.base_url, sandbox.client_id, sandbox.client_secret)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)

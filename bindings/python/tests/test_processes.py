@@ -202,3 +202,17 @@ def test_a_program_that_awaited_ends_in_order():
     # The thread that brings the last response may still be in Python when the interpreter shuts down.
     for _ in range(12):
         assert python(ENDING).returncode == 0
+
+
+def test_multiprocessing_by_fork():
+    code = """
+import multiprocessing, talentdata
+with talentdata.Sandbox(records={"contacts": 120}, policy="unlimited") as sandbox, sandbox.client() as client:
+    client.version()
+    def work(offset):
+        return client.contacts.page(limit=10, offset=offset).records
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        print(sum(len(records) for records in pool.map(work, range(0, 120, 10))))
+"""
+    result = python(code)
+    assert (result.stdout, result.returncode) == ("120\n", 0), result.stderr
