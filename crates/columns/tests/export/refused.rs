@@ -1,4 +1,4 @@
-//! What an export does not touch: unfinished exports of other settings, damaged ones, and whatever is not ours at its names.
+//! Exports leave other files alone: unfinished exports with other settings, damaged ones, and other people's files.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! What people are told of a shared budget: whether a client reaches it, who shares it, and at what pace.
+//! The report on a shared budget: whether a client reaches it, which clients share it, and at what rate.
 
 use crate::gate::MemberStats;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! By what a budget is known that clients share, and by what each of these clients is known to the others and to people.
+//! Names: of the budget that clients of one company share, and of each client among them.
 
 use crate::settings::Config;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What responses of the service can make a client take of the memory, and what a scan keeps of each record: each client is a
-//! process of its own, whose peak is measured.
+//! Peak memory: of a client that receives large responses, and of a scan for each record. Each client runs in a process of its
+//! own.
 
 use crate::{start, stub};
 use flate2::{Compression, write::GzEncoder};
