@@ -66,6 +66,11 @@ impl Disk {
         self.leave(Some(&self.directory), number, lost, 0, &left);
         fs::remove_dir_all(&self.directory).unwrap();
         fs::rename(left, &self.directory).unwrap();
+        self.sync();
+    }
+
+    /// Makes everything permanent that is there now, what another process did included.
+    pub(super) fn sync(&self) {
         fs::remove_dir_all(&self.notes).unwrap();
         fs::create_dir(&self.notes).unwrap();
         note(&self.directory, &self.notes);

@@ -48,7 +48,7 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         (Format::Parquet, 40_000, rounds() / 6),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        kill((test, ""), format, records, rounds, directory.path(), || {}).await;
+        kill((test, ""), format, records, rounds, directory.path(), None).await;
     }
 }
 
@@ -62,22 +62,20 @@ async fn after_a_power_failure_nothing_is_lost_or_repeated() {
         (Format::Parquet, 40_000, 5),
     ] {
         let (_root, disk, _) = on_disk(format);
-        let either = || Lost::Either(fastrand::bool());
-        let fail = || disk.fail([Lost::Everywhere, Lost::Nowhere, either()][fastrand::usize(..3)]);
-        let child = (test, &*disk.setting(""));
-        kill(child, format, records, rounds, &disk.directory, fail).await;
+        let (child, directory) = ((test, &*disk.setting("")), &disk.directory);
+        kill(child, format, records, rounds, directory, Some(&disk)).await;
     }
 }
 
-/// Kills exports of a list into `directory` so many times, each at a moment of its own and followed by
-/// `then`, and completes the last one. A process runs the test within the limits that are given with it.
+/// Kills exports of a list into `directory` so many times, each at a moment of its own, and completes the last
+/// one. The power of a disk fails with each kill. A process runs the test within the limits that are given with it.
 async fn kill(
     (test, limits): (&str, &str),
     format: Format,
     records: u64,
     rounds: usize,
     directory: &Path,
-    then: impl Fn(),
+    disk: Option<&Disk>,
 ) {
     let service = Service::start(records);
     let expected = undisturbed(&service, format).await;
@@ -92,11 +90,19 @@ async fn kill(
         wait_for_a_moment(&mut child, &service, pages);
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().code().is_none());
-        then();
+        let either = Lost::Either(fastrand::bool());
+        let lost = [Lost::Everywhere, Lost::Nowhere, either][fastrand::usize(..3)];
+        if let Some(disk) = disk {
+            disk.fail(lost);
+        }
         if path.exists() {
             whole += 1;
             assert!(fs::read(&path).unwrap() == expected, "{format}");
             fs::remove_file(&path).unwrap();
+            // Or the next failure brings it back, with the bytes of whatever then has its inode.
+            if let Some(disk) = disk {
+                disk.sync();
+            }
         }
     }
     let receipt = run(&export, &service.client).await.unwrap();
