@@ -150,11 +150,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
         if name != *wire {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
-        let plain = || format!("The {}.", names::snake(wire).replace('_', " "));
-        document(
-            &mut field.attrs,
-            &one.description.clone().unwrap_or_else(plain),
-        );
+        document(&mut field.attrs, &one.description);
         field.ident = Some(format_ident!("{name}"));
     }
 }

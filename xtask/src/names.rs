@@ -14,11 +14,11 @@
 
 pub(crate) mod registry;
 mod reserved;
-pub(crate) mod unnamed;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
 use crate::spec::api::{Model, Operation, Parameter};
+use crate::spec::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
 
@@ -223,6 +223,18 @@ pub(crate) fn python_value(value: &str) -> String {
 /// The property of a Python client.
 pub(crate) fn python_list(list: &str) -> String {
     free(list.to_owned(), &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT])
+}
+
+/// Whether a text has letters to be named by, and none that ends the texts it is written in.
+pub(crate) fn is_a_name(written: &str) -> bool {
+    let name = snake(written);
+    !name.is_empty() && name.is_ascii() && !ends_texts(written)
+}
+
+/// Whether generated texts cannot hold it.
+fn ends_texts(written: &str) -> bool {
+    let ends = written.contains(['"', '\\', '`', '\n', '\r', '\t']) || written.contains("*/");
+    ends || written.contains(is_hidden)
 }
 
 #[cfg(test)]

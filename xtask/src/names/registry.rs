@@ -3,9 +3,8 @@
 //! Names are registered as they are made, so that none is forgotten: a second thing of one name is refused with both
 //! places, and `spec-diff` compares what two specs declare.
 
-use super::snake;
-use super::unnamed::ends_texts;
-use crate::spec::Findings;
+use super::{ends_texts, snake};
+use crate::spec::Document;
 use std::collections::BTreeMap;
 
 /// Who uses what is generated.
@@ -196,9 +195,9 @@ impl Registry {
     }
 
     /// Reports what was refused.
-    pub(crate) fn report(&self, findings: &mut Findings) {
+    pub(crate) fn report(&self, document: &Document) {
         for (at, reason, way) in &self.refused {
-            findings.refuse(at, reason, way);
+            document.refuse(at, reason, way);
         }
     }
 }

@@ -118,8 +118,8 @@ pub(crate) struct Model {
 pub(crate) struct Field {
     /// Its name in JSON.
     pub(crate) wire: String,
-    /// What the spec says at this very place.
-    pub(crate) description: Option<String>,
+    /// What the spec says at this very place, or else of what is referred to there.
+    pub(crate) description: String,
     /// Whether it is always there; in responses null counts as absent.
     pub(crate) required: bool,
     /// Whether a request may send null for it.
@@ -153,16 +153,6 @@ impl Api {
 
     pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
         self.enums.iter().find(|known| known.name == name)
-    }
-
-    /// What the spec says of a field, or else of what the field refers to.
-    pub(crate) fn about<'a>(&'a self, field: &'a Field) -> Option<&'a str> {
-        let referred = || match &field.kind {
-            Type::Model(name) => Some(self.model(name)?.description.as_str()),
-            Type::Enum(name) => Some(self.enumeration(name)?.description.as_str()),
-            _ => None,
-        };
-        field.description.as_deref().or_else(referred)
     }
 }
 
@@ -236,6 +226,11 @@ impl List {
 impl Model {
     pub(crate) fn field(&self, wire: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.wire == wire)
+    }
+
+    /// Where a field stands in the spec.
+    pub(crate) fn place_of(&self, wire: &str) -> String {
+        self.place.clone() + &super::pointer(&["properties", wire])
     }
 
     /// A page of a list, which has handles and classes of its own.

@@ -1,10 +1,9 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
 use super::api::{List, Model, Operation, PAGING, Records, Type};
-use super::cursor::pointer;
-use super::findings::Topic;
+use super::findings::NO_LIST;
 use super::operations::{Written, json};
-use super::schema::{Form, schema};
+use super::schema::schema;
 use super::types::Types;
 use crate::names;
 
@@ -17,47 +16,27 @@ const PAGINATION: [(&str, Type); 4] = [
 ];
 
 /// Parameters by which services page, in lower case and without separators.
-const PAGES: [&str; 20] = [
-    "limit",
-    "offset",
-    "skip",
-    "top",
-    "page",
-    "pagesize",
-    "pagenumber",
-    "perpage",
-    "size",
-    "count",
-    "cursor",
-    "after",
-    "before",
-    "startingafter",
-    "endingbefore",
-    "pagetoken",
-    "nexttoken",
-    "marker",
-    "start",
-    "take",
-];
+const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
+                     endingbefore pagetoken nexttoken marker start take";
 
 /// Names for records that are written within the response of a list: they are named by the list.
 pub(super) fn record_names<'a>(types: &mut Types<'a>, written: &[Written<'a>]) {
     for one in written {
-        let parameters = one.parameters();
-        let has = |name: &str| parameters.iter().any(|one| one.value["name"] == name);
-        let response = one.success().filter(|_| has("limit") && has("offset"));
-        let Some(mut envelope) = response.as_ref().and_then(json).map(|one| vec![one]) else {
+        let has = |name: &str| one.parameters.iter().any(|one| one.value["name"] == name);
+        let response = one
+            .success
+            .as_ref()
+            .filter(|_| has("limit") && has("offset"));
+        let Some(envelope) = response.and_then(json) else {
             continue;
         };
-        let keywords = loop {
-            match schema(envelope, types.findings).form {
-                Form::Reference(target) => envelope = vec![target],
-                Form::Keywords(keywords) => break keywords,
-            }
-        };
-        for property in keywords.properties.into_iter().flat_map(|(_, all)| all) {
+        let mut envelope = schema(vec![envelope]);
+        while let Some(target) = envelope.reference {
+            envelope = schema(vec![target]);
+        }
+        for property in envelope.properties.into_iter().flat_map(|(_, all)| all) {
             if let Some(items) = property.followed().peek("items") {
-                let list = names::camel(&names::list(one.path));
+                let list = names::camel(&names::list(&one.path));
                 let name = names::camel(&format!("{list}Record"));
                 types.names.entry(items.at).or_insert(name);
             }
@@ -75,7 +54,7 @@ pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List>
     if !reasons.is_empty() {
         if resembles_list(types, operation, page) {
             let text = format!("{}: {}", operation.title(), reasons.join("; "));
-            types.findings.note(Topic::NoList, text);
+            types.document.note(NO_LIST, text);
         }
         return None;
     }
@@ -93,10 +72,9 @@ pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List>
         .filter_map(|field| Some((field.wire.clone(), of_objects(&field.kind)?)))
         .collect();
     if let [(first, _), (second, _), ..] = arrays.as_slice() {
-        let at = format!("{}{}", page.place, pointer(&["properties", second]));
         let reason = format!("the response has two arrays of objects, {first} too");
         let way = "write items: {} for the one that is not the records";
-        types.findings.refuse(&at, &reason, way);
+        types.document.refuse(&page.place_of(second), &reason, way);
     }
     let limit = operation
         .parameters
@@ -185,7 +163,7 @@ fn resembles_list(types: &Types<'_>, operation: &Operation, page: Option<&Model>
         .parameters
         .iter()
         .filter(|one| one.location == "query");
-    let pages = queries.any(|one| PAGES.contains(&plain(&one.name).as_str()));
+    let pages = queries.any(|one| PAGES.split(' ').any(|page| page == plain(&one.name)));
     let several = |kind: &Type| {
         let object = |held: &Type| matches!(held, Type::Model(_) | Type::Object);
         matches!(kind, Type::Array(held) if object(held))

@@ -86,7 +86,7 @@ impl View<'_> {
                 let own = context! {
                     location => "Body", required => one.required && body.required,
                     annotation => annotation(kind) + null,
-                    description => api.about(one).unwrap_or("Not described."),
+                    description => one.description,
                 };
                 let names = (one.wire.as_str(), &*names::body_argument(&one.wire));
                 argument(api, operation, names, kind, own)

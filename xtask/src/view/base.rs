@@ -3,7 +3,6 @@
 use crate::languages::is_seen;
 use crate::names::registry::{Registry, Thing};
 use crate::spec::api::{Api, Field, Model, Type};
-use crate::spec::pointer;
 use std::collections::BTreeSet;
 
 const LEAVE_FIELD: &str =
@@ -29,7 +28,7 @@ pub(super) struct View<'a> {
 /// A field, as the thing that its names are of.
 pub(super) fn field_thing(model: &Model, field: &Field) -> Thing {
     let wire = &field.wire;
-    let at = model.place.clone() + &pointer(&["properties", wire]);
+    let at = model.place_of(wire);
     Thing::new(
         &format!("field {}.{wire}", model.name),
         wire,

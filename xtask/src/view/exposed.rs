@@ -182,10 +182,9 @@ impl View<'_> {
             true => pointer(&[wire]),
             false => wire.clone(),
         };
-        let description = api.about(field).unwrap_or("Not described.");
         context! {
-            path, wire, description, values, c,
-            sentence => description.trim_end_matches('.'),
+            path, wire, values, c, description => field.description,
+            sentence => field.description.trim_end_matches('.'),
             required => field.required, shape => shape.0,
             c_scalar => scalar.map(|one| one.0), scalar => scalar.map(|one| one.1),
             held_c => prefix(shape.1),

@@ -63,10 +63,10 @@ impl View<'_> {
         let (api, name, wire) = (self.api, &model.name, &field.wire);
         let own = field_thing(model, field);
         self.names.check(&own, wire);
-        let (about, shown) = (api.about(field), field.to_string());
+        let shown = field.to_string();
         let (_, shown) = shown.split_once(": ").unwrap_or_default();
-        let prose = about.unwrap_or_default();
-        self.names.describe(&own.key, shown, prose, Some(key));
+        self.names
+            .describe(&own.key, shown, &field.description, Some(key));
         let scope = format!("in the Rust struct {name}");
         if wire == "extra" {
             let rest = names::unknown_fields(model);
@@ -102,7 +102,7 @@ impl View<'_> {
         }
         context! {
             wire, python, annotation, python_kind, cpp, class, cpp_sent,
-            required => field.required, about => about.unwrap_or("Not described."),
+            required => field.required, about => field.description,
         }
     }
 
