@@ -17,7 +17,7 @@ mod reserved;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::api::{Model, Operation, Parameter};
+use crate::spec::api::{Model, Operation};
 use crate::spec::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
@@ -112,9 +112,10 @@ pub(crate) fn rust_call(operation: &Operation) -> String {
     rust_list(&snake(&operation.name))
 }
 
-/// What a C function that calls an operation has behind `talentdata_client_`.
+/// The C function that calls an operation.
 pub(crate) fn c_call(operation: &Operation) -> String {
-    free(snake(&operation.name), &[C_CLIENT])
+    let name = free(snake(&operation.name), &[C_CLIENT]);
+    format!("talentdata_client_{name}")
 }
 
 /// The method of a C++ client that calls an operation.
@@ -137,13 +138,8 @@ pub(crate) fn options(operation: &Operation) -> String {
     format!("{}Options", camel(&operation.name))
 }
 
-/// A parameter as an argument, in every language alike.
-pub(crate) fn argument(parameter: &Parameter) -> String {
-    body_argument(&parameter.name)
-}
-
-/// A field of a body as an argument, in every language alike.
-pub(crate) fn body_argument(wire: &str) -> String {
+/// A parameter, or a field of a body, as an argument, in every language alike.
+pub(crate) fn argument(wire: &str) -> String {
     free(snake(wire), &[RUST, CPP, PYTHON, ARGUMENTS])
 }
 
@@ -185,6 +181,11 @@ pub(crate) fn parameter(model: &str) -> String {
 /// What a C function has behind the model's name: the field, and what the suffix says of it.
 pub(crate) fn c_function(wire: &str, suffix: &str) -> String {
     free(format!("{}{suffix}", snake(wire)), &[C_MEMBERS])
+}
+
+/// The type of a model or an enum in C, which the names of its functions begin with.
+pub(crate) fn c_type(of: &str) -> String {
+    format!("talentdata_{}", snake(of))
 }
 
 /// The class of a model in C++; it is refused where that is a keyword.

@@ -145,12 +145,14 @@ impl Registry {
         }
     }
 
-    /// What users of a surface have to bring: more breaks code, less does not.
-    pub(crate) fn demand(&mut self, thing: &Thing, surface: Surface, scope: &str, demand: u64) {
-        let signature = String::new();
-        let key = (surface, scope.to_owned(), String::new());
-        let fact = Fact { signature, demand };
-        self.subject(&thing.key).declared.insert(key, fact);
+    /// What users of every surface have to bring: more breaks code, less does not.
+    pub(crate) fn demand(&mut self, thing: &Thing, scope: &str, demand: u64) {
+        for surface in Surface::ALL {
+            let signature = String::new();
+            let key = (surface, scope.to_owned(), String::new());
+            let fact = Fact { signature, demand };
+            self.subject(&thing.key).declared.insert(key, fact);
+        }
     }
 
     /// Takes a name that nobody calls a thing by, and which nothing else may have.

@@ -1,5 +1,6 @@
 //! The typed model of the interface: what the spec says, in the form that every emitter reads.
 
+use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
 /// The operation that issues tokens, which the client calls on its own.
@@ -13,14 +14,14 @@ pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
 pub(crate) struct Api {
     /// In the spec's order.
     pub(crate) operations: Vec<Operation>,
-    /// Objects with documented fields, in the spec's order.
+    /// Objects with documented fields, in the spec's order, but each before those that hold it.
     pub(crate) models: Vec<Model>,
     /// Texts with known values, in the spec's order.
     pub(crate) enums: Vec<Enum>,
 }
 
 /// One method of one path.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Operation {
     pub(crate) id: String,
     /// What languages call it, in the words of the spec: `x-talentdata-name`, else `operationId`.
@@ -54,7 +55,7 @@ pub(crate) struct Operation {
 }
 
 /// Whether an operation carries the bearer token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum TokenUse {
     Never,
     Always,
@@ -62,7 +63,7 @@ pub(crate) enum TokenUse {
 }
 
 /// A parameter of an operation.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
     /// `path`, `query`, `header` or `cookie`.
@@ -77,14 +78,14 @@ pub(crate) struct Parameter {
 }
 
 /// The JSON body of a request.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Body {
     pub(crate) kind: Type,
     pub(crate) required: bool,
 }
 
 /// What makes an operation a paginated list.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct List {
     /// The path after `/v1/`, with `_` for every separator.
     pub(crate) name: String,
@@ -95,14 +96,14 @@ pub(crate) struct List {
 }
 
 /// The record array of a list response.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Records {
     pub(crate) key: String,
     pub(crate) model: Option<String>,
 }
 
 /// An object with documented fields.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -114,7 +115,7 @@ pub(crate) struct Model {
 }
 
 /// A documented field.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Field {
     /// Its name in JSON.
     pub(crate) wire: String,
@@ -130,7 +131,7 @@ pub(crate) struct Field {
 }
 
 /// A text with known values, where others are legal.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Enum {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -149,6 +150,27 @@ impl Api {
 
     pub(crate) fn model(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
+    }
+
+    /// The model that a type is, if it is one.
+    pub(crate) fn model_of(&self, kind: &Type) -> Option<&Model> {
+        match kind {
+            Type::Model(name) => self.model(name),
+            _ => None,
+        }
+    }
+
+    /// Whether a list has records of this model.
+    pub(crate) fn is_record(&self, model: &str) -> bool {
+        self.lists().any(|(_, list)| list.model() == Some(model))
+    }
+
+    /// The values of an open enum.
+    pub(crate) fn known_values(&self, kind: &Type) -> &[String] {
+        match kind {
+            Type::Enum(name) => self.enumeration(name).map_or(&[], |known| &known.values),
+            _ => &[],
+        }
     }
 
     pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
@@ -238,9 +260,11 @@ impl Model {
         self.field("pagination").is_some()
     }
 
-    /// Whether it holds a secret, which never leaves the core.
-    pub(crate) fn holds_secret(&self) -> bool {
-        self.fields.iter().any(|field| field.kind == Type::Secret)
+    /// Whether people see it: it comes with responses, is no envelope of a list, and holds no secret, which never leaves the
+    /// core.
+    pub(crate) fn has_class(&self) -> bool {
+        let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
+        self.answered && !self.is_page() && !holds_secret
     }
 
     /// Whether one of its fields refers to this model or enum.
@@ -251,7 +275,7 @@ impl Model {
 }
 
 /// What a value is. Names are those of models and enums.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Type {
     Text,
     /// A text that must not be shown.

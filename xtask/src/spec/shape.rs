@@ -39,15 +39,20 @@ pub(crate) fn reachable(api: &Api, roots: BTreeSet<String>) -> BTreeSet<String> 
     seen
 }
 
-/// Makes any value of a field that would close a cycle: neither a C handle nor a Python class can hold itself.
+/// Makes any value of a field that would close a cycle: neither a C handle nor a Python class can hold itself. Then each model
+/// comes before those that hold it.
 pub(super) fn open_cycles(api: &mut Api, document: &Document) {
     let names = api.models.iter().enumerate();
     let names = names.map(|(index, model)| (model.name.clone(), index));
     let names: BTreeMap<String, usize> = names.collect();
-    let mut done = BTreeSet::new();
+    let mut done = Vec::new();
     for index in 0..api.models.len() {
         visit(api, &names, index, &mut Vec::new(), &mut done, document);
     }
+    let models = std::mem::take(&mut api.models).into_iter();
+    let mut models: Vec<Option<Model>> = models.map(Some).collect();
+    let ordered = done.iter().filter_map(|index| models[*index].take());
+    api.models = ordered.collect();
 }
 
 fn visit(
@@ -55,10 +60,10 @@ fn visit(
     names: &BTreeMap<String, usize>,
     index: usize,
     above: &mut Vec<usize>,
-    done: &mut BTreeSet<usize>,
+    done: &mut Vec<usize>,
     document: &Document,
 ) {
-    if !done.insert(index) {
+    if done.contains(&index) {
         return;
     }
     above.push(index);
@@ -77,6 +82,7 @@ fn visit(
         }
     }
     above.pop();
+    done.push(index);
 }
 
 /// Leaves out fields that no language can name and nobody has to send: they are delivered like what the document does not show.

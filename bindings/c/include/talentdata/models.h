@@ -75,14 +75,14 @@ static inline talentdata_category_status talentdata_category_status_of(talentdat
 typedef struct talentdata_token_permissions talentdata_token_permissions;
 /** Paging metadata, in every paginated response. All four can change between page requests. Read-only. It belongs to the handle it was read from. */
 typedef struct talentdata_pagination talentdata_pagination;
-/** Version report. Read-only. Freed with talentdata_version_response_free. */
-typedef struct talentdata_version_response talentdata_version_response;
 /** Status and versions of a category. Read-only. It belongs to the handle it was read from. */
 typedef struct talentdata_category_entry talentdata_category_entry;
-/** Whether a client version is compatible and supported. Read-only. Freed with talentdata_version_check_response_free. */
-typedef struct talentdata_version_check_response talentdata_version_check_response;
+/** Version report. Read-only. Freed with talentdata_version_response_free. */
+typedef struct talentdata_version_response talentdata_version_response;
 /** Compatibility of one category. Read-only. It belongs to the handle it was read from. */
 typedef struct talentdata_compatibility_entry talentdata_compatibility_entry;
+/** Whether a client version is compatible and supported. Read-only. Freed with talentdata_version_check_response_free. */
+typedef struct talentdata_version_check_response talentdata_version_check_response;
 
 /** The field `roles`: Roles associated with the token. The form of a role is not shown. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_count(const talentdata_token_permissions *token_permissions, size_t *count_out) {
@@ -158,6 +158,39 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(co
   return talentdata_typed_text(record, "email", true, text_out);
 }
 
+/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_category_entry *category_entry, talentdata_category_status *value_out) {
+  talentdata_text text_;
+  talentdata_error *error_ = talentdata_typed_text(category_entry, "status", true, value_out ? &text_ : NULL);
+  if (!error_) *value_out = talentdata_category_status_of(text_);
+  return error_;
+}
+
+/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(category_entry, "status", true, text_out);
+}
+
+/** The field `version`: Version of the category. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(category_entry, "version", true, text_out);
+}
+
+/** The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_model_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(category_entry, "model_version", false, text_out);
+}
+
+/** The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_service_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(category_entry, "service_version", false, text_out);
+}
+
+/** All fields as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_json(const talentdata_category_entry *category_entry, talentdata_text *json_out) {
+  return talentdata_typed_json(category_entry, "", true, json_out);
+}
+
 /** The field `version`: Current API version number. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_version(const talentdata_version_response *version_response, talentdata_text *text_out) {
   return talentdata_typed_text(version_response, "version", true, text_out);
@@ -205,37 +238,29 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response
 static inline void talentdata_version_response_free(talentdata_version_response *version_response) {
   talentdata_record_free((talentdata_record *)version_response);
 }
-/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_category_entry *category_entry, talentdata_category_status *value_out) {
-  talentdata_text text_;
-  talentdata_error *error_ = talentdata_typed_text(category_entry, "status", true, value_out ? &text_ : NULL);
-  if (!error_) *value_out = talentdata_category_status_of(text_);
-  return error_;
-}
-
-/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "status", true, text_out);
+/** The field `compatible`: Whether the client version is compatible with this category. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_compatibility_entry *compatibility_entry, bool *value_out) {
+  return talentdata_typed_boolean(compatibility_entry, "compatible", value_out);
 }
 
 /** The field `version`: Version of the category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "version", true, text_out);
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(compatibility_entry, "version", true, text_out);
 }
 
-/** The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_model_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "model_version", false, text_out);
+/** The field `model_version`: For AI-powered categories. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(compatibility_entry, "model_version", false, text_out);
 }
 
-/** The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_service_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "service_version", false, text_out);
+/** The field `notes`: Free text. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_notes(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
+  return talentdata_typed_text(compatibility_entry, "notes", false, text_out);
 }
 
 /** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_json(const talentdata_category_entry *category_entry, talentdata_text *json_out) {
-  return talentdata_typed_json(category_entry, "", true, json_out);
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *json_out) {
+  return talentdata_typed_json(compatibility_entry, "", true, json_out);
 }
 
 /** The field `compatible`: Whether the client version is compatible. */
@@ -277,31 +302,6 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_re
 static inline void talentdata_version_check_response_free(talentdata_version_check_response *version_check_response) {
   talentdata_record_free((talentdata_record *)version_check_response);
 }
-/** The field `compatible`: Whether the client version is compatible with this category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_compatibility_entry *compatibility_entry, bool *value_out) {
-  return talentdata_typed_boolean(compatibility_entry, "compatible", value_out);
-}
-
-/** The field `version`: Version of the category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "version", true, text_out);
-}
-
-/** The field `model_version`: For AI-powered categories. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "model_version", false, text_out);
-}
-
-/** The field `notes`: Free text. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_notes(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "notes", false, text_out);
-}
-
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *json_out) {
-  return talentdata_typed_json(compatibility_entry, "", true, json_out);
-}
-
 
 #ifdef __cplusplus
 }

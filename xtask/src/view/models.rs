@@ -1,0 +1,290 @@
+//! Models and enums in every language, and what reads each field.
+
+use super::View;
+use crate::languages::{cpp_body, cpp_sent, read_by_python, table};
+use crate::models::{known_name, signature};
+use crate::names;
+use crate::names::registry::{Surface::*, Thing};
+use crate::spec::api::{Api, Enum, Field, Model, Type};
+use crate::spec::pointer;
+use minijinja::{Value, context, value::merge_maps};
+use std::collections::BTreeMap;
+
+const LEAVE_FIELD: &str =
+    "leave it out: it is still delivered, with the fields that the document does not show";
+const LEAVE_VALUE: &str = "leave it out: values that are not listed are delivered as they come";
+const RENAME_SCHEMA: &str = "rename the schema; its name is never sent";
+
+/// What a field holds as C sees it, and the model or enum that it is of.
+type Shape<'a> = (&'static str, &'a str);
+
+impl View<'_> {
+    pub(super) fn model(&mut self, model: &Model) -> Value {
+        let (api, name) = (self.api, &model.name);
+        let key = format!("model {name}");
+        let own = Thing::new(&key, name, &model.place, RENAME_SCHEMA);
+        let of = if model.answered {
+            "of responses"
+        } else {
+            "of no response"
+        };
+        self.describe(&key, of, &model.description, None);
+        self.schema(&own, name);
+        let fields = |all: bool| {
+            let fields = model.fields.iter().filter(|field| all || field.required);
+            fields
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        // A literal of a structure of requests names every field.
+        let literal = if model.answered {
+            of.to_owned()
+        } else {
+            fields(true)
+        };
+        self.facts(&own, &[Rust], "in Rust", name, &literal);
+        let (sent, body) = (self.sent.contains(name), cpp_body(api, name));
+        if sent {
+            if body != names::cpp_class(name) {
+                self.claim(&own, "in C++", &body);
+            }
+            self.facts(&own, &[Cpp], "in C++", &body, &fields(true));
+            // There bodies are texts or arguments.
+            self.facts(
+                &own,
+                &[C, Python, CommandLine],
+                "sent",
+                name,
+                &fields(false),
+            );
+        }
+        if model.has_class() {
+            self.facts(&own, &[Python], "in Python", name, "");
+        }
+        let kind = Type::Model(name.clone());
+        let (exposed, is_record) = (self.exposed(Some(&kind)).is_some(), api.is_record(name));
+        let prefix = names::c_type(name);
+        if exposed {
+            self.facts(&own, &[C, Cpp], "model", name, &is_record.to_string());
+        }
+        if exposed && is_record {
+            self.facts(&own, &[CommandLine], "columns", "", "");
+        } else if exposed {
+            self.claim(&own, "in C", &format!("{prefix}_json"));
+            self.claim(&own, "in C", &format!("{prefix}_free"));
+        }
+        let fields = model.fields.iter();
+        let fields = fields.map(|field| self.field(model, field, &key, exposed));
+        context! {
+            fields => fields.collect::<Vec<_>>(), exposed, is_record, sent, body,
+            has_class => model.has_class(), cpp => names::cpp_class(name),
+            handle => if is_record { "record".to_owned() } else { names::parameter(name) },
+            kind => if is_record { "talentdata_record".to_owned() } else { prefix.clone() },
+            root => !api.models.iter().any(|one| one.refers_to(name)), prefix,
+            ..Value::from_serialize(model)
+        }
+    }
+
+    fn field(&mut self, model: &Model, field: &Field, whole: &str, exposed: bool) -> Value {
+        let (api, name, wire) = (self.api, &model.name, &field.wire);
+        let key = format!("field {name}.{wire}");
+        let own = Thing::new(&key, wire, &model.place_of(wire), LEAVE_FIELD);
+        self.check(&own, wire);
+        let shown = field.to_string();
+        let (_, shown) = shown.split_once(": ").unwrap_or_default();
+        self.describe(&key, shown, &field.description, Some(whole));
+        let scope = format!("in the Rust struct {name}");
+        if wire == "extra" {
+            self.claim(&own, &scope, names::unknown_fields(model));
+        }
+        let kind = signature(field, model.answered);
+        self.declare(&own, Rust, &scope, &names::rust_field(wire), &kind);
+        let python = names::python_field(wire);
+        let (python_kind, mut annotation, class) = read_by_python(api, &field.kind);
+        if !field.required && annotation != "Any" {
+            annotation += " | None";
+        }
+        let scope = format!("in the Python class {name}");
+        self.claim(&own, &scope, &python);
+        if model.has_class() {
+            self.facts(&own, &[Python], &scope, &python, &annotation);
+        }
+        let cpp = names::cpp_member(name, wire, "");
+        let plain = cpp_sent(api, field.kind.present());
+        let cpp_sent = match field.required && !field.nullable {
+            true => plain,
+            false => format!("std::optional<{plain}>"),
+        };
+        if self.sent.contains(name) {
+            let scope = format!("in the C++ struct {}", cpp_body(api, name));
+            self.declare(&own, Cpp, &scope, &cpp, &cpp_sent);
+            let (argument, kind) = (names::argument(wire), field.kind.to_string());
+            self.facts(&own, &[C, Python, CommandLine], "sent", &argument, &kind);
+        }
+        // Secrets never leave the core.
+        if field.kind == Type::Secret && self.given.contains(name) {
+            self.refuse(&own, "a secret is not given to C".to_owned());
+        }
+        let own = match exposed {
+            true => self.exposed_field(&own, model, field),
+            false => context! {},
+        };
+        context! {
+            python, annotation, python_kind, cpp, class, cpp_sent,
+            ..merge_maps([own, Value::from_serialize(field)])
+        }
+    }
+
+    /// What C and C++ read a field with.
+    fn exposed_field(&mut self, own: &Thing, model: &Model, field: &Field) -> Value {
+        let (name, wire) = (&model.name, &field.wire);
+        let (shape, is_record) = (shape(self.api, &field.kind), self.api.is_record(name));
+        let (suffixes, members) = readers(shape, is_record, field.required);
+        let scalar = match shape.0 {
+            "Integer" => Some(("int64_t", "integer")),
+            "Number" => Some(("double", "number")),
+            "Boolean" => Some(("bool", "boolean")),
+            _ => None,
+        };
+        let described = format!("{shape:?} {}", field.required || scalar.is_none());
+        let mut c = BTreeMap::new();
+        for suffix in suffixes {
+            let function = names::c_function(wire, suffix);
+            let mut function = format!("{}_{function}", names::c_type(name));
+            while self.types.contains(&function) {
+                function.push('_');
+            }
+            self.declare(own, C, "in C", &function, &described);
+            c.insert(*suffix, function);
+        }
+        let class = format!("in the C++ class {}", names::cpp_class(name));
+        let described = format!("{shape:?} {}", field.required);
+        let mut values = Vec::new();
+        for (suffix, kind) in members {
+            let member = names::cpp_member(name, wire, suffix);
+            self.claim(own, &class, &format!("try_{member}"));
+            self.declare(own, Cpp, &class, &member, &described);
+            values.push(context! { kind, name => member, is_json => suffix == "_json" });
+        }
+        if is_record {
+            self.facts(own, &[CommandLine], "column", wire, table(&field.kind));
+        }
+        let path = match wire.is_empty() || wire.contains('/') {
+            true => pointer(&[wire]),
+            false => wire.clone(),
+        };
+        context! {
+            path, values, c, shape => shape.0, held_c => names::c_type(shape.1),
+            c_scalar => scalar.map(|one| one.0), scalar => scalar.map(|one| one.1),
+        }
+    }
+
+    /// The names that every schema has.
+    fn schema(&mut self, own: &Thing, name: &str) {
+        if name.is_empty() || !name.is_ascii() {
+            self.refuse(own, format!("{name:?} cannot be the name of a type"));
+        }
+        self.claim(own, "in Rust", name);
+        self.claim(own, "in C++", &names::cpp_class(name));
+        self.claim(own, "in C", &names::c_type(name));
+    }
+
+    pub(super) fn enumeration(&mut self, known: &Enum) -> Value {
+        let name = &known.name;
+        let key = format!("enum {name}");
+        let own = Thing::new(&key, name, &known.place, RENAME_SCHEMA);
+        // The order is that of comparisons in Rust; those in C come after it.
+        self.describe(&key, &known.values.join(", "), &known.description, None);
+        self.schema(&own, name);
+        self.claim(&own, "in Rust", &known_name(known));
+        let is_field = |one: &Field| matches!(&one.kind, Type::Enum(of) if of == name);
+        let exposed = |one: &&Model| self.exposed(Some(&Type::Model(one.name.clone()))).is_some();
+        let mut models = self.api.models.iter().filter(exposed);
+        let in_c = models.any(|one| one.fields.iter().any(is_field));
+        let mut surfaces = vec![Rust];
+        surfaces.extend([C, Cpp].iter().filter(|_| in_c));
+        surfaces.extend(known.answered.then_some(Python));
+        self.facts(&own, &surfaces, "enum", name, "");
+        let mut values = Vec::new();
+        for (number, wire) in (1_u32..).zip(&known.values) {
+            let part = format!("value {name}.{wire}");
+            let own = Thing::new(&part, wire, &known.place, LEAVE_VALUE);
+            let (variant, python) = (names::value_variant(wire), names::python_value(wire));
+            let constant = names::constant(&variant);
+            let c = format!("TALENTDATA_{}_{constant}", names::constant(name));
+            self.check(&own, wire);
+            self.describe(&part, "", "", Some(&key));
+            self.claim(&own, &format!("in the Rust enum {name}"), &variant);
+            self.claim(&own, &format!("in the Python class {name}"), &python);
+            self.claim(&own, "in C", &c);
+            self.facts(&own, &surfaces, "value", &variant, "");
+            values.push(context! { wire, python, c, discriminant => number });
+        }
+        context! {
+            in_c, values, constant => names::constant(name), c => names::c_type(name),
+            ..Value::from_serialize(known)
+        }
+    }
+}
+
+fn shape<'a>(api: &Api, of: &'a Type) -> Shape<'a> {
+    let seen = |name: &str| api.model(name).is_some_and(Model::has_class);
+    match of {
+        Type::Text => ("Text", ""),
+        Type::Enum(name) => ("Enum", name),
+        Type::Integer => ("Integer", ""),
+        Type::Number => ("Number", ""),
+        Type::Boolean => ("Boolean", ""),
+        Type::Model(name) if seen(name) => ("Model", name),
+        Type::Array(held) => match &**held {
+            Type::Text => ("Texts", ""),
+            Type::Model(name) if seen(name) => ("Models", name),
+            _ => ("Items", ""),
+        },
+        Type::Map(held) => match &**held {
+            Type::Model(name) if seen(name) => ("Map", name),
+            _ => ("Json", ""),
+        },
+        // It is lent as it came, as are integers that an int64_t cannot hold.
+        _ => ("Json", ""),
+    }
+}
+
+/// What functions of C have behind the field's name, and members of C++ with what each of these gives.
+///
+/// An array or a map that is absent is empty in C++; anything else may be absent there.
+fn readers(
+    (shape, of): Shape,
+    is_record: bool,
+    required: bool,
+) -> (&'static [&'static str], Vec<(&'static str, String)>) {
+    let class = format!("talentdata::{}", names::cpp_class(of));
+    let maybe = |kind: &str| match required {
+        true => kind.to_owned(),
+        false => format!("std::optional<{kind}>"),
+    };
+    let one = |kind: &str| vec![("", maybe(kind))];
+    let many = |kind: String| vec![("", kind)];
+    let array: &[&str] = &["_count", "_at"];
+    match shape {
+        "Text" => (&[""], one("std::string")),
+        "Integer" => (&[""], one("std::int64_t")),
+        "Number" => (&[""], one("double")),
+        "Boolean" => (&[""], one("bool")),
+        "Enum" => {
+            let text = ("_text", maybe("std::string"));
+            (&["", "_text"], vec![("", maybe(&names::c_type(of))), text])
+        }
+        "Model" if !is_record => (&[""], one(&class)),
+        "Texts" if !is_record => (array, many("std::vector<std::string>".to_owned())),
+        "Items" if !is_record => (array, many("std::vector<talentdata::record>".to_owned())),
+        "Models" if !is_record => (array, many(format!("std::vector<{class}>"))),
+        "Map" if !is_record => (
+            &["_count", "_name", "_at", "_find"],
+            many(format!("std::map<std::string, {class}>")),
+        ),
+        // A value without a type of its own is JSON.
+        _ => (&["_json"], vec![("_json", maybe("std::string"))]),
+    }
+}
