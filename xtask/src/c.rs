@@ -1,64 +1,39 @@
-//! What follows from the signatures of the C library: its headers, the list of symbols, and a test of NULL.
+//! What follows from the signatures of the C library: its header, the list of symbols, and a test of NULL.
 //!
 //! The exported functions do not depend on the spec, and neither does anything here but the names of lists.
 
 use crate::names;
-use crate::render::{render_with, version};
+use crate::render::render_with;
 use crate::spec::Spec;
-use cbindgen::{
-    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, FunctionConfig, Language,
-    RenameRule, Style,
-};
+use cbindgen::{Builder, Config};
 use minijinja::{Value, context};
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::path::Path;
 use syn::{Attribute, Expr, ExprLit, FnArg, Item, Lit, Pat, ReturnType};
 
-/// The headers of the exported functions, and the sources of each.
-const TOPICS: [(&str, &[&str]); 8] = [
-    ("base", &["ffi-c/src/text.rs"]),
-    ("error", &["ffi-c/src/error.rs", "core/src/error/kind.rs"]),
-    (
-        "record",
-        &["ffi-c/src/record.rs", "core/src/nested/kind.rs"],
-    ),
-    (
-        "client",
-        &[
-            "ffi-c/src/config.rs",
-            "ffi-c/src/options.rs",
-            "ffi-c/src/client.rs",
-        ],
-    ),
-    ("log", &["ffi-c/src/log.rs", "ffi-c/src/boundary.rs"]),
-    ("scan", &["ffi-c/src/scan.rs"]),
-    ("job", &["ffi-c/src/job.rs", "columns/src/format.rs"]),
-    ("mirror", &["ffi-c/src/mirror.rs"]),
+/// The sources of the exported functions, in the order of the header.
+const SOURCES: [&str; 14] = [
+    "ffi-c/src/text.rs",
+    "core/src/error/kind.rs",
+    "ffi-c/src/error.rs",
+    "core/src/nested/kind.rs",
+    "ffi-c/src/record.rs",
+    "ffi-c/src/config.rs",
+    "ffi-c/src/options.rs",
+    "ffi-c/src/client.rs",
+    "ffi-c/src/log.rs",
+    "ffi-c/src/boundary.rs",
+    "ffi-c/src/scan.rs",
+    "columns/src/format.rs",
+    "ffi-c/src/job.rs",
+    "ffi-c/src/mirror.rs",
 ];
 
-/// Types of Rust that C knows by other names. What the handles hold is known to the library alone.
-const HANDLES: &str = "Client Config Error Job Mirror Options Record Scan";
-/// Numbers that are enums in C, and are checked here.
-const NUMBERS: &str = "ErrorKindNumber FormatNumber LogLevelNumber";
-/// What cbindgen declares.
-const DECLARED: &str = "Arrival ErrorKind Format LogLevel ValueKind Text LogCallback \
-                        ReleaseCallback OptionalInteger OptionalNumber OptionalBoolean";
-/// A type of the crate `arrow`.
-const STREAM: (&str, &str) = ("FFI_ArrowArrayStream", "struct ArrowArrayStream");
-
-fn words(all: &'static str) -> impl Iterator<Item = &'static str> + Clone {
-    all.split(' ')
-}
-
-/// The name in C of a type.
-fn c_name(of: &str) -> String {
-    let of = match of {
-        "OptionalNumber" => of,
-        _ => of.trim_end_matches("Number"),
-    };
-    format!("talentdata_{}", names::snake(of))
-}
+/// What the handles hold is known to the library alone.
+const HANDLES: [&str; 8] = [
+    "Client", "Config", "Error", "Job", "Mirror", "Options", "Record", "Scan",
+];
 
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
@@ -79,82 +54,31 @@ struct Function {
     doc: String,
 }
 
-/// The header of a topic.
-pub(crate) fn header(spec: &Spec, topic: &str) -> Result<String, String> {
-    check(&library(&spec.root)?)?;
-    let (_, sources) = TOPICS
-        .iter()
-        .find(|(name, _)| *name == topic)
-        .ok_or_else(|| format!("there is no header {topic}"))?;
-    let mut builder = Builder::new().with_config(config(topic)?);
-    for source in *sources {
-        builder = builder.with_src(spec.root.join("crates").join(source));
+/// `talentdata/functions.h`; how it is made is in crates/ffi-c/cbindgen.toml.
+pub(crate) fn header(spec: &Spec) -> Result<String, String> {
+    let crates = spec.root.join("crates");
+    let mut config = Config::from_file(crates.join("ffi-c/cbindgen.toml"))?;
+    let mut version = format!(
+        "\n/** The version of this header; talentdata_library_version returns that of the library. */\n\
+         #define TALENTDATA_VERSION \"{}\"\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for (part, number) in [
+        ("MAJOR", env!("CARGO_PKG_VERSION_MAJOR")),
+        ("MINOR", env!("CARGO_PKG_VERSION_MINOR")),
+        ("PATCH", env!("CARGO_PKG_VERSION_PATCH")),
+    ] {
+        version += &format!("#define TALENTDATA_VERSION_{part} {number}\n");
     }
-    let bindings = builder
-        .generate()
-        .map_err(|error| format!("cbindgen: {error}"))?;
+    config.after_includes = Some(version);
+    let builder = Builder::new().with_config(config);
+    let sources = SOURCES.iter().map(|source| crates.join(source));
+    let builder = sources.fold(builder, |builder, source| builder.with_src(source));
+    let bindings = builder.generate();
+    let bindings = bindings.map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    // What cbindgen puts last would stand behind the guard.
-    let trailer = render_with("trailer.h.j2", context! { topic })?;
-    let end = text.rfind("#endif").ok_or("a header without a guard")?;
-    Ok(format!("{}{trailer}\n{}", &text[..end], &text[end..]))
-}
-
-fn config(topic: &str) -> Result<Config, String> {
-    let part = |template: &str| {
-        let data = context! { topic, handles => words(HANDLES).map(c_name).collect::<Vec<_>>(), ..version() };
-        render_with(template, data).map(|text| Some(text.trim_end().to_owned()))
-    };
-    let foreign = words(HANDLES).chain(words(NUMBERS));
-    let named = foreign.clone().chain(words(DECLARED));
-    let rename = named.map(|one| (one.to_owned(), c_name(one)));
-    let rename = rename.chain([(STREAM.0.to_owned(), STREAM.1.to_owned())]);
-    let includes = match topic {
-        "base" => Vec::new(),
-        "record" => vec!["talentdata/error.h".to_owned()],
-        "log" => vec!["talentdata/client.h".to_owned()],
-        _ => vec!["talentdata/base.h".to_owned()],
-    };
-    let needed = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
-    Ok(Config {
-        language: Language::C,
-        cpp_compat: true,
-        style: Style::Type,
-        include_guard: Some(format!("TALENTDATA_{}_H", names::constant(topic))),
-        documentation_style: DocumentationStyle::Doxy,
-        line_length: 100,
-        header: part("preamble.h.j2")?,
-        after_includes: part("after_includes.h.j2")?,
-        function: FunctionConfig {
-            must_use: Some("TALENTDATA_NODISCARD".into()),
-            ..FunctionConfig::default()
-        },
-        usize_is_size_t: true,
-        no_includes: true,
-        includes,
-        sys_includes: match topic {
-            "base" => needed(&["stdbool.h", "stddef.h", "stdint.h", "string.h"]),
-            _ => Vec::new(),
-        },
-        export: ExportConfig {
-            // Enums that only numbers refer to.
-            include: match topic {
-                "job" => needed(&["Format"]),
-                "log" => needed(&["LogLevel"]),
-                _ => Vec::new(),
-            },
-            exclude: foreign.chain([STREAM.0]).map(str::to_owned).collect(),
-            rename: rename.collect(),
-            ..ExportConfig::default()
-        },
-        enumeration: EnumConfig {
-            rename_variants: RenameRule::QualifiedScreamingSnakeCase,
-            ..EnumConfig::default()
-        },
-        ..Config::default()
-    })
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 /// `bindings/c/symbols.txt`.
@@ -239,8 +163,8 @@ fn null_calls(function: &Function) -> Vec<Value> {
             (_, "ReleaseCallback" | "*mutc_void") => "NULL".to_owned(),
             _ if one.ends_with("_out") => format!("fixture_slot({index})"),
             _ => {
-                let handle = words(HANDLES).find(|one| of.contains(*one));
-                format!("all->{}", names::snake(handle.unwrap_or_default()))
+                let handle = HANDLES.iter().find(|one| of.contains(**one));
+                format!("all->{}", names::snake(handle.unwrap_or(&"")))
             }
         });
         let arguments: Vec<String> = arguments.collect();
@@ -249,64 +173,15 @@ fn null_calls(function: &Function) -> Vec<Value> {
             // The error of a value names the thing that has it.
             shown => if of == "Text" && null == "value" { "value" } else { null },
             can_fail => function.result == "Option<Box<Error>>" && !name.ends_with("_error"),
-            gives => function.result.contains("Box<"),
+            gives => function.must_use,
         }
     });
     calls.collect()
 }
 
-/// Refuses functions that say too little, or share the name of a type.
-fn check(library: &Library) -> Result<(), String> {
-    for function in &library.functions {
-        let name = &function.name;
-        let can_fail = function.result == "Option<Box<Error>>";
-        let owner = |of: &str| {
-            ["Box<", "Text", "*const"]
-                .iter()
-                .any(|one| of.contains(one))
-        };
-        let outs = function
-            .parameters
-            .iter()
-            .filter(|one| one.0.ends_with("_out"));
-        let owns = name.ends_with("_free") || outs.into_iter().any(|one| owner(&one.1));
-        let needed = [
-            ("Threads:", true),
-            ("Errors:", can_fail && !name.ends_with("_error")),
-            ("Ownership:", owns || (!can_fail && owner(&function.result))),
-        ];
-        for (words, needed) in needed {
-            if needed && !function.doc.contains(words) {
-                return Err(format!(
-                    "the documentation of {name} has no line \"{words}\""
-                ));
-            }
-        }
-        if function.result.contains("Box<") != function.must_use {
-            return Err(format!(
-                "{name} must be #[must_use] exactly when the caller has to free its result"
-            ));
-        }
-        for (one, _) in &function.parameters {
-            let is_said = function.doc.contains(&format!("@param {one} "));
-            if can_fail && function.parameters.len() > 1 && !is_said {
-                return Err(format!(
-                    "the documentation of {name} does not say what {one} is"
-                ));
-            }
-        }
-        let mut types = words(HANDLES).chain(words(DECLARED));
-        if types.any(|of| c_name(of) == *name) {
-            return Err(format!("{name} is the name of a type and of a function"));
-        }
-    }
-    Ok(())
-}
-
 fn library(root: &Path) -> Result<Library, String> {
     let (mut functions, mut constants) = (Vec::new(), Vec::new());
-    let sources = TOPICS.iter().flat_map(|(_, sources)| *sources);
-    for source in sources {
+    for source in SOURCES {
         let path = root.join("crates").join(source);
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
@@ -383,3 +258,6 @@ fn documentation(attributes: &[Attribute]) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

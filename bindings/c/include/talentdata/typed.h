@@ -4,12 +4,16 @@
 
 #include <stdio.h>
 
-#include "talentdata/client.h"
-#include "talentdata/record.h"
+#include "talentdata/functions.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
+  return talentdata_client_new(NULL, client_out);
+}
 
 /* A required field that is missing is an error. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text(const void *of, const char *path, bool required,
