@@ -66,9 +66,8 @@ impl Spec {
         let document = Document::new(value);
         let api = interface(&document);
         let (view, names) = examined(&api, &document, &c::lists(root)?);
-        match document.findings().refusals(label) {
-            Some(refusals) => return Err(refusals),
-            None => {}
+        if let Some(refusals) = document.findings().refusals(label) {
+            return Err(refusals);
         }
         let summary = document.findings().summary(&document, label);
         Ok(Spec {

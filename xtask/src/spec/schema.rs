@@ -44,8 +44,10 @@ pub(super) struct Schema<'a> {
 /// Reads the schema that holds where all of these hold.
 pub(super) fn schema<'a>(mut parts: Vec<Cursor<'a>>) -> Schema<'a> {
     parts.dedup_by(|one, other| one.at == other.at);
-    let mut out = Schema::default();
-    out.at = parts.first().map(|one| one.at.clone()).unwrap_or_default();
+    let mut out = Schema {
+        at: parts.first().map_or(String::new(), |one| one.at.clone()),
+        ..Schema::default()
+    };
     while let [only] = parts.as_slice() {
         out.at = only.at.clone();
         let wrapped = Wrapped::of(only);
@@ -197,13 +199,14 @@ impl<'a> Schema<'a> {
             if values.is_empty() && !is_empty {
                 written.mark_all();
             }
-            let kinds: [(&str, fn(&Value) -> bool); 3] = [
-                ("boolean", Value::is_boolean),
-                ("integer", |one| one.is_i64() || one.is_u64()),
-                ("number", Value::is_number),
-            ];
-            let kind = kinds.into_iter().find(|(_, is)| all(*is));
-            let kind = kind.map(|(kind, _)| (kind, one.at.clone()));
+            let is_integer = |one: &Value| one.is_i64() || one.is_u64();
+            let kind = match () {
+                () if all(Value::is_boolean) => Some("boolean"),
+                () if all(is_integer) => Some("integer"),
+                () if all(Value::is_number) => Some("number"),
+                () => None,
+            };
+            let kind = kind.map(|kind| (kind, one.at.clone()));
             self.kind = self.kind.take().or(kind);
         }
     }
