@@ -146,7 +146,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             field.ident = Some(format_ident!("{}", names::unknown_fields(model)));
             continue;
         };
-        let (name, wire) = (names::rust_field(&one.wire), &one.wire);
+        let (name, wire) = (names::name(&one.wire, names::RUST_FIELD), &one.wire);
         if name != *wire {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
@@ -233,5 +233,5 @@ pub(crate) fn signature(field: &Field, answered: bool) -> String {
     } else {
         kind
     };
-    format!("{}: {kind}", names::rust_field(&field.wire))
+    format!("{}: {kind}", names::name(&field.wire, names::RUST_FIELD))
 }

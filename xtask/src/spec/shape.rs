@@ -99,10 +99,8 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
         let place = model.place.clone();
         model.fields.retain(|field| {
             let wire = &field.wire;
-            let own = [
-                ("Rust", names::rust_field(wire)),
-                ("Python", names::python_field(wire)),
-            ];
+            let kept = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
+            let own = kept.map(|(language, kept)| (language, names::name(wire, kept)));
             let fits = names::is_a_name(wire) && own.iter().all(|name| !taken.contains(name));
             let is_kept = fits || (sent && field.required);
             match is_kept {

@@ -3,8 +3,8 @@
 use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_python, table};
 use crate::models::{known_name, signature};
-use crate::names;
 use crate::names::registry::{Surface::*, Thing};
+use crate::names::{self, ARGUMENT, HANDLE, PYTHON_FIELD, RUST_FIELD};
 use crate::spec::api::{Api, Enum, Field, Model, Type};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
@@ -79,7 +79,7 @@ impl View<'_> {
         context! {
             fields => fields.collect::<Vec<_>>(), exposed, is_record, sent, body,
             has_class => model.has_class(), cpp => names::cpp_class(name),
-            handle => if is_record { "record".to_owned() } else { names::parameter(name) },
+            handle => if is_record { "record".to_owned() } else { names::name(name, HANDLE) },
             kind => if is_record { "talentdata_record".to_owned() } else { prefix.clone() },
             root => !api.models.iter().any(|one| one.refers_to(name)), prefix,
             ..Value::from_serialize(model)
@@ -99,8 +99,8 @@ impl View<'_> {
             self.claim(&own, &scope, names::unknown_fields(model));
         }
         let kind = signature(field, model.answered);
-        self.declare(&own, Rust, &scope, &names::rust_field(wire), &kind);
-        let python = names::python_field(wire);
+        self.declare(&own, Rust, &scope, &names::name(wire, RUST_FIELD), &kind);
+        let python = names::name(wire, PYTHON_FIELD);
         let (python_kind, mut annotation, class) = read_by_python(api, &field.kind);
         if !field.required && annotation != "Any" {
             annotation += " | None";
@@ -119,7 +119,7 @@ impl View<'_> {
         if self.sent.contains(name) {
             let scope = format!("in the C++ struct {}", cpp_body(api, name));
             self.declare(&own, Cpp, &scope, &cpp, &cpp_sent);
-            let (argument, kind) = (names::argument(wire), field.kind.to_string());
+            let (argument, kind) = (names::name(wire, ARGUMENT), field.kind.to_string());
             self.facts(&own, &[C, Python, CommandLine], "sent", &argument, &kind);
         }
         // Secrets never leave the core.

@@ -3,7 +3,7 @@
 use super::View;
 use crate::languages::{annotation, borrowed, cpp_body, cpp_scalar, rust, table};
 use crate::names::registry::{Surface, Surface::*, Thing};
-use crate::names::{self, sentence};
+use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
 use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, TokenUse, Type};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
@@ -48,13 +48,16 @@ impl View<'_> {
             self.refuse(&own, "OPERATIONS is taken in Rust".to_owned());
         }
         self.declare(&own, Rust, "in Rust", &constant, "");
-        let mut parameters = Vec::new();
+        let (mut required, mut optional) = (Vec::new(), Vec::new());
         for one in &operation.parameters {
             let value = self.parameter(operation, one, &key);
-            if operation.taken().any(|other| other.place == one.place) {
-                parameters.push((one.required, value));
+            match operation.taken().any(|other| other.place == one.place) {
+                true if one.required => required.push(value),
+                true => optional.push(value),
+                false => {}
             }
         }
+        let parameters = [required.clone(), optional.clone()].concat();
         let body = operation.body.as_ref();
         let body = body.map(|body| self.body(operation, body, &key));
         let response = operation.response.as_ref();
@@ -62,14 +65,20 @@ impl View<'_> {
             let part = format!("response of {id}");
             self.describe(&part, &response.to_string(), "", Some(&key));
         }
-        let (rust_name, python) = (names::rust_call(operation), names::python_call(operation));
-        let (c, cpp) = (names::c_call(operation), names::cpp_call(operation));
-        let (command, options) = (names::command(operation), names::options(operation));
+        let name = &operation.name;
+        let [rust_name, cpp, python] =
+            [RUST_METHOD, CPP_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
+        let (c, command) = (
+            names::c_call(name),
+            names::name(&operation.command, COMMAND),
+        );
+        let command = command.replace('_', "-");
+        let options = format!("{}Options", names::camel(name));
         let cpp_options = names::snake(&options);
         let call = Thing::new(&key, id, &at, RENAME_CALL);
-        let has_optional = operation.optional().next().is_some();
+        let has_optional = !optional.is_empty();
         if operation.is_call() {
-            self.check(&call, &operation.name);
+            self.check(&call, name);
             self.check(&call, &operation.command);
             let signature = signature(operation);
             let with_options = format!("{signature}, options: {has_optional}");
@@ -88,14 +97,6 @@ impl View<'_> {
             self.claim(&call, "in Rust", &options);
             self.claim(&call, "in C++", &cpp_options);
         }
-        let of = |wanted: bool| -> Vec<Value> {
-            let fitting = parameters
-                .iter()
-                .filter(|(required, _)| *required == wanted);
-            fitting.map(|(_, one)| one.clone()).collect()
-        };
-        let (required, optional) = (of(true), of(false));
-        let parameters: Vec<Value> = parameters.into_iter().map(|(_, one)| one).collect();
         let (body, fields) = body.unzip();
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
         // What C and C++ get: the type of a handle, and the class.
@@ -109,7 +110,7 @@ impl View<'_> {
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
         let value = context! {
             constant, method, required, optional, parameters, body, arguments, options, c, cpp, python, command,
-            cpp_options, class, rust => rust_name, name => names::snake(&operation.name),
+            cpp_options, class, rust => rust_name, name => names::snake(name),
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
             variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
             callable => operation.is_call(), generated => operation.is_generated(), title => operation.title(),
@@ -133,8 +134,9 @@ impl View<'_> {
         let own = Thing::new(&key, path, &operation.place(), LEAVE_LIST);
         self.check_as(&own, path, name);
         let variant = names::list_variant(name);
-        let (rust_name, rust_with) = (names::rust_list(name), names::rust_list_with(name));
-        let (cpp, python) = (names::cpp_list(name), names::python_list(name));
+        let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
+        let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
+        let cpp = names::cpp_list(name);
         let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
         self.describe(&key, &format!("{path}, {token}"), "", None);
         self.declare(&own, CommandLine, "on the command line", name, "");
@@ -205,7 +207,7 @@ impl View<'_> {
             &one.description,
             Some(whole),
         );
-        let (name, kind) = (names::argument(&one.name), one.kind.present());
+        let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
         let is_taken = operation.taken().any(|other| other.place == one.place);
         if operation.is_generated() && is_taken {
             let own = Thing::new(&key, &one.name, &one.place, RENAME_PARAMETER);
@@ -272,7 +274,7 @@ impl View<'_> {
 /// The parameters that an operation cannot do without.
 fn required(operation: &Operation) -> String {
     let takes = operation.required();
-    let takes = takes.map(|one| format!("{}: {}", names::argument(&one.name), one.kind));
+    let takes = takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind));
     takes.collect::<Vec<_>>().join(", ")
 }
 
@@ -295,16 +297,16 @@ fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'
     let model = api.model_of(&body.kind)?;
     let mut names: BTreeSet<String> = operation
         .taken()
-        .map(|one| names::argument(&one.name))
+        .map(|one| names::name(&one.name, ARGUMENT))
         .collect();
     let mut fields = model.fields.iter();
-    let distinct = fields.all(|one| names.insert(names::argument(&one.wire)));
+    let distinct = fields.all(|one| names.insert(names::name(&one.wire, ARGUMENT)));
     distinct.then_some(model)
 }
 
 /// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
 fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Value) -> Value {
-    let name = names::argument(wire);
+    let name = names::name(wire, ARGUMENT);
     let held = match kind {
         Type::Array(held) if held.present().is_scalar() => Some(held.present()),
         _ => None,
