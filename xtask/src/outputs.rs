@@ -17,7 +17,7 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 22] = [
+const OUTPUTS: [(&str, Source); 21] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
@@ -38,7 +38,6 @@ const OUTPUTS: [(&str, Source); 22] = [
     ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
     ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
     ("bindings/c/symbols.txt", By(c::symbols)),
-    ("bindings/c/tests/null_arguments.c", By(c::nulls)),
     ("docs/settings.md", By(settings_page)),
 ];
 
