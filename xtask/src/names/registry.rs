@@ -89,12 +89,17 @@ pub(crate) struct Registry {
     owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Vec<(String, Subject)>,
     /// Where each thing is among them.
-    pub(crate) places: BTreeMap<String, usize>,
+    places: BTreeMap<String, usize>,
     /// Places, reasons and ways out.
     refused: Vec<(String, String, &'static str)>,
 }
 
 impl Registry {
+    pub(crate) fn get(&self, key: &str) -> Option<&Subject> {
+        let place = self.places.get(key)?;
+        self.subjects.get(*place).map(|(_, subject)| subject)
+    }
+
     /// Begins a thing, or goes on with it.
     fn subject(&mut self, key: &str) -> &mut Subject {
         let next = self.subjects.len();

@@ -89,17 +89,12 @@ pub(crate) struct Body {
 pub(crate) struct List {
     /// The path after `/v1/`, with `_` for every separator.
     pub(crate) name: String,
-    /// Key of the record array and model of a record, where the spec shows them.
-    pub(crate) records: Option<Records>,
+    /// Key of the record array, where the spec shows it.
+    pub(crate) key: Option<String>,
+    /// The model of a record, where the spec shows its fields.
+    pub(crate) model: Option<String>,
     /// Largest `limit` the spec allows.
     pub(crate) max_limit: Option<u64>,
-}
-
-/// The record array of a list response.
-#[derive(Debug, Serialize)]
-pub(crate) struct Records {
-    pub(crate) key: String,
-    pub(crate) model: Option<String>,
 }
 
 /// An object with documented fields.
@@ -162,7 +157,8 @@ impl Api {
 
     /// Whether a list has records of this model.
     pub(crate) fn is_record(&self, model: &str) -> bool {
-        self.lists().any(|(_, list)| list.model() == Some(model))
+        self.lists()
+            .any(|(_, list)| list.model.as_deref() == Some(model))
     }
 
     /// The values of an open enum.
@@ -235,13 +231,6 @@ impl Parameter {
                 Type::Array(held) => held.present().is_scalar(),
                 other => other.is_scalar(),
             }
-    }
-}
-
-impl List {
-    /// The model of a record, where the spec shows its fields.
-    pub(crate) fn model(&self) -> Option<&str> {
-        self.records.as_ref()?.model.as_deref()
     }
 }
 

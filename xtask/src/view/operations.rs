@@ -154,12 +154,11 @@ impl View<'_> {
             self.describe(&own.key, shown, "", Some(&key));
             own
         };
-        let record_key = list.records.as_ref().map(|records| &records.key);
         part(
             "record key",
-            record_key.map_or("found at run time", |key| key),
+            list.key.as_deref().unwrap_or("found at run time"),
         );
-        let record = list.model().unwrap_or("Record");
+        let record = list.model.as_deref().unwrap_or("Record");
         let kind = part("record type", record);
         let max = list.max_limit;
         let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
@@ -171,12 +170,12 @@ impl View<'_> {
         );
         self.facts(&kind, &[Rust, Cpp], "", "", record);
         // To say more than nothing breaks nothing where records keep what they have.
-        if list.model().is_some() {
+        if list.model.is_some() {
             self.facts(&kind, &[C, Python], "", record, "");
         }
         self.facts(&takes, &Surface::ALL, "", "", &needed);
         self.demand(&limit, "", u64::MAX - max.unwrap_or(u64::MAX));
-        let model = list.model().and_then(|model| api.model(model));
+        let model = list.model.as_ref().and_then(|model| api.model(model));
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|field| {
             context! {
@@ -187,7 +186,7 @@ impl View<'_> {
         let fields: Vec<Value> = fields.collect();
         let class = self.exposed(model.map(|one| Type::Model(one.name.clone())).as_ref());
         context! {
-            name, variant, record, cpp, python, max, rust_with, fields, c, key => record_key, model => list.model(),
+            name, variant, record, cpp, python, max, rust_with, fields, c, key => list.key, model => list.model,
             rust => rust_name, class => names::camel(name),
             cpp_record => class.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
             ..of.clone()
