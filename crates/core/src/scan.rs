@@ -60,7 +60,7 @@ impl ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
-    pages: Pages,
+    pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
 }
 
@@ -149,8 +149,8 @@ impl<T> Scan<T> {
 }
 
 impl Pages {
-    fn new(resource: Resource, batches: mpsc::Receiver<Result<Batch>>) -> Self {
-        Pages {
+    fn new(resource: Resource, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
+        Box::new(Pages {
             resource,
             batches,
             current: VecDeque::new(),
@@ -158,7 +158,7 @@ impl Pages {
             wanted: u64::MAX,
             over: false,
             _driver: JoinSet::new(),
-        }
+        })
     }
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
