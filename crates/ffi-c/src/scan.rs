@@ -19,7 +19,7 @@ pub struct Scan {
     /// Held by the one thread that uses the scan.
     in_use: Mutex<()>,
     self_pipe: OnceLock<Arc<SelfPipe>>,
-    failure: Failure,
+    failure: KeptError,
 }
 
 /// The outcome of talentdata_scan_try_next.
@@ -210,7 +210,7 @@ impl Scan {
             scan,
             in_use: Mutex::new(()),
             self_pipe: OnceLock::new(),
-            failure: Failure::default(),
+            failure: KeptError::default(),
         }
     }
 
@@ -291,9 +291,9 @@ impl Scan {
 
 /// The error that has ended a scan or its Arrow stream, which may outlive the handle.
 #[derive(Clone, Default)]
-struct Failure(Arc<Mutex<Option<CoreError>>>);
+struct KeptError(Arc<Mutex<Option<CoreError>>>);
 
-impl Failure {
+impl KeptError {
     fn check(&self) -> Result<()> {
         self.lock().clone().map_or(Ok(()), Err)
     }

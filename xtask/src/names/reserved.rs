@@ -58,11 +58,11 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Known Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
-    Format FormatNumber From Job ListShape Location LogCallback LogLevel LogLevelNumber MayBeFreed \
-    MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean OptionalInteger \
-    OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody Resource Result Scan \
-    Secret Self SelfPipe Sink Some Source String Text TextArena TokenUse Typed UnknownResource \
+    Arrival Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
+    Format FormatNumber From Job KeptError Known ListShape Location LogCallback LogLevel \
+    LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
+    OptionalInteger OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody \
+    Resource Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed UnknownResource \
     UserData ValueKind Vec Verify Work";
 
 /// Methods of a Rust client.

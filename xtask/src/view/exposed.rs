@@ -54,17 +54,17 @@ fn read_by_c(of: &Type) -> (&'static str, String) {
 }
 
 /// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
-fn read_by_cpp(api: &Api, of: &Type) -> String {
+fn read_by_cpp(exposed: &[&Model], of: &Type) -> String {
     let held = |of: &Type| match of {
         // Only the enums of fields have a type.
         Type::Enum(_) => "std::string".to_owned(),
-        of => read_by_cpp(api, of),
+        of => read_by_cpp(exposed, of),
     };
     match of {
         Type::Text => "std::string".to_owned(),
         Type::Integer | Type::Number | Type::Boolean => cpp_scalar(of, "").to_owned(),
         Type::Enum(name) => prefix(name),
-        Type::Model(name) if api.model(name).is_some_and(has_class) => {
+        Type::Model(name) if exposed.iter().any(|one| one.name == *name) => {
             format!("talentdata::{}", names::cpp_class(name))
         }
         Type::Array(of) => format!("std::vector<{}>", held(of)),
@@ -102,7 +102,7 @@ impl View<'_> {
         let (api, name, wire) = (self.api, &model.name, &field.wire);
         let own = field_thing(model, field);
         let (read, c_kind) = read_by_c(&field.kind);
-        let kind = read_by_cpp(api, &field.kind);
+        let kind = read_by_cpp(&self.exposed, &field.kind);
         let kind = match field.required {
             true => kind,
             false => format!("std::optional<{kind}>"),
