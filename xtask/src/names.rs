@@ -58,8 +58,6 @@ pub(crate) const RUST_FIELD: Kept = &[RUST];
 pub(crate) const PYTHON_FIELD: Kept = &[PYTHON, PYTHON_MEMBERS];
 /// A parameter, or a field of a body, as an argument, in every language alike.
 pub(crate) const ARGUMENT: Kept = &[RUST, CPP, PYTHON, ARGUMENTS];
-/// A handle, as a parameter of an inline function.
-pub(crate) const HANDLE: Kept = &[RUST, CPP];
 /// A command of the command line, with `_` in place of `-`.
 pub(crate) const COMMAND: Kept = &[COMMANDS];
 
@@ -147,11 +145,6 @@ pub(crate) fn unknown_fields(model: &Model) -> &'static str {
         Some(_) => "unknown_fields",
         None => "extra",
     }
-}
-
-/// What a C function has behind the model's name: the field, and what the suffix says of it.
-pub(crate) fn c_function(wire: &str, suffix: &str) -> String {
-    free(format!("{}{suffix}", snake(wire)), &[C_MEMBERS])
 }
 
 /// The type of a model or an enum in C, which the names of its functions begin with.

@@ -255,12 +255,6 @@ impl Model {
         let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
         self.answered && !self.is_page() && !holds_secret
     }
-
-    /// Whether one of its fields refers to this model or enum.
-    pub(crate) fn refers_to(&self, name: &str) -> bool {
-        let mut fields = self.fields.iter();
-        fields.any(|field| field.kind.named() == Some(name))
-    }
 }
 
 /// What a value is. Names are those of models and enums.

@@ -1,22 +1,18 @@
 //! Models and enums in every language, and what reads each field.
 
 use super::View;
-use crate::languages::{cpp_body, cpp_sent, read_by_python, table};
+use crate::languages::{cpp_body, cpp_scalar, cpp_sent, read_by_python, table};
 use crate::models::{known_name, signature};
 use crate::names::registry::{Surface::*, Thing};
-use crate::names::{self, ARGUMENT, HANDLE, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Api, Enum, Field, Model, Type};
+use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
+use crate::spec::api::{Enum, Field, Model, Type};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
-use std::collections::BTreeMap;
 
 const LEAVE_FIELD: &str =
     "leave it out: it is still delivered, with the fields that the document does not show";
 const LEAVE_VALUE: &str = "leave it out: values that are not listed are delivered as they come";
 const RENAME_SCHEMA: &str = "rename the schema; its name is never sent";
-
-/// What a field holds as C sees it, and the model or enum that it is of.
-type Shape<'a> = (&'static str, &'a str);
 
 impl View<'_> {
     pub(super) fn model(&mut self, model: &Model) -> Value {
@@ -64,24 +60,17 @@ impl View<'_> {
         }
         let kind = Type::Model(name.clone());
         let (exposed, is_record) = (self.exposed(Some(&kind)).is_some(), api.is_record(name));
-        let prefix = names::c_type(name);
         if exposed {
             self.facts(&own, &[C, Cpp], "model", name, &is_record.to_string());
         }
         if exposed && is_record {
             self.facts(&own, &[CommandLine], "columns", "", "");
-        } else if exposed {
-            self.claim(&own, "in C", &format!("{prefix}_json"));
-            self.claim(&own, "in C", &format!("{prefix}_free"));
         }
         let fields = model.fields.iter();
         let fields = fields.map(|field| self.field(model, field, &key, exposed));
         context! {
-            fields => fields.collect::<Vec<_>>(), exposed, is_record, sent, body,
+            fields => fields.collect::<Vec<_>>(), exposed, sent, body,
             has_class => model.has_class(), cpp => names::cpp_class(name),
-            handle => if is_record { "record".to_owned() } else { names::name(name, HANDLE) },
-            kind => if is_record { "talentdata_record".to_owned() } else { prefix.clone() },
-            root => !api.models.iter().any(|one| one.refers_to(name)), prefix,
             ..Value::from_serialize(model)
         }
     }
@@ -139,44 +128,62 @@ impl View<'_> {
     /// What C and C++ read a field with.
     fn exposed_field(&mut self, own: &Thing, model: &Model, field: &Field) -> Value {
         let (name, wire) = (&model.name, &field.wire);
-        let (shape, is_record) = (shape(self.api, &field.kind), self.api.is_record(name));
-        let (suffixes, members) = readers(shape, is_record, field.required);
-        let scalar = match shape.0 {
-            "Integer" => Some(("int64_t", "integer")),
-            "Number" => Some(("double", "number")),
-            "Boolean" => Some(("bool", "boolean")),
-            _ => None,
+        let (read, c_kind) = read_by_c(&field.kind);
+        let kind = self.read_by_cpp(&field.kind);
+        let kind = match field.required {
+            true => kind,
+            false => format!("std::optional<{kind}>"),
         };
-        let described = format!("{shape:?} {}", field.required || scalar.is_none());
-        let mut c = BTreeMap::new();
-        for suffix in suffixes {
-            let function = names::c_function(wire, suffix);
-            let mut function = format!("{}_{function}", names::c_type(name));
+        let required = field.required || !matches!(read, "integer" | "number" | "boolean");
+        let described = format!("{c_kind} {required}");
+        let text = kind.replace(&c_kind, "std::string");
+        // The text of an enum's value is there beside it, for values that are not documented.
+        let suffixes: &[&str] = if read == "enum" {
+            &["", "_text"]
+        } else {
+            &[""]
+        };
+        let class = format!("in the C++ class {}", names::cpp_class(name));
+        let (mut c, mut values) = (Vec::new(), Vec::new());
+        for (suffix, kind) in suffixes.iter().zip([kind, text]) {
+            let mut function = format!("{}_{}{suffix}", names::c_type(name), names::snake(wire));
             while self.types.contains(&function) {
                 function.push('_');
             }
-            self.declare(own, C, "in C", &function, &described);
-            c.insert(*suffix, function);
-        }
-        let class = format!("in the C++ class {}", names::cpp_class(name));
-        let described = format!("{shape:?} {}", field.required);
-        let mut values = Vec::new();
-        for (suffix, kind) in members {
             let member = names::cpp_member(name, wire, suffix);
+            self.declare(own, C, "in C", &function, &described);
             self.claim(own, &class, &format!("try_{member}"));
-            self.declare(own, Cpp, &class, &member, &described);
-            values.push(context! { kind, name => member, is_json => suffix == "_json" });
+            self.declare(own, Cpp, &class, &member, &kind);
+            c.push(function);
+            values.push(context! { kind, name => member });
         }
-        if is_record {
+        if self.api.is_record(name) {
             self.facts(own, &[CommandLine], "column", wire, table(&field.kind));
         }
         let path = match wire.is_empty() || wire.contains('/') {
             true => pointer(&[wire]),
             false => wire.clone(),
         };
-        context! {
-            path, values, c, shape => shape.0, held_c => names::c_type(shape.1),
-            c_scalar => scalar.map(|one| one.0), scalar => scalar.map(|one| one.1),
+        context! { path, values, c, read, c_kind }
+    }
+
+    /// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
+    fn read_by_cpp(&self, of: &Type) -> String {
+        let held = |of: &Type| match of {
+            // Only the enums of fields have a type.
+            Type::Enum(_) => "std::string".to_owned(),
+            of => self.read_by_cpp(of),
+        };
+        match of {
+            Type::Text => "std::string".to_owned(),
+            Type::Integer | Type::Number | Type::Boolean => cpp_scalar(of, "").to_owned(),
+            Type::Enum(name) => names::c_type(name),
+            Type::Model(name) if self.exposed(Some(of)).is_some() => {
+                format!("talentdata::{}", names::cpp_class(name))
+            }
+            Type::Array(of) => format!("std::vector<{}>", held(of)),
+            Type::Map(of) => format!("std::map<std::string, {}>", held(of)),
+            _ => "talentdata::record".to_owned(),
         }
     }
 
@@ -228,63 +235,16 @@ impl View<'_> {
     }
 }
 
-fn shape<'a>(api: &Api, of: &'a Type) -> Shape<'a> {
-    let seen = |name: &str| api.model(name).is_some_and(Model::has_class);
-    match of {
-        Type::Text => ("Text", ""),
-        Type::Enum(name) => ("Enum", name),
-        Type::Integer => ("Integer", ""),
-        Type::Number => ("Number", ""),
-        Type::Boolean => ("Boolean", ""),
-        Type::Model(name) if seen(name) => ("Model", name),
-        Type::Array(held) => match &**held {
-            Type::Text => ("Texts", ""),
-            Type::Model(name) if seen(name) => ("Models", name),
-            _ => ("Items", ""),
-        },
-        Type::Map(held) => match &**held {
-            Type::Model(name) if seen(name) => ("Map", name),
-            _ => ("Json", ""),
-        },
-        // It is lent as it came, as are integers that an int64_t cannot hold.
-        _ => ("Json", ""),
-    }
-}
-
-/// What functions of C have behind the field's name, and members of C++ with what each of these gives.
-///
-/// An array or a map that is absent is empty in C++; anything else may be absent there.
-fn readers(
-    (shape, of): Shape,
-    is_record: bool,
-    required: bool,
-) -> (&'static [&'static str], Vec<(&'static str, String)>) {
-    let class = format!("talentdata::{}", names::cpp_class(of));
-    let maybe = |kind: &str| match required {
-        true => kind.to_owned(),
-        false => format!("std::optional<{kind}>"),
+/// How C reads a field, and the type of its value.
+fn read_by_c(of: &Type) -> (&'static str, String) {
+    let (read, kind) = match of {
+        Type::Text => ("text", "talentdata_text"),
+        Type::Integer => ("integer", "int64_t"),
+        Type::Number => ("number", "double"),
+        Type::Boolean => ("boolean", "bool"),
+        Type::Enum(name) => return ("enum", names::c_type(name)),
+        // Taken apart like any JSON.
+        _ => ("value", "const talentdata_record *"),
     };
-    let one = |kind: &str| vec![("", maybe(kind))];
-    let many = |kind: String| vec![("", kind)];
-    let array: &[&str] = &["_count", "_at"];
-    match shape {
-        "Text" => (&[""], one("std::string")),
-        "Integer" => (&[""], one("std::int64_t")),
-        "Number" => (&[""], one("double")),
-        "Boolean" => (&[""], one("bool")),
-        "Enum" => {
-            let text = ("_text", maybe("std::string"));
-            (&["", "_text"], vec![("", maybe(&names::c_type(of))), text])
-        }
-        "Model" if !is_record => (&[""], one(&class)),
-        "Texts" if !is_record => (array, many("std::vector<std::string>".to_owned())),
-        "Items" if !is_record => (array, many("std::vector<talentdata::record>".to_owned())),
-        "Models" if !is_record => (array, many(format!("std::vector<{class}>"))),
-        "Map" if !is_record => (
-            &["_count", "_name", "_at", "_find"],
-            many(format!("std::map<std::string, {class}>")),
-        ),
-        // A value without a type of its own is JSON.
-        _ => (&["_json"], vec![("_json", maybe("std::string"))]),
-    }
+    (read, kind.to_owned())
 }

@@ -99,13 +99,8 @@ impl View<'_> {
         }
         let (body, fields) = body.unzip();
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
-        // What C and C++ get: the type of a handle, and the class.
         let exposed = self.exposed(response);
         let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
-        let handle = exposed.filter(|one| !self.api.is_record(&one.name));
-        let handle = handle.map_or("talentdata_record".to_owned(), |one| {
-            names::c_type(&one.name)
-        });
         let class = response.and_then(|kind| self.api.model_of(kind));
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
         let value = context! {
@@ -114,7 +109,7 @@ impl View<'_> {
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
             variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
             callable => operation.is_call(), generated => operation.is_generated(), title => operation.title(),
-            cpp_class => response.map(|_| format!("talentdata::{cpp_class}")), c_out => response.map(|_| handle),
+            cpp_class => response.map(|_| format!("talentdata::{cpp_class}")),
             ..Value::from_serialize(operation)
         };
         let list = operation.list.as_ref();
@@ -338,15 +333,8 @@ fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Valu
         _ => member,
     };
     let rust_kind = rust(kind, "crate::");
-    let (added, c_scalar) = match kind {
-        Type::Integer => ("integer", Some("int64_t")),
-        Type::Unsigned => ("unsigned", Some("uint64_t")),
-        Type::Number => ("number", Some("double")),
-        Type::Boolean => ("boolean", Some("bool")),
-        _ => ("text", None),
-    };
     context! {
-        wire, option_value, added, c_scalar, cpp_argument, cpp_member,
+        wire, option_value, cpp_argument, cpp_member,
         flag => names::flag(wire), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),

@@ -673,8 +673,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
  *
  * @param client the client
  * @param operation its operationId, such as checkVersion
- * @param options its parameters, added with talentdata_options_add, or NULL
  * @param body the request body as JSON; absent where it takes none
+ * @param options its parameters, added with talentdata_options_add, or NULL
  * @param response_out the response, byte for byte as the service sent it; NULL where it has none
  * Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
  * Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -683,8 +683,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_call(const talentdata_client *client,
                                          talentdata_text operation,
-                                         const talentdata_options *options,
                                          talentdata_text body,
+                                         const talentdata_options *options,
                                          talentdata_record **response_out);
 
 /**
@@ -832,8 +832,8 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
  * Threads: one at a time per scan; waits for the service.
  * Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
  * CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
- * INVALID_ARGUMENT for NULL, after another error, when there is an Arrow stream of the scan, or while
- * another thread is using it.
+ * INVALID_ARGUMENT for NULL, when there is an Arrow stream of the scan, or while another thread is using it. After any
+ * other error every call returns that error.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_next(talentdata_scan *scan,
