@@ -19,18 +19,14 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
     file.items
         .retain(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
     for item in &mut file.items {
-        match item {
-            Item::Struct(item) => {
-                let model = models.iter().find(|model| item.ident == model.name);
-                model
-                    .into_iter()
-                    .for_each(|model| named_struct(item, model));
-            }
-            Item::Enum(item) => {
-                let known = enums.iter().find(|known| item.ident == known_name(known));
-                known.into_iter().for_each(|known| named_enum(item, known));
-            }
-            _ => {}
+        if let Item::Struct(item) = item
+            && let Some(model) = models.iter().find(|one| item.ident == one.name)
+        {
+            named_struct(item, model);
+        } else if let Item::Enum(item) = item
+            && let Some(known) = enums.iter().find(|one| item.ident == known_name(one))
+        {
+            named_enum(item, known);
         }
     }
     let items = file.items;

@@ -128,39 +128,43 @@ fn kind_of(
     property: &Value,
     all: &Map<String, Value>,
 ) -> (&'static str, String, Option<String>, bool) {
-    if let Some(variants) = property["anyOf"].as_array() {
-        let (kind, annotation, class, _) = kind_of(&variants[0], all);
-        return (kind, annotation, class, true);
-    }
-    // The class that a reference leads to, and whether it is an enum.
-    let class = |schema: &Value| {
-        let name = schema["$ref"].as_str()?.rsplit('/').next()?;
-        Some((name.to_owned(), choices(all.get(name)?).is_some()))
+    let (property, optional) = match &property["anyOf"][0] {
+        Value::Null => (property, property["type"].is_array()),
+        first => (first, true),
     };
-    if let Some((name, is_enum)) = class(property) {
-        let kind = if is_enum { "text" } else { "model" };
-        return (kind, name.clone(), Some(name), false);
-    }
-    let model = |key: &str| class(&property[key]).filter(|(_, is_enum)| !is_enum);
-    let optional = property["type"].is_array();
-    let (kind, annotation) = match property["type"][0].as_str().or(property["type"].as_str()) {
-        Some("string") if property["format"] == "date-time" => ("time", "datetime.datetime"),
-        Some("string") => ("text", "str"),
-        Some("integer") => ("integer", "int"),
-        Some("number") => ("number", "float"),
-        Some("boolean") => ("boolean", "bool"),
-        Some("array") => match model("items") {
-            Some((name, _)) => return ("models", format!("list[{name}]"), Some(name), optional),
-            None => ("array", "list[Any]"),
-        },
-        Some("object") => match model("additionalProperties") {
-            Some((name, _)) => {
-                let annotation = format!("dict[str, {name}]");
-                return ("model by name", annotation, Some(name), optional);
-            }
-            None => ("object", "dict[str, Any]"),
-        },
+    let kind = property["type"][0].as_str().or(property["type"].as_str());
+    let held = match kind {
+        Some("array") => &property["items"],
+        Some("object") => &property["additionalProperties"],
+        _ => property,
+    };
+    let class = held["$ref"]
+        .as_str()
+        .and_then(|path| path.rsplit('/').next());
+    let is_enum = class.is_some_and(|name| all.get(name).and_then(choices).is_some());
+    // Enums within arrays are texts.
+    let class = class.filter(|_| kind.is_none() || !is_enum);
+    let name = class.unwrap_or("Any");
+    let (kind, annotation) = match (kind, class) {
+        (None, Some(_)) => (if is_enum { "text" } else { "model" }, name.to_owned()),
+        (Some("array"), Some(_)) => ("models", format!("list[{name}]")),
+        (Some("object"), Some(_)) => ("model by name", format!("dict[str, {name}]")),
+        (Some(kind), None) => plain(kind, &property["format"]),
+        _ => ("json", name.to_owned()),
+    };
+    (kind, annotation, class.map(str::to_owned), optional)
+}
+
+fn plain(kind: &str, format: &Value) -> (&'static str, String) {
+    let (kind, annotation) = match kind {
+        "string" if format == "date-time" => ("time", "datetime.datetime"),
+        "string" => ("text", "str"),
+        "integer" => ("integer", "int"),
+        "number" => ("number", "float"),
+        "boolean" => ("boolean", "bool"),
+        "array" => ("array", "list[Any]"),
+        "object" => ("object", "dict[str, Any]"),
         _ => ("json", "Any"),
     };
-    (kind, annotation.to_owned(), None, optional)
+    (kind, annotation.to_owned())
 }

@@ -90,22 +90,12 @@ pub(crate) fn print(source: &str, file: &syn::File) -> String {
 }
 
 /// The lines of a text, at most `width` characters each where words allow it.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    text.lines()
-        .flat_map(|line| wrap_line(line, width))
-        .collect()
-}
-
-fn wrap_line(words: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words.split(' ') {
-        let last = lines.len() - 1;
-        if lines[last].is_empty() {
-            lines[last] += word;
-        } else if lines[last].len() + 1 + word.len() <= width {
-            lines[last] += &format!(" {word}");
-        } else {
-            lines.push(word.to_owned());
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
