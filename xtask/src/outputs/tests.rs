@@ -1,6 +1,5 @@
 //! What the spec yields after a change, which of its changes are refused, and that the rest compiles.
 
-mod agreement;
 mod calls;
 mod changes;
 mod rows;
