@@ -22,7 +22,7 @@ mod views;
 
 pub use mirror::{At, Mirror, forget};
 pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
-pub use rows::{Change, Changes, Records};
+pub use rows::Rows;
 pub use sync::{Sync, age};
 pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;

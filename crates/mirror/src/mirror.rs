@@ -1,8 +1,9 @@
 //! Reads a mirror, without a service; and takes lists out of it.
 
+use crate::digest::{Hash, add};
 use crate::file::{Claim, Fault, open};
 use crate::receipt::{SyncReceipt, SyncRow};
-use crate::rows::{Changes, Records, Snapshot};
+use crate::rows::Rows;
 use crate::views;
 use chrono::DateTime;
 use rusqlite::Connection;
@@ -67,12 +68,14 @@ impl Mirror {
     /// `Io`, when it cannot be read.
     pub fn resources(&self) -> Result<Vec<Resource>> {
         let connection = open(&self.path)?;
-        let mut lists = Resource::ALL.to_vec();
-        let has = |list: &Resource| Ok(!SyncRow::all(&connection, list.name())?.is_empty());
-        let kept: std::result::Result<Vec<bool>, Fault> = lists.iter().map(has).collect();
-        let mut kept = kept.map_err(|fault| fault.at(&self.path))?.into_iter();
-        lists.retain(|_| kept.next() == Some(true));
-        Ok(lists)
+        let mut kept = Vec::new();
+        for list in Resource::ALL {
+            let syncs = SyncRow::all(&connection, list.name());
+            if !syncs.map_err(|fault| fault.at(&self.path))?.is_empty() {
+                kept.push(list);
+            }
+        }
+        Ok(kept)
     }
 
     /// What the syncs of a list have done that are kept, the oldest first.
@@ -92,25 +95,20 @@ impl Mirror {
         Ok(self.snapshot(resource)?.2.columns)
     }
 
-    /// The list as of the last sync, with records that are missing without a proof that they are gone.
-    ///
-    /// # Errors
-    /// As [`syncs`](Self::syncs).
-    pub fn current(&self, resource: Resource) -> Result<Records> {
-        let (snapshot, _, last) = self.snapshot(resource)?;
-        Ok(Records::new(snapshot, last, true))
-    }
-
-    /// The list as a sync has read it.
+    /// The list as a sync has read it; or as of the last sync, with records that are missing without a proof that they are
+    /// gone.
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
-    pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
+    pub fn records(&self, resource: Resource, at: Option<&At>) -> Result<Rows> {
         let (snapshot, mut syncs, last) = self.snapshot(resource)?;
+        let Some(at) = at else {
+            return Ok(Rows::records(snapshot, last, true));
+        };
         let number = number(at, &syncs);
         let wanted = syncs.iter().position(|row| Some(row.number()) == number);
         if let Some(wanted) = wanted {
-            return Ok(Records::new(snapshot, syncs.swap_remove(wanted), false));
+            return Ok(Rows::records(snapshot, syncs.swap_remove(wanted), false));
         }
         let at = match at {
             At::Sync(number) => &number.to_string(),
@@ -127,7 +125,7 @@ impl Mirror {
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
-    pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
+    pub fn changes(&self, resource: Resource, since: &At) -> Result<Rows> {
         let (snapshot, syncs, last) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
         let known = syncs.iter().find(|row| row.changes.is_some());
@@ -144,9 +142,12 @@ impl Mirror {
                  load the list as of that sync, and then the changes after it"
             )));
         }
+        let mut digest = Hash::default();
         let wanted = syncs.iter().filter(|row| row.number() > since);
-        let wanted = wanted.map(|row| (row.number(), row.changes));
-        Ok(Changes::new(snapshot, last.columns, wanted))
+        wanted
+            .filter_map(|row| row.changes)
+            .for_each(|changes| add(&mut digest, changes));
+        Ok(Rows::changes(snapshot, since, digest, last))
     }
 
     /// One state of the file, the syncs of a list in it, and the last of them.
@@ -168,6 +169,13 @@ impl Mirror {
         };
         Ok((snapshot, syncs, last))
     }
+}
+
+/// A connection that stays at one state of the file.
+pub(crate) struct Snapshot {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) resource: Resource,
 }
 
 /// The number of a sync; none where none had ended by the time.
@@ -194,7 +202,7 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let remove = |connection: &Connection| -> std::result::Result<(), Fault> {
         // What is forgotten is not to be found in the file.
         connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
-        for table in ["change", "missing", "record", "sync"] {
+        for table in ["change", "record", "sync"] {
             connection.execute(&format!("DELETE FROM {table} WHERE list = ?1"), [list])?;
         }
         let columns = TableSchema::infer(resource, &[], Default::default());

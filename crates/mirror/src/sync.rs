@@ -157,9 +157,7 @@ impl Sync {
             let Some(batch) = batch.transpose()? else {
                 break;
             };
-            // What came before it was delivered already, during the scan.
-            staging.take(&batch.late, true).map_err(at)?;
-            staging.take(&batch.records, false).map_err(at)?;
+            staging.take(&batch.late, &batch.records).map_err(at)?;
             progress(batch.receipt());
         }
         let plan = Plan {

@@ -1,7 +1,6 @@
 //! Views with a column for each field, so that any program that opens SQLite files shows tables of records and of changes.
 
-use crate::file::Fault;
-use rusqlite::Connection;
+use rusqlite::{Connection, Result};
 use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
@@ -11,12 +10,12 @@ const MAX_COLUMNS: usize = 1_900;
 /// The views of a list: their names and definitions.
 pub(crate) fn of(list: &str, columns: &TableSchema) -> [(String, String); 2] {
     let fields = fields(columns);
-    let is_table = ["meta", "sync", "record", "missing", "change"].contains(&list);
+    let is_table = ["meta", "sync", "record", "change"].contains(&list);
     let name = format!("{list}{}", if is_table { "_list" } else { "" });
     let current = format!(
         "CREATE VIEW \"{name}\" AS SELECT record.key AS _key{fields}, record.text AS _record FROM record \
-         WHERE record.list = '{list}' AND (record.last IS NULL OR record.id IN \
-         (SELECT missing.record FROM missing WHERE missing.list = '{list}')) ORDER BY record.position, record.id"
+         WHERE record.list = '{list}' AND (record.last IS NULL OR record.missing IS NOT NULL) \
+         ORDER BY record.position, record.id"
     );
     let changes = format!(
         "CREATE VIEW \"{list}_changes\" AS SELECT change.sync AS _generation, change.op AS _op, change.key AS _key, \
@@ -27,25 +26,11 @@ pub(crate) fn of(list: &str, columns: &TableSchema) -> [(String, String); 2] {
     [(name, current), (format!("{list}_changes"), changes)]
 }
 
-/// Makes the views of a list, and makes them again where its columns have grown.
-pub(crate) fn make(
-    connection: &Connection,
-    list: &str,
-    columns: &TableSchema,
-) -> Result<(), Fault> {
-    for (name, sql) in of(list, columns) {
-        if !is_defined(connection, &sql)? {
-            connection.execute_batch(&format!("DROP VIEW IF EXISTS \"{name}\"; {sql}"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a table, an index or a view is defined by this statement.
-pub(crate) fn is_defined(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare("SELECT 1 FROM sqlite_schema WHERE sql = ?1")?
-        .exists([sql])
+/// Makes the views of a list, or makes them again, because its columns may have grown.
+pub(crate) fn make(connection: &Connection, list: &str, columns: &TableSchema) -> Result<()> {
+    let views =
+        of(list, columns).map(|(name, sql)| format!("DROP VIEW IF EXISTS \"{name}\"; {sql}"));
+    connection.execute_batch(&views.join(";"))
 }
 
 fn fields(columns: &TableSchema) -> String {

@@ -18,7 +18,7 @@ fn child() {
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
     let mut staging = stage(&claim).unwrap();
-    staging.take(&records(&second()), false).unwrap();
+    staging.take(&[], &records(&second())).unwrap();
     let mut left: u64 = steps.parse().unwrap();
     let kill = move || {
         if left == 0 {
