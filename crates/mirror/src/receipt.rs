@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use talentdata_columns::arrow::TableSchema;
-use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
+use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
 /// Up to so many deletes are never withheld, unless the caller says so.
@@ -111,31 +111,22 @@ pub struct SyncReceipt {
 impl SyncReceipt {
     /// Why the mirror may lack changes.
     pub(crate) fn why(&self) -> Option<String> {
-        let missing = match self.missing {
-            1 => "1 record is missing, and stays in the mirror".to_owned(),
-            count => format!("{count} records are missing, and stay in the mirror"),
-        };
+        let (missing, number) = (self.missing, self.generation);
         if let Some(Withheld { deletes, records }) = self.withheld {
             return Some(format!(
-                "{deletes} of the {records} records in the mirror would be deleted; sync {} deleted none of them: {missing}; \
-                 if the list has really shrunk, sync with --max-deletes {deletes} (max_deletes), or 100% to accept any number",
-                self.generation
+                "{deletes} of the {records} records in the mirror would be deleted; sync {number} deleted none of them, and \
+                 they stay in the mirror ({missing} missing); if the list has really shrunk, sync with --max-deletes \
+                 {deletes} (max_deletes), or 100% to accept any number"
             ));
         }
-        if self.scan.completeness == Completeness::Proven {
-            return None;
-        }
-        let reasons: Vec<&str> = self
-            .scan
-            .doubts
-            .iter()
-            .map(|doubt| Doubt::reason(*doubt))
-            .collect();
-        Some(format!(
-            "completeness is not proven: {}; sync {} deleted nothing: {missing}",
-            reasons.join("; "),
-            self.generation
-        ))
+        let reasons = self.scan.doubts.iter().map(|doubt| doubt.reason());
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        (self.scan.completeness != Completeness::Proven).then(|| {
+            format!(
+                "completeness is not proven: {reasons}; sync {number} deleted nothing, and what is missing stays in the mirror \
+                 ({missing} records)"
+            )
+        })
     }
 
     /// The receipt, where the mirror lacks no change.
@@ -168,9 +159,10 @@ pub(crate) struct SyncRow {
     pub(crate) digest: Hash,
     /// The digest of those that were missing then.
     pub(crate) missing: Hash,
-    /// The digest of its changes; none once they are no longer kept.
-    pub(crate) changes: Option<Hash>,
-    pub(crate) parameters: String,
+    /// The digest of its changes.
+    pub(crate) changes: Hash,
+    /// The service and the client, and how the list is read.
+    pub(crate) of: [String; 2],
     pub(crate) columns: TableSchema,
 }
 
@@ -217,10 +209,10 @@ impl SyncRow {
 }
 
 /// What the digest of changes is made of, and where it is found.
-pub(crate) const CHANGES_OF: (&str, &str) = (
+pub(crate) const CHANGES: [&str; 2] = [
     "(sync, seq, op, change.key, change.last_seen, seen, record, text)",
     "FROM change LEFT JOIN record ON record.id = change.record WHERE change.list = ?1",
-);
+];
 
 #[cfg(test)]
 mod tests {

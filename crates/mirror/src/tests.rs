@@ -6,9 +6,8 @@ mod refusals;
 mod rules;
 mod simulation;
 
-use crate::commit::Plan;
+use crate::commit::Staging;
 use crate::file::{Claim, Fault};
-use crate::staging::Staging;
 use crate::{At, MaxDeletes, Mirror, SyncReceipt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -106,15 +105,9 @@ impl Trial {
             staging.take(&[], &records(page)).map_err(at)?;
         }
         let receipt = receipt(texts.len(), proof);
-        staging.commit(receipt, &self.plan()).map_err(at)
-    }
-
-    fn plan(&self) -> Plan {
-        Plan {
-            max_deletes: self.max_deletes,
-            keep: self.keep,
-            ended: self.ended.unwrap_or_else(SystemTime::now),
-        }
+        let ended = self.ended.unwrap_or_else(SystemTime::now);
+        let committed = staging.commit(receipt, self.max_deletes, self.keep, ended);
+        committed.map_err(at)
     }
 
     /// The texts of a list as a sync has read it.
@@ -142,8 +135,17 @@ impl Trial {
 }
 
 fn stage(claim: &Claim) -> std::result::Result<Staging, Fault> {
-    let of = ["https://talent.example".to_owned(), "client".to_owned()];
-    Staging::begin(claim, Resource::Contacts, of, "{}".into())
+    let of = ["https://talent.example", "{}"].map(str::to_owned);
+    Staging::begin(claim, Resource::Contacts, of)
+}
+
+fn commit(
+    staging: Staging,
+    records: usize,
+    proof: Proof,
+) -> std::result::Result<SyncReceipt, Fault> {
+    let receipt = receipt(records, proof);
+    staging.commit(receipt, MaxDeletes::default(), None, SystemTime::now())
 }
 
 fn records(texts: &[String]) -> Vec<RawRecord> {

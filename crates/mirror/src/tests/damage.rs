@@ -6,7 +6,11 @@ use std::fs;
 /// All that can be read of a mirror, or that something is wrong.
 fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = Resource::Contacts;
-    let mut all = vec![format!("{:?}", mirror.schema(list)?)];
+    let mut all = vec![format!("{:?}", mirror.resources()?)];
+    let columns = mirror
+        .records(list, None)?
+        .into_batches(10, Default::default())?;
+    all.push(format!("{:?}", columns.schema()));
     let texts = |rows: crate::Rows| -> Result<Vec<String>> {
         rows.map(|row| Ok(row?.as_str().to_owned())).collect()
     };

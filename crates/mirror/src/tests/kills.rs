@@ -36,8 +36,7 @@ fn child() {
         .connection
         .execute_batch("PRAGMA cache_size = 10")
         .unwrap();
-    let receipt = receipt(second().len(), Proof::Counted);
-    staging.commit(receipt, &Trial::new().plan()).unwrap();
+    commit(staging, second().len(), Proof::Counted).unwrap();
 }
 
 fn second() -> Vec<String> {
