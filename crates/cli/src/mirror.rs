@@ -62,7 +62,11 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         false => Target::File(verb.out.clone()),
     };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    read(changes.write(format, &target, TableOptions::default()), &target).map(drop)
+    read(
+        changes.write(format, &target, TableOptions::default()),
+        &target,
+    )
+    .map(drop)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {

@@ -160,7 +160,7 @@ impl Sync {
                 break;
             };
             staging.take(&batch.late, &batch.records).map_err(at)?;
-            progress(batch.receipt());
+            progress(&batch.receipt);
         }
         let (receipt, ended) = (scan.receipt(), SystemTime::now());
         let (max_deletes, keep) = (self.max_deletes, self.keep);
