@@ -45,11 +45,11 @@ fn fill(order: &mut [i64]) -> Option<Vec<usize>> {
             }
             None => (start.unwrap_or(0), GAP),
         };
-        for index in at..end {
+        for place in &mut order[at..end] {
             position = position.checked_add(step)?;
-            order[index] = position;
-            given.push(index);
+            *place = position;
         }
+        given.extend(at..end);
         start = next.map(|index| order[index]);
         at = end + 1;
     }
