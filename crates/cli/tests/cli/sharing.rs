@@ -457,36 +457,6 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     assert_eq!(members(), [process], "nobody has said so");
 }
 
-/// It failed because a fresh token was refused, and says what to do.
-fn explains(ended: &Ended) -> bool {
-    let is_refused = ended.code == Some(code(ErrorKind::Auth));
-    is_refused && ended.stderr.contains("set token_cache to host")
-}
-
-#[test]
-fn processes_with_a_token_each_end_the_tokens_of_the_others() {
-    let company = Company {
-        token_cache: "process",
-        ..token(1_000_000, Options::default())
-    };
-    let mut scan = company.export("contacts");
-    company.wait_for("/v1/contacts", 5);
-    let mut has_ended = || scan.try_wait().unwrap().is_some();
-    // Each call and the scan renew what the other has ended, which one of them may lose.
-    while company.count(TOKEN) < 9 && !has_ended() {
-        let call = company.run("permissions");
-        assert!(call.code == Some(0) || explains(&call), "{call:?}");
-        let seen = company.count("/v1/contacts");
-        while company.count("/v1/contacts") < seen + 3 && !has_ended() {
-            sleep(Duration::from_millis(5));
-        }
-    }
-    match has_ended() {
-        true => assert!(explains(&Ended::wait(scan))),
-        false => end(scan),
-    }
-}
-
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     let company = token(1_000_000, Options::default());
@@ -513,23 +483,6 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     }
     assert_eq!(company.count(TOKEN), 3);
     scans.into_iter().for_each(end);
-}
-
-#[test]
-fn tokens_that_expire_are_renewed_for_all() {
-    let token_lifetime = Duration::from_secs(1);
-    let company = token(
-        3_000,
-        Options {
-            token_lifetime,
-            ..Options::default()
-        },
-    );
-    LISTS
-        .map(|list| company.export(list))
-        .into_iter()
-        .for_each(ends_well);
-    assert!(company.count(TOKEN) >= 2);
 }
 
 #[test]
