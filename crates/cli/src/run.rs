@@ -253,13 +253,8 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
             1 => String::new(),
             _ => format!("{lists}: "),
         };
-        let is_last = index + 1 == failures.len();
-        let hint = "to continue, run the same command with --resume";
-        say(
-            error,
-            &place,
-            (is_last && resumable).then_some(hint),
-            verbose,
-        );
+        let shows_hint = resumable && index + 1 == failures.len();
+        let hint = shows_hint.then_some("to continue, run the same command with --resume");
+        say(error, &place, hint, verbose);
     }
 }
