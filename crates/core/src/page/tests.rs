@@ -212,13 +212,3 @@ fn a_page_takes_memory_in_proportion_to_its_text() {
         );
     }
 }
-
-#[test]
-fn the_largest_numbers_are_counted_with() {
-    const MOST: u64 = u64::MAX;
-    assert_eq!(current_page(MOST, 1), Some(MOST));
-    assert_eq!(total_pages(MOST, 1), Some(MOST));
-    assert_eq!(next_offset(MOST, 1), MOST);
-    assert_eq!(previous_offset(0, MOST), 0);
-    assert_eq!((current_page(1, 0), total_pages(1, 0)), (None, None));
-}

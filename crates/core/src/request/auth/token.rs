@@ -7,7 +7,6 @@ use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -21,7 +20,7 @@ pub(crate) struct Token {
     /// Where processes share their tokens: when it was issued, by the clock of the host.
     pub(super) shared_at: Option<Duration>,
     /// Whether another client obtained it.
-    pub(super) from_another: bool,
+    pub(crate) from_another: bool,
     /// Whether it was fetched because the service had refused another.
     pub(super) after_refusal: bool,
     accepted: AtomicBool,
@@ -68,7 +67,7 @@ impl Token {
 
     /// Whether a request may still be sent with it.
     pub(crate) fn is_valid(&self, now: Time) -> bool {
-        now < self.life.expires_at
+        now < self.life.expires_at && !self.is_refused()
     }
 
     /// Whether it need not be renewed yet.
@@ -95,6 +94,11 @@ impl Token {
         }
     }
 
+    /// Whether the service has refused it, so that nobody is to send it any more.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Whether the service has ever accepted it.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted.load(Ordering::Relaxed)
@@ -104,34 +108,7 @@ impl Token {
     /// the refusals of many that were sent at once may come before the first success, and the token would look like one
     /// that the service never accepted.
     pub(crate) fn is_to_be_tried(&self) -> bool {
-        self.after_refusal && !self.is_accepted() && !self.refused.load(Ordering::Relaxed)
-    }
-}
-
-/// So many tokens that were refused as soon as they were issued end a call.
-const MOST_NEW_REFUSED: u32 = 2;
-
-/// The tokens of a call that the service refused with 401.
-#[derive(Default)]
-pub(crate) struct Refusals {
-    pub(crate) latest: Option<Arc<Token>>,
-    count: u32,
-    /// How many of them were as new as a token can be.
-    new: u32,
-}
-
-impl Refusals {
-    /// Notes a refusal, and tells whether another token may be accepted: a service may revoke tokens that worked, as
-    /// often as it likes, but two that were refused as soon as they were issued will be followed by more of the kind.
-    /// `begun` is when the call became the first in the queue; only a token that it fetched itself is newer.
-    pub(crate) fn is_worth_another(&mut self, token: &Arc<Token>, begun: Time) -> bool {
-        self.latest = Some(Arc::clone(token));
-        self.count += 1;
-        // One that another client obtained may have been refused long ago.
-        let is_old = token.from_another && self.count == 1;
-        let is_new = token.is_issued_since(begun) || !token.is_accepted() && !is_old;
-        self.new += u32::from(is_new);
-        self.new < MOST_NEW_REFUSED
+        self.after_refusal && !self.is_accepted()
     }
 }
 
