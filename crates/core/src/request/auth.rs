@@ -82,10 +82,10 @@ impl Auth {
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
-        match token_cache {
-            TokenCache::Process => advice += TRY_HOST,
-            TokenCache::Host => advice += OTHERS,
-        }
+        advice += match token_cache {
+            TokenCache::Process => TRY_HOST,
+            TokenCache::Host => OTHERS,
+        };
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
             shared.forget(token);
@@ -114,7 +114,8 @@ impl State {
         }
         // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
         let (at, error) = self.failure.as_ref()?;
-        let concerns = now < *at + keeps(error) && (is_refusal(error) || *at >= asked);
+        let concerns =
+            now < *at + keeps(error) && (error.kind() == ErrorKind::Auth || *at >= asked);
         concerns.then(|| Err(error.clone()))
     }
 
@@ -142,15 +143,11 @@ impl State {
     }
 }
 
-fn is_refusal(error: &Error) -> bool {
-    error.kind() == ErrorKind::Auth
-}
-
 /// How long a failure to get a token counts.
 fn keeps(error: &Error) -> Duration {
-    match is_refusal(error) {
-        true => REFUSED_FOR,
-        false => FAILED_FOR,
+    match error.kind() {
+        ErrorKind::Auth => REFUSED_FOR,
+        _ => FAILED_FOR,
     }
 }
 

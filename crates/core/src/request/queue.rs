@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::gate::{
     Endpoint, Failures, Outage, Outcome, PriorityClass, RateHeaders, Ticket, is_failure,
 };
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
@@ -26,8 +25,8 @@ pub(crate) struct AdmissionQueue {
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
-    /// Calls in the queue that are no pages of scans: the page at its head goes like them.
-    singles: AtomicUsize,
+    /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
+    singles: Arc<()>,
     /// What this client's own requests tell about the service, and the status of the latest failure; the gate knows about
     /// the requests of others, too.
     outage: StdMutex<(Outage, Option<u16>)>,
@@ -43,7 +42,7 @@ impl AdmissionQueue {
             head: Mutex::new(()),
             queue: Mutex::new(()),
             scans: Mutex::new(()),
-            singles: AtomicUsize::new(0),
+            singles: Arc::default(),
             outage: StdMutex::default(),
             changed,
         })
@@ -53,7 +52,12 @@ impl AdmissionQueue {
     pub(crate) async fn head(&self, priority: Priority) -> HeadOfQueue<'_> {
         let (single, scans) = match priority {
             Priority::Scan => (None, Some(self.scans.lock().await)),
-            Priority::Single | Priority::Retry => (Some(SingleCall::enter(self)), None),
+            Priority::Single | Priority::Retry => {
+                let single = Arc::clone(&self.singles);
+                // The head of the queue asks again, now in its class.
+                self.changed.notify_one();
+                (Some(single), None)
+            }
         };
         let queue = match priority {
             Priority::Scan | Priority::Single => Some(self.queue.lock().await),
@@ -144,28 +148,10 @@ impl AdmissionQueue {
 
     /// The priority class of the head of the queue: a page that a single call waits behind goes like that call.
     fn class(&self, own: PriorityClass) -> PriorityClass {
-        match self.singles.load(Ordering::Relaxed) {
-            0 => own,
+        match Arc::strong_count(&self.singles) {
+            1 => own,
             _ => PriorityClass::Single,
         }
-    }
-}
-
-/// Counts a call that is no page of a scan for as long as it is in the queue.
-struct SingleCall<'a>(&'a AdmissionQueue);
-
-impl<'a> SingleCall<'a> {
-    fn enter(queue: &'a AdmissionQueue) -> Self {
-        queue.singles.fetch_add(1, Ordering::Relaxed);
-        // The head of the queue asks again, now in its class.
-        queue.changed.notify_one();
-        SingleCall(queue)
-    }
-}
-
-impl Drop for SingleCall<'_> {
-    fn drop(&mut self) {
-        self.0.singles.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -186,7 +172,7 @@ pub(crate) struct HeadOfQueue<'a> {
     _head: MutexGuard<'a, ()>,
     _queue: Option<MutexGuard<'a, ()>>,
     _scans: Option<MutexGuard<'a, ()>>,
-    _single: Option<SingleCall<'a>>,
+    _single: Option<Arc<()>>,
 }
 
 /// The right to send one request; dropping it tells the budget that the caller has given up.

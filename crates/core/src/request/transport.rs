@@ -119,26 +119,12 @@ impl Transport {
             return Err(too_large());
         }
         let mut body = BytesMut::new();
-        let mut room = declared.min(most as u64) as usize;
-        let mut piece = Bytes::new();
         loop {
-            if room > body.capacity() {
-                room = room.next_multiple_of(ROOM);
-                let waiting = clock::now();
-                if let Some(claim) = &mut claim {
-                    claim.grow(room).await;
-                }
-                // Waiting for memory is no fault of the service.
-                until = until.saturating_add(clock::now().saturating_sub(waiting));
-                body.reserve(room - body.len());
-            }
-            body.extend_from_slice(&piece);
             let next = self.within(until, response.chunk()).await?;
             let next = next.map_err(|error| failure::of(&self.host, error))?;
-            let Some(next) = next else {
+            let Some(piece) = next else {
                 return Ok(body.freeze());
             };
-            piece = next;
             let length = body.len() + piece.len();
             if length > most {
                 // Of an error, what has come is enough.
@@ -148,8 +134,17 @@ impl Transport {
                 };
             }
             if length > body.capacity() {
-                room = length.max((2 * body.capacity()).min(most));
+                let doubled = (2 * body.capacity()).max(declared as usize).min(most);
+                let room = length.max(doubled).next_multiple_of(ROOM);
+                let waiting = clock::now();
+                if let Some(claim) = &mut claim {
+                    claim.grow(room).await;
+                }
+                // Waiting for memory is no fault of the service.
+                until = until.saturating_add(clock::now().saturating_sub(waiting));
+                body.reserve(room - body.len());
             }
+            body.extend_from_slice(&piece);
         }
     }
 

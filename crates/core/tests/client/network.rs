@@ -2,7 +2,7 @@
 
 use crate::stub::{self, PERMISSIONS, tell};
 use std::io::{ErrorKind as IoErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

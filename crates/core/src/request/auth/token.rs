@@ -49,8 +49,12 @@ impl Life {
 }
 
 impl Token {
-    /// A token that nobody has used yet; none where it cannot be sent in a header.
+    /// A token that nobody has used yet; none where it is too long or cannot be sent in a header.
     pub(super) fn new(secret: Secret, life: Life) -> Option<Self> {
+        let text = secret.expose();
+        if text.len() > LONGEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
         let mut header = HeaderValue::from_str(&format!("Bearer {}", secret.expose())).ok()?;
         header.set_sensitive(true);
         Some(Token {
@@ -128,77 +132,52 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
             400 | 401 | 403 => Error::new(
                 ErrorKind::Auth,
                 "the service refused client_id and client_secret; check both, and that they belong to this base_url",
-            )
-            .with_status(response.status.as_u16()),
-            404 | 405 => error.with_kind(ErrorKind::Config).with_message("there is no token endpoint below base_url; check base_url"),
+            ),
+            404 | 405 => error
+                .with_kind(ErrorKind::Config)
+                .with_message("there is no token endpoint below base_url; check base_url"),
             _ => error,
         });
     }
-    let token = parse(response).and_then(|fields| fields.check(now));
-    token.map_err(|error| {
-        error
-            .with_kind(ErrorKind::TokenResponse)
-            .with_status(response.status.as_u16())
-    })
+    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
 }
 
-fn parse(response: &Response) -> Result<Fields> {
-    let text = response
-        .object_text()
-        .map_err(|error| error.with_retryability(Retryability::Once))?;
-    serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))
+fn parse(response: &Response, now: Time) -> Result<Token> {
+    let text = response.object_text();
+    let text = text.map_err(|error| error.with_retryability(Retryability::Once))?;
+    let fields: Fields =
+        serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))?;
+    let wrong = |message: &str| {
+        let message = format!("token response: {message}");
+        Error::new(ErrorKind::TokenResponse, message)
+    };
+    if fields.access_token.is_empty() {
+        let error = wrong("access_token is missing or empty");
+        return Err(error.with_retryability(Retryability::Once));
+    }
+    let token_type = fields.token_type.as_deref();
+    if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        let message = "token_type is not Bearer, the only type this client can use";
+        return Err(wrong(message));
+    }
+    let lifetime = Duration::from_secs_f64(lifetime(fields.expires_in.as_ref()));
+    let margin = MARGIN.min(lifetime / 10);
+    let life = Life {
+        issued_at: now,
+        renew_at: now + (lifetime - margin),
+        expires_at: now + lifetime,
+    };
+    let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
+    Token::new(Secret::new(fields.access_token), life).ok_or_else(|| wrong(message))
 }
 
 /// The token response, read leniently where services are known to differ.
 #[derive(Deserialize)]
 struct Fields {
-    access_token: Option<Value>,
-    token_type: Option<Value>,
+    #[serde(default)]
+    access_token: String,
+    token_type: Option<String>,
     expires_in: Option<Value>,
-}
-
-impl Fields {
-    fn check(self, now: Time) -> Result<Token> {
-        let wrong = |message: &str| {
-            Error::new(
-                ErrorKind::TokenResponse,
-                format!("token response: {message}"),
-            )
-        };
-        let secret = match self.access_token {
-            Some(Value::String(text)) if !text.is_empty() => Secret::new(text),
-            None | Some(Value::Null | Value::String(_)) => {
-                return Err(
-                    wrong("access_token is missing or empty").with_retryability(Retryability::Once)
-                );
-            }
-            Some(_) => return Err(wrong("access_token is not a string")),
-        };
-        if secret.expose().len() > LONGEST_TOKEN
-            || !secret.expose().bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            return Err(wrong(
-                "access_token is longer than 16 KiB or holds other than visible ASCII",
-            ));
-        }
-        match self.token_type {
-            None | Some(Value::Null) => {}
-            Some(Value::String(kind)) if kind.eq_ignore_ascii_case("bearer") => {}
-            Some(_) => {
-                return Err(wrong(
-                    "token_type is not Bearer, the only type this client can use",
-                ));
-            }
-        }
-        let lifetime = Duration::from_secs_f64(lifetime(self.expires_in.as_ref()));
-        let margin = MARGIN.min(lifetime / 10);
-        let life = Life {
-            issued_at: now,
-            renew_at: now + (lifetime - margin),
-            expires_at: now + lifetime,
-        };
-        Token::new(secret, life).ok_or_else(|| wrong("access_token cannot be sent in a header"))
-    }
 }
 
 /// The lifetime in seconds; a number in a string is taken, too.
