@@ -1,23 +1,21 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
-mod budget;
 mod builder;
 mod found;
 mod profile;
-mod proxy;
+mod servers;
 mod table;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use budget::BudgetStore;
 pub use builder::{Builder, Value};
 pub(crate) use found::Found;
 use found::not_set;
 pub use profile::read_secret_file;
-pub(crate) use proxy::Proxy;
+pub(crate) use servers::{BudgetStore, Proxy};
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
 
 use crate::choice;
