@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from . import _frames
 from ._errors import InvalidArgumentError
 from ._exit import interrupts
+from ._models import Pagination
 from ._page import Page
 from ._progress import follow, iterate_blocking, run_blocking, start
 from ._results import Plan, Receipt
@@ -30,13 +31,12 @@ class Resource(Generic[R]):
     Its records are of the class of the spec, `Record` where the spec has none.
     """
 
-    __slots__ = ("_client", "_model", "_name", "_parameters")
+    __slots__ = ("_client", "_list", "_model")
 
     def __init__(self, client: BaseClient, name: str, model: type[R], parameters: str | None = None) -> None:
         self._client = client
-        self._name = name
+        self._list = (name, parameters)
         self._model = model
-        self._parameters = parameters
 
     def list(
         self,
@@ -66,8 +66,8 @@ class Resource(Generic[R]):
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        scan = RawScan(self._client, self._name, self._parameters, options)
-        return Scan(scan, self._name, self._model, progress)
+        scan = RawScan(self._client, self._list, options)
+        return Scan(scan, self._list[0], self._model, progress)
 
     def export(
         self,
@@ -111,8 +111,8 @@ class Resource(Generic[R]):
         """
         options: dict[str, Any] = {"format": format, "resume": resume, "limit": limit, "page_size": page_size}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        job = RawJob(self._client, False, self._name, self._parameters, path, options)
-        return Receipt(run_blocking(job, self._name, progress))
+        job = RawJob(self._client, False, self._list, path, options)
+        return Receipt(run_blocking(job, self._list[0], progress))
 
     def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """One page, as the service sends it.
@@ -124,11 +124,12 @@ class Resource(Generic[R]):
         Raises:
             talentdata.InvalidArgumentError: The limit is out of range; nothing was sent.
         """
-        return Page(self._model, *self._client._page(self._name, limit, offset, self._parameters))
+        records, pagination, key = self._client._page(self._list, limit, offset)
+        return Page([self._model(record) for record in records], Pagination(pagination), key)
 
     def plan(self) -> Plan:
         """The cost of reading the whole list: records, pages and seconds. Sends one request."""
-        return Plan(self._client._plan(self._name, self._parameters))
+        return Plan(self._client._plan(self._list))
 
     def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
         """The columns that a table of the list has: names, types, nullability, and how they were found.
@@ -136,10 +137,10 @@ class Resource(Generic[R]):
         They are decided from the first 1,000 records. `json` of the result is what `talentdata schema` prints: write it
         to a file, and give that to `list(schema=...)` in every later run.
         """
-        return Record(self._client._schema(self._name, columns, self._parameters))
+        return Record(self._client._schema(self._list, columns))
 
     def __repr__(self) -> str:
-        return f"<list {self._name} of {self._client!r}>"
+        return f"<list {self._list[0]} of {self._client!r}>"
 
 
 class Scan(Generic[R]):
