@@ -22,7 +22,7 @@ struct View<'a> {
     /// What C sees: records, and what calls give with all they hold, except for secrets, which never leave the core, and for
     /// pages.
     exposed: BTreeSet<String>,
-    /// The names in C of all models and enums.
+    /// The names in C of all models and enums, and of what each has of its own.
     types: BTreeSet<String>,
     names: Registry,
 }
@@ -45,6 +45,7 @@ impl DerefMut for View<'_> {
 pub(crate) fn view(api: &Api) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
+    let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
     let given = reachable(api, responses(api));
     let exposed = api
         .models
@@ -55,7 +56,7 @@ pub(crate) fn view(api: &Api) -> (Value, Registry) {
         sent: reachable(api, bodies(api)),
         exposed: exposed.map(|one| one.name.clone()).collect(),
         given,
-        types: types.map(|name| names::c_type(name)).collect(),
+        types: types.flat_map(|name| own(name)).collect(),
         names: Registry::default(),
     };
     if api.lists().next().is_none() {
