@@ -207,10 +207,6 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
         }
         (&Method::GET, "/__requests") => Ok(lock(faults).log()),
         (&Method::GET, "/__stats") => Ok(json!(service.stats())),
-        (&Method::DELETE, "/__drift") => {
-            service.restart_lists();
-            Ok(done)
-        }
         (&Method::GET, "/__drift") => list().map(|list| list.state().report(&list.records)),
         (&Method::POST, "/__drift") => serde_json::from_slice(&request.body)
             .map_err(io::Error::from)

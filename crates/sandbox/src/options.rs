@@ -152,12 +152,6 @@ pub enum Change {
     Delete(u64),
     /// Deletes so many records at the front.
     DeleteFirst(u64),
-    /// Updates so many records at the front; where they go is for the [`Order`](crate::Order) to say.
-    UpdateFirst(u64),
-    /// Moves so many records, chosen at random, to random places.
-    Move(u64),
-    /// Turns the list around.
-    Reverse,
     /// Puts the list in a random order.
     Shuffle,
 }

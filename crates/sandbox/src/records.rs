@@ -5,7 +5,7 @@ use crate::options::{Options, named};
 use crate::samples::{
     Object, Rng, Sample, are_there, has_member, id_form, key, put, scramble, unscramble,
 };
-use crate::schema::{Maker, Schemas, Way, whole_bounds};
+use crate::schema::{Maker, Schemas, Way};
 use crate::spec::Spec;
 use serde_json::{Map, Value};
 use std::iter::repeat_n;
@@ -143,17 +143,8 @@ impl Records {
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
         let mut maker = Maker::new(schemas, seed).varied();
         let mut value = maker.make(schema);
-        if let (true, Some(members)) = (are_there(&self.list.name), value.as_object_mut()) {
-            let shape = schemas.shape(schema);
-            let sample = self.sample(number, version);
-            for (name, member) in sample.as_object().into_iter().flatten() {
-                let member = match shape.property(name) {
-                    Some(schema) => maker.fit(&schema, member.clone()),
-                    None => member.clone(),
-                };
-                members.insert(name.clone(), member);
-            }
-            value = maker.fit(schema, value);
+        if are_there(&self.list.name) {
+            value = maker.completed(schema, value, self.sample(number, version));
         }
         match value {
             Value::Object(mut members) => {
@@ -292,8 +283,8 @@ impl IdForm {
         if shape.values("format").any(|format| format == "uuid") {
             return IdForm::Uuid;
         }
-        let [first, _] = whole_bounds(&shape);
-        let first = IdForm::Integer(first.unwrap_or_default().max(1.0) as u64);
+        let least = shape.range()[0].unwrap_or_default().ceil();
+        let first = IdForm::Integer(least.max(1.0) as u64);
         let allowed = |form: &IdForm| {
             let mut id = Vec::new();
             form.write(0, 0, &mut id);

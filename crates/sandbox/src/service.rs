@@ -23,7 +23,7 @@ pub(crate) struct Service {
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
     lists: Vec<Held>,
-    clock: Clock,
+    started: Instant,
     state: Mutex<State>,
     /// Only with `options.faults`.
     pub(crate) faults: Option<Mutex<Faults>>,
@@ -39,7 +39,6 @@ struct State {
 impl Service {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(spec: &'static Spec, options: Options) -> io::Result<Self> {
-        let clock = Clock::start();
         let Options {
             policy,
             limit,
@@ -51,11 +50,11 @@ impl Service {
         let service = Self {
             credentials: Credentials::random()?,
             lists: lists
-                .map(|list| Held::new(spec, list, &options, clock))
-                .collect(),
+                .map(|list| Held::new(spec, list, &options))
+                .collect::<io::Result<_>>()?,
             faults: options.faults.then(Mutex::default),
             spec,
-            clock,
+            started: Instant::now(),
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 counter: Counter::default(),
@@ -92,13 +91,6 @@ impl Service {
         lists.find(|held| held.records.list.path == path)
     }
 
-    /// Gives all lists their first state.
-    pub(crate) fn restart_lists(&self) {
-        self.lists
-            .iter()
-            .for_each(|held| held.restart(&self.options));
-    }
-
     pub(crate) fn stats(&self) -> Stats {
         lock(&self.state).counter.stats.clone()
     }
@@ -107,7 +99,7 @@ impl Service {
     pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
         let faults = self.faults.as_ref()?;
         let secret = self.spec.find(&request.path).iter().any(is_token);
-        lock(faults).received(request, secret, self.clock.elapsed())
+        lock(faults).received(request, secret, self.started.elapsed())
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
@@ -139,7 +131,7 @@ impl Service {
         let token_post = of_method(at_path, request).is_some_and(is_token);
         let mut state = lock(&self.state);
         // Read under the lock, so that requests are counted in the order of their times.
-        let now = self.clock.now();
+        let now = now();
         let decision = state.limiter.decide(now);
         state.counter.count(
             template.unwrap_or("other"),
@@ -217,7 +209,9 @@ impl Service {
                     let record = record.ok_or_else(|| Answer::error(404, "not_found", message))?;
                     return Ok(inspect::of_record(schemas, found, path, record, seed));
                 }
-                Method::DELETE => list.delete(id),
+                Method::DELETE => list
+                    .delete(id)
+                    .map_err(|error| Answer::error(400, "too_large", &error.to_string()))?,
                 _ => {}
             }
         }
@@ -306,31 +300,10 @@ impl Counter {
     }
 }
 
-/// Counts by the monotonic clock from the time at which it was made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
-    epoch: Duration,
-    started: Instant,
-}
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            epoch: epoch.unwrap_or_default(),
-            started: Instant::now(),
-        }
-    }
-
-    /// Since 1970.
-    pub(crate) fn now(&self) -> Duration {
-        self.epoch + self.elapsed()
-    }
-
-    /// Since the start.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
+/// The time since 1970.
+pub(crate) fn now() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
 }
 
 /// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.

@@ -15,6 +15,9 @@ const METHODS: [&str; 8] = [
     "get", "post", "put", "patch", "delete", "head", "options", "trace",
 ];
 
+/// Header parameters that OpenAPI leaves to other parts of the document.
+const DESCRIBED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+
 /// Everything that the sandbox needs of a document.
 #[derive(Debug)]
 pub(crate) struct Spec {
@@ -50,18 +53,23 @@ pub(crate) enum Bearer {
     Always,
 }
 
-/// A parameter of an operation.
+/// A parameter of an operation that is checked: a text, a number, a boolean, or an array of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    /// `path`, `query`, `header` or `cookie`.
+    /// `path`, `query` or `header`.
     pub(crate) location: String,
     pub(crate) required: bool,
-    /// Whether its text is JSON.
-    pub(crate) json: bool,
-    pub(crate) style: String,
-    pub(crate) explode: bool,
+    /// Whether each element of an array is given by itself, and not all of them with commas in between.
+    pub(crate) separate: bool,
     pub(crate) schema: Value,
+}
+
+impl Parameter {
+    /// Whether a list takes it to choose a page.
+    pub(crate) fn is_of_page(&self) -> bool {
+        self.location == "query" && ["limit", "offset"].contains(&self.name.as_str())
+    }
 }
 
 /// The body of a request; without a schema it may be anything.
@@ -135,37 +143,37 @@ impl Schemas {
         }
     }
 
-    /// Those of the operation stand for those of the path with the same name and place.
+    /// Those of the operation stand for those of the path with the same name and place. Cookies, objects and arrays in
+    /// unusual styles are left out: they are taken as they come.
     fn parameters(&self, item: &Value, body: &Value) -> Vec<Parameter> {
         let mut out: Vec<Parameter> = Vec::new();
         let both = [body, item].into_iter();
         let written = both.filter_map(|one| one.get("parameters")?.as_array());
         for one in written.flatten().map(|one| self.resolved(one)) {
-            let text = |name: &str| one[name].as_str().map(str::to_owned);
-            let (name, location) = (text("name"), text("in"));
-            let (Some(name), Some(location)) = (name, location) else {
+            let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+            let (name, location, style) = (text("name"), text("in"), text("style"));
+            let mut known = out.iter();
+            let (Some(schema), false) = (
+                one.get("schema"),
+                known.any(|other| other.name == name && other.location == location),
+            ) else {
                 continue;
             };
-            if out
-                .iter()
-                .any(|other| other.name == name && other.location == location)
-            {
-                continue;
+            let shape = self.shape(schema);
+            let usual = match location.as_str() {
+                // Other parts of the document describe some headers.
+                "header" => !DESCRIBED_HEADERS.contains(&name.to_ascii_lowercase().as_str()),
+                location => ["path", "query"].contains(&location),
+            };
+            if usual && !shape.is("object") && ["", "form", "simple"].contains(&style.as_str()) {
+                out.push(Parameter {
+                    required: location == "path" || one["required"] == true,
+                    separate: location == "query" && one["explode"] != false,
+                    schema: schema.clone(),
+                    name,
+                    location,
+                });
             }
-            let form = ["query", "cookie"].contains(&location.as_str());
-            let style = text("style").unwrap_or(if form { "form" } else { "simple" }.to_owned());
-            let content = self.json_content(one).map(|(_, schema)| schema);
-            out.push(Parameter {
-                required: location == "path" || one["required"] == true,
-                json: content.is_some(),
-                explode: one["explode"].as_bool().unwrap_or(style == "form"),
-                schema: content
-                    .or(one.get("schema").cloned())
-                    .unwrap_or(true.into()),
-                name,
-                location,
-                style,
-            });
         }
         out
     }
@@ -235,20 +243,13 @@ impl Schemas {
         let named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("x-ratelimit-limit"));
         let mut texts = named.filter_map(|(_, header)| {
             let header = self.resolved(header);
-            let schema = header
-                .get("schema")
-                .map_or(&Value::Null, |one| self.resolved(one));
-            let first = |name: &str| Some(members(header.get(name)).next()?.1);
-            let places = [
-                schema.get("const"),
-                schema.pointer("/examples/0"),
-                schema.get("example"),
-                schema.get("default"),
-                schema.pointer("/enum/0"),
-                header.get("example"),
-                first("examples").and_then(|one| one.get("value")),
-            ];
-            places.into_iter().flatten().find_map(Value::as_str)
+            let schema = header.get("schema").unwrap_or(&Value::Null);
+            let shape = self.shape(schema);
+            let several = [shape.values("examples").next(), header.get("examples")];
+            let several = several.into_iter().flatten().filter_map(first);
+            let named = several.map(|one| one.get("value").unwrap_or(one));
+            let single = shape.values("const").chain(header.get("example"));
+            single.chain(named).find_map(Value::as_str)
         });
         quota(texts.next()?)
     }
@@ -261,6 +262,13 @@ fn quota(text: &str) -> Option<(u32, Duration)> {
     let seconds = parts.find_map(|part| part.strip_prefix("w="))?;
     let seconds = seconds.parse().ok().filter(|seconds| *seconds > 0)?;
     Some((limit, Duration::from_secs(seconds)))
+}
+
+/// The first element of an array or object.
+fn first(value: &Value) -> Option<&Value> {
+    value
+        .get(0)
+        .or_else(|| members(Some(value)).next().map(|(_, one)| one))
 }
 
 fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
@@ -300,15 +308,11 @@ impl Spec {
     }
 }
 
-/// How literal each segment is, from the first one on.
-fn literalness(path: &str) -> Vec<u8> {
-    let segments = path.split('/');
-    let rank = segments.map(|one| match (one.find('{'), one.ends_with('}')) {
-        (Some(0), true) if one.matches('{').count() == 1 => 0,
-        (Some(_), _) => 1,
-        (None, _) => 2,
-    });
-    rank.collect()
+/// How much of a path is no parameter.
+fn literalness(path: &str) -> usize {
+    let parts = path.split('{');
+    let names = parts.filter_map(|part| Some(part.split_once('}')?.0.len() + 2));
+    path.len() - names.sum::<usize>()
 }
 
 /// Whether a segment fits; a parameter has at least one character and ends where the literal after it first occurs.
@@ -392,6 +396,7 @@ mod tests {
     fn operation(operation: Value) -> Operation {
         let schemes =
             json!({"token": {"type": "http", "scheme": "Bearer"}, "key": {"type": "apiKey"}});
+        let x = json!({"name": "x", "in": "query", "required": true, "schema": {"const": 1}});
         let document = json!({
             "paths": {"/a%b": {"$ref": "#/items/a%25b"}},
             "items": {"a%b": {"parameters": [
@@ -399,9 +404,7 @@ mod tests {
                 {"name": "id", "in": "path", "schema": {}},
             ], "get": operation}},
             "security": [{"token": []}],
-            "components": {"securitySchemes": schemes, "parameters": {
-                "X": {"name": "x", "in": "query", "required": true, "content": {"application/json": {"schema": {"const": 1}}}},
-            }},
+            "components": {"securitySchemes": schemes, "parameters": {"X": x}},
         });
         Spec::read(document).operations.remove(0)
     }
@@ -410,8 +413,8 @@ mod tests {
     fn an_operation_is_read_with_what_its_path_says() {
         let read = operation(json!({"parameters": [{"$ref": "#/components/parameters/X"}]}));
         let [x, id] = read.parameters.try_into().unwrap();
-        assert!(x.required && x.json && x.schema == json!({"const": 1}));
-        assert!(id.required && !id.json && id.style == "simple" && !id.explode);
+        assert!(x.required && x.separate && x.schema == json!({"const": 1}));
+        assert!(id.required && !id.separate);
         assert_eq!(read.bearer, Bearer::Always);
         for (security, bearer) in [
             (json!([]), Bearer::Never),

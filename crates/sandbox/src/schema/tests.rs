@@ -27,12 +27,13 @@ fn right_values_pass_and_wrong_ones_are_placed() {
         for wrong in elements(&case["wrong"]) {
             let checked = schemas.check(schema, &wrong[0], Way::Response);
             let mismatch = checked.expect_err(&format!("{schema} takes {wrong}"));
-            assert_eq!(mismatch.pointer, wrong[1], "{schema} {wrong}: {mismatch:?}");
-            let expected = wrong[2].as_str().unwrap();
-            assert!(
-                mismatch.expected.contains(expected),
-                "{schema} {wrong}: {mismatch:?}"
-            );
+            let place = match wrong[1].as_str().unwrap() {
+                "" => String::new(),
+                pointer => format!(" at {pointer:?}"),
+            };
+            let expected = mismatch.strip_prefix(&format!("{place}: expected "));
+            let contains = expected.is_some_and(|text| text.contains(wrong[2].as_str().unwrap()));
+            assert!(contains, "{schema} {wrong}: {mismatch}");
         }
     }
 }
@@ -112,7 +113,7 @@ fn what_the_document_gives_is_used_if_it_fits() {
 }
 
 #[test]
-fn optional_members_and_circles_are_shown_once_and_then_cut() {
+fn circles_are_shown_once_and_then_cut() {
     let node = made(&json!({"$ref": "#/Node"}));
     assert!(node["next"]["id"].is_i64(), "{node}");
     assert_eq!(node["next"].get("next"), None, "{node}");
