@@ -31,8 +31,7 @@ match: path (one of the service's), method, nth (only the nth match), from (the 
 ones), accept: true (connections instead of requests).
 reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
 gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
-framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw,
-raw_base64.
+framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw.
 
 Examples:
   talentdata sandbox --faults

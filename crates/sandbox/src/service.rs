@@ -1,14 +1,15 @@
 //! The service: takes complete requests through limit, route and token to their responses, without any network.
 
-use crate::faults::{Faults, Reply};
-use crate::http::{Answer, Received};
+use crate::admin::{Faults, scrubbed};
+use crate::faults::Reply;
+use crate::http::{Answer, Received, failure, gzip, set, unauthorized};
 use crate::inspect;
 use crate::limit::Limiter;
 use crate::list::Held;
 use crate::options::Options;
 use crate::samples::samples;
 use crate::spec::{Bearer, Found, Spec};
-use crate::token::{CREATE_TOKEN, Credentials, issue, remember, unauthorized, version_check};
+use crate::token::{CREATE_TOKEN, Credentials, issue, remember, version_check};
 use ::http::Method;
 use serde::Serialize;
 use serde_json::Value;
@@ -98,8 +99,10 @@ impl Service {
     /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
         let faults = self.faults.as_ref()?;
-        let secret = self.spec.find(&request.path).iter().any(is_token);
-        lock(faults).received(request, secret, self.started.elapsed())
+        let state = lock(&self.state);
+        let secrets = || state.tokens.keys().chain([&self.credentials.client_secret]);
+        let scrub = |text: &str| scrubbed(text, secrets());
+        lock(faults).received(request, scrub, self.started.elapsed())
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
@@ -107,17 +110,17 @@ impl Service {
         let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
         let mut answer = match admitted {
-            false => Answer::error(429, "rate_limited", "the rate limit is reached"),
+            false => failure(429, "rate_limited", "the rate limit is reached"),
             true => self
                 .serve(&at_path, request)
                 .unwrap_or_else(|refusal| refusal),
         };
         for (name, value) in headers {
-            answer = answer.with(name, value);
+            set(&mut answer, name, &value);
         }
-        let compressed = self.options.gzip && request.accepts_gzip() && !answer.body.is_empty();
-        if compressed && answer.gzip().is_err() {
-            return Answer::error(500, "internal", "the response could not be compressed");
+        let compressed = self.options.gzip && request.accepts_gzip() && !answer.body().is_empty();
+        if compressed && gzip(&mut answer).is_err() {
+            return failure(500, "internal", "the response could not be compressed");
         }
         answer
     }
@@ -145,14 +148,15 @@ impl Service {
     fn serve(&self, at_path: &[Found<'_>], request: &Received) -> Result<Answer, Answer> {
         if at_path.is_empty() {
             let message = "there is nothing at this path";
-            return Err(Answer::error(404, "not_found", message));
+            return Err(failure(404, "not_found", message));
         }
         let Some(found) = of_method(at_path, request) else {
             let methods = at_path.iter().map(|found| found.operation.method.as_str());
             let methods = methods.collect::<Vec<_>>().join(", ");
             let message = format!("this path supports {methods} only");
-            let refusal = Answer::error(405, "method_not_allowed", &message);
-            return Err(refusal.with("allow", methods));
+            let mut refusal = failure(405, "method_not_allowed", &message);
+            set(&mut refusal, "allow", &methods);
+            return Err(refusal);
         };
         let (operation, schemas) = (found.operation, &self.spec.schemas);
         self.check_bearer(operation.bearer, request)?;
@@ -206,12 +210,12 @@ impl Service {
                 Method::GET if shows => {
                     let message = "the list has no record with this id";
                     let record = list.record(id);
-                    let record = record.ok_or_else(|| Answer::error(404, "not_found", message))?;
+                    let record = record.ok_or_else(|| failure(404, "not_found", message))?;
                     return Ok(inspect::of_record(schemas, found, path, record, seed));
                 }
                 Method::DELETE => list
                     .delete(id)
-                    .map_err(|error| Answer::error(400, "too_large", &error.to_string()))?,
+                    .map_err(|error| failure(400, "too_large", &error.to_string()))?,
                 _ => {}
             }
         }
@@ -352,7 +356,7 @@ mod tests {
                     body: Bytes::new(),
                     connection: 1,
                 });
-                let page: Value = serde_json::from_slice(&answer.body).unwrap();
+                let page: Value = serde_json::from_slice(answer.body()).unwrap();
                 assert_eq!(page["pagination"]["limit"], most, "{given:?} {path}");
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! The sandbox reads the document by itself, so that it shares no misreading with the client.
 
+use crate::http::is_json;
 use crate::list::{List, list};
 use crate::schema::Schemas;
 use percent_encoding::percent_decode_str;
@@ -200,14 +201,10 @@ impl Schemas {
 
     /// The media type that is JSON, and its schema.
     fn json_content(&self, holder: &Value) -> Option<(String, Value)> {
-        let is_json = |kind: &str| {
-            let kind = kind.split(';').next().unwrap_or_default().trim();
-            let kind = kind.to_ascii_lowercase();
-            kind.ends_with("/json") || kind.ends_with("+json") || kind == "*/*"
-        };
         let all = || members(holder.get("content"));
         let plain = all().find(|(kind, _)| *kind == "application/json");
-        let (kind, media) = plain.or_else(|| all().find(|(kind, _)| is_json(kind)))?;
+        let (kind, media) =
+            plain.or_else(|| all().find(|(kind, _)| is_json(kind) || *kind == "*/*"))?;
         let kind = kind.replace("*/*", "application/json");
         Some((kind, media.get("schema").cloned().unwrap_or(true.into())))
     }
