@@ -90,8 +90,7 @@ pub(crate) struct Verb {
     /// Answer every page request with the first page, whatever its offset
     #[arg(long)]
     ignore_offset: bool,
-    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N,
-    /// random=0|1
+    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N
     #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Replicas>)]
     replicas: Option<Replicas>,
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter

@@ -145,25 +145,17 @@ pub(crate) fn made(
     with_body(success, value.to_string().into_bytes())
 }
 
-/// The response for one record of a list: the record itself, or where the response holds a record under a name, that.
-pub(crate) fn of_record(
-    schemas: &Schemas,
-    found: &Found<'_>,
-    path: &str,
-    record: Value,
-    seed: u64,
-) -> Answer {
-    let success = &found.operation.success;
+/// A record of a list as a response holds it: by itself, or where the response holds a record under a name, under that.
+pub(crate) fn under_its_name(schemas: &Schemas, success: &Success, record: Value) -> Value {
     let shape = schemas.shape(&success.schema);
     let has_id = |schema: &Value| schemas.shape(schema).property("id").is_some();
     let mut names = shape.names().into_iter();
     let holds = |name: &&str| shape.property(name).is_some_and(|schema| has_id(&schema));
     let name = names.find(holds).filter(|_| !has_id(&success.schema));
-    let value = match name {
+    match name {
         Some(name) => json!({name: record}),
         None => record,
-    };
-    fitted(schemas, success, value, seed ^ hash(path))
+    }
 }
 
 /// A response made by hand, with what a changed document asks for besides.
@@ -453,7 +445,8 @@ mod tests {
             (&json!({"allOf": [pool, more]}), with("owner", json!("me"))),
         ] {
             let (schemas, one) = operation(200, JSON, schema);
-            let answer = of_record(&schemas, &found(&one, "7"), "/", record.clone(), 0);
+            let value = under_its_name(&schemas, &one.success, record.clone());
+            let answer = fitted(&schemas, &one.success, value, 0);
             assert_eq!(json_of(&answer), expected, "{schema}");
         }
     }

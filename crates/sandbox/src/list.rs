@@ -167,16 +167,6 @@ impl Held {
         self.state().record(&self.records, number)
     }
 
-    /// Deletes the record with this `id`, if the list holds it.
-    ///
-    /// # Errors
-    ///
-    /// When the list is too large to change.
-    pub(crate) fn delete(&self, id: &str) -> io::Result<()> {
-        let number = self.records.find(id);
-        number.map_or(Ok(()), |number| self.state().delete_number(number))
-    }
-
     /// What has happened to the list, but for the first `skip` changes.
     pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
         self.state().changes(&self.records, skip)

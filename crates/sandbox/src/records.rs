@@ -17,8 +17,6 @@ named! {
         /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
         #[default]
         Unique = "unique",
-        /// Each record has an `id` of its own, an integer from 1 on.
-        Numeric = "numeric",
         /// No record has an `id`; their other members differ.
         None = "none",
         /// No record has an `id`, and all of them are equal, byte for byte.
@@ -141,7 +139,7 @@ impl Records {
     fn made(&self, number: u64, version: u32) -> Map<String, Value> {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
-        let mut maker = Maker::new(schemas, seed).varied();
+        let mut maker = Maker::new(schemas, seed);
         let mut value = maker.make(schema);
         if are_there(&self.list.name) {
             value = maker.completed(schema, value, self.sample(number, version));
@@ -199,9 +197,8 @@ impl Records {
 
     /// The number of the record with this `id`, if there can be one.
     pub(crate) fn find(&self, id: &str) -> Option<u64> {
-        let forms = [self.id, IdForm::Integer(1)].into_iter();
-        let candidates = forms.filter_map(|form| form.number(self.key(), id));
-        let mut candidates = candidates.chain(self.pair()).filter(|_| self.has_id);
+        let number = self.id.number(self.key(), id).into_iter();
+        let mut candidates = number.chain(self.pair()).filter(|_| self.has_id);
         candidates.find(|number| {
             let text = match self.identity(*number) {
                 Value::String(text) => text,
@@ -231,7 +228,6 @@ impl Records {
         let [first, second] = self.pair();
         let pair = number == first || number == second;
         match self.ids {
-            Ids::Numeric => put(out, number + 1),
             Ids::Repeated if pair => self.id.write(self.key(), first, out),
             Ids::Colliding if pair => write_colliding(number == first, out),
             _ => self.id.write(self.key(), number, out),
@@ -406,12 +402,9 @@ mod tests {
                 if kind == Ids::Colliding && [100, 300].contains(&number) {
                     assert_eq!(xxh3_64(&id), 0xab74_3eb9_1d4c_03a7);
                 }
-                if kind == Ids::Numeric {
-                    assert_eq!(plain(&id), (number + 1).to_string());
-                }
             }
             let count = match kind {
-                Ids::Unique | Ids::Numeric | Ids::Colliding => 400,
+                Ids::Unique | Ids::Colliding => 400,
                 Ids::Repeated => 399,
                 Ids::None | Ids::Equal | Ids::Volatile => 1,
             };

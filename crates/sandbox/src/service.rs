@@ -7,13 +7,12 @@ use crate::inspect;
 use crate::limit::Limiter;
 use crate::list::Held;
 use crate::options::Options;
-use crate::samples::samples;
+use crate::samples::{hash, samples};
 use crate::spec::{Bearer, Found, Spec};
 use crate::token::{CREATE_TOKEN, Credentials, issue, remember, version_check};
-use ::http::Method;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -32,7 +31,7 @@ pub(crate) struct Service {
 
 struct State {
     limiter: Limiter,
-    counter: Counter,
+    stats: Stats,
     /// The tokens that are valid, and when they expire.
     tokens: HashMap<String, Instant>,
 }
@@ -58,7 +57,7 @@ impl Service {
             started: Instant::now(),
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
-                counter: Counter::default(),
+                stats: Stats::default(),
                 tokens: HashMap::new(),
             }),
             options,
@@ -74,14 +73,11 @@ impl Service {
     ///
     /// When there is no such list.
     pub(crate) fn list(&self, name: &str) -> io::Result<&Held> {
-        let names = || {
-            self.lists
-                .iter()
-                .map(|held| held.records.list.name.as_str())
-        };
-        let found = names().position(|one| one == name);
-        found.map(|at| &self.lists[at]).ok_or_else(|| {
-            let names = names().collect::<Vec<_>>().join(", ");
+        let mut lists = self.lists.iter();
+        let found = lists.find(|held| held.records.list.name == name);
+        found.ok_or_else(|| {
+            let names = self.spec.lists.iter().map(|list| list.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
             let message = format!("there is no list `{name}`, only {names}");
             io::Error::new(io::ErrorKind::InvalidInput, message)
         })
@@ -93,7 +89,7 @@ impl Service {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        lock(&self.state).counter.stats.clone()
+        lock(&self.state).stats.clone()
     }
 
     /// Logs the request, and finds what is to be done to its response.
@@ -109,12 +105,11 @@ impl Service {
     pub(crate) fn answer(&self, request: &Received) -> Answer {
         let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
-        let mut answer = match admitted {
-            false => failure(429, "rate_limited", "the rate limit is reached"),
-            true => self
-                .serve(&at_path, request)
-                .unwrap_or_else(|refusal| refusal),
+        let served = match admitted {
+            false => Err(failure(429, "rate_limited", "the rate limit is reached")),
+            true => self.serve(&at_path, request),
         };
+        let mut answer = served.unwrap_or_else(|refusal| refusal);
         for (name, value) in headers {
             set(&mut answer, name, &value);
         }
@@ -125,24 +120,22 @@ impl Service {
         answer
     }
 
+    /// Counts a request, and decides whether it is served.
     fn admit(
         &self,
         request: &Received,
         at_path: &[Found<'_>],
     ) -> (bool, [(&'static str, String); 3]) {
         let template = at_path.first().map(|found| found.operation.path.as_str());
-        let token_post = of_method(at_path, request).is_some_and(is_token);
-        let mut state = lock(&self.state);
-        // Read under the lock, so that requests are counted in the order of their times.
-        let now = now();
-        let decision = state.limiter.decide(now);
-        state.counter.count(
-            template.unwrap_or("other"),
-            token_post,
-            decision.admitted,
-            now,
-        );
-        (decision.admitted, state.limiter.headers(&decision))
+        let token = of_method(at_path, request).filter(|found| found.operation.id == CREATE_TOKEN);
+        let State { limiter, stats, .. } = &mut *lock(&self.state);
+        let decision = limiter.decide(now());
+        stats.requests += 1;
+        stats.token_posts += u64::from(token.is_some());
+        stats.limited += u64::from(!decision.admitted);
+        let path = template.unwrap_or("other").to_owned();
+        *stats.requests_by_path.entry(path).or_default() += 1;
+        (decision.admitted, limiter.headers(&decision))
     }
 
     fn serve(&self, at_path: &[Found<'_>], request: &Received) -> Result<Answer, Answer> {
@@ -170,66 +163,51 @@ impl Service {
         }
     }
 
-    /// Answers an operation that is no list.
+    /// Answers an operation that is no list: four of them by hand, single records of the lists, and all others by the
+    /// document alone.
     fn run(
         &self,
         found: &Found<'_>,
         request: &Received,
         body: Option<&Value>,
     ) -> Result<Answer, Answer> {
+        let (schemas, seed, path) = (&self.spec.schemas, self.options.seed, &request.path);
+        let success = &found.operation.success;
+        let given = body.unwrap_or(&Value::Null);
         let answer = match found.operation.id.as_str() {
             CREATE_TOKEN => {
                 let lifetime = self.options.token_lifetime;
-                let body = body.unwrap_or(&Value::Null);
-                let (token, answer) = issue(body, &self.credentials, lifetime)?;
+                let (token, answer) = issue(given, &self.credentials, lifetime)?;
                 let known = &mut lock(&self.state).tokens;
                 remember(known, token, self.options.tokens, lifetime);
                 answer
             }
             "getTokenPermissions" => samples()["permissions"].clone(),
             "getVersion" => samples()["version"].clone(),
-            "checkVersion" => version_check(body.unwrap_or(&Value::Null)),
-            _ => return self.follow_document(found, request, body),
-        };
-        let (schemas, seed) = (&self.spec.schemas, self.options.seed);
-        let success = &found.operation.success;
-        Ok(inspect::fitted(schemas, success, answer, seed))
-    }
-
-    /// Answers by the document alone, but for single records of the lists.
-    fn follow_document(
-        &self,
-        found: &Found<'_>,
-        request: &Received,
-        body: Option<&Value>,
-    ) -> Result<Answer, Answer> {
-        let (schemas, seed, path) = (&self.spec.schemas, self.options.seed, &request.path);
-        if let Some((list, id)) = self.record(found) {
-            let shows = found.operation.success.content_type.is_some();
-            match request.method {
-                Method::GET if shows => {
-                    let message = "the list has no record with this id";
+            "checkVersion" => version_check(given),
+            _ => match self.record(found) {
+                None => return Ok(inspect::made(schemas, found, path, body, seed)),
+                Some((list, id)) => {
                     let record = list.record(id);
+                    let message = "the list has no record with this id";
                     let record = record.ok_or_else(|| failure(404, "not_found", message))?;
-                    return Ok(inspect::of_record(schemas, found, path, record, seed));
+                    inspect::under_its_name(schemas, success, record)
                 }
-                Method::DELETE => list
-                    .delete(id)
-                    .map_err(|error| failure(400, "too_large", &error.to_string()))?,
-                _ => {}
-            }
-        }
-        Ok(inspect::made(schemas, found, path, body, seed))
+            },
+        };
+        Ok(inspect::fitted(schemas, success, answer, seed ^ hash(path)))
     }
 
-    /// The list and the `id` where a path is that of a list with one parameter behind it.
+    /// The list and the `id` where an operation reads the path of a list with one parameter behind it.
     fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Held, &'a str)> {
         let (path, last) = found.operation.path.rsplit_once('/')?;
         let [(name, id)] = found.parameters.as_slice() else {
             return None;
         };
         let list = self.list_at(path)?;
-        (last == format!("{{{name}}}")).then_some((list, id))
+        let shows =
+            found.operation.method == "GET" && found.operation.success.content_type.is_some();
+        (shows && last == format!("{{{name}}}")).then_some((list, id))
     }
 
     fn check_bearer(&self, bearer: Bearer, request: &Received) -> Result<(), Answer> {
@@ -253,10 +231,6 @@ fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a
         .find(|found| found.operation.method == method)
 }
 
-fn is_token(found: &Found<'_>) -> bool {
-    found.operation.id == CREATE_TOKEN
-}
-
 /// What a sandbox has seen since it was started. Requests to `/__` paths are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
@@ -269,39 +243,6 @@ pub struct Stats {
     /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
     /// not have are counted together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
-    /// The most requests that were admitted within any one second, wherever that second begins.
-    pub most_in_a_second: u64,
-}
-
-/// Counts requests as they come.
-#[derive(Debug, Default)]
-pub(crate) struct Counter {
-    pub(crate) stats: Stats,
-    /// Times of the requests admitted within the last second.
-    recent: VecDeque<Duration>,
-}
-
-impl Counter {
-    pub(crate) fn count(&mut self, path: &str, token_post: bool, admitted: bool, now: Duration) {
-        let stats = &mut self.stats;
-        stats.requests += 1;
-        stats.token_posts += u64::from(token_post);
-        *stats.requests_by_path.entry(path.to_owned()).or_default() += 1;
-        if !admitted {
-            stats.limited += 1;
-            return;
-        }
-        let second = Duration::from_secs(1);
-        while self
-            .recent
-            .front()
-            .is_some_and(|then| now.saturating_sub(*then) >= second)
-        {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(now);
-        stats.most_in_a_second = stats.most_in_a_second.max(self.recent.len() as u64);
-    }
 }
 
 /// The time since 1970.
@@ -318,8 +259,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::http::{HeaderMap, Method};
     use bytes::Bytes;
-    use http::HeaderMap;
     use serde_json::json;
 
     /// A maximum that happens to be the largest of the document is none the less for every list.
@@ -360,17 +301,5 @@ mod tests {
                 assert_eq!(page["pagination"]["limit"], most, "{given:?} {path}");
             }
         }
-    }
-
-    #[test]
-    fn the_busiest_second_may_begin_anywhere() {
-        let mut counter = Counter::default();
-        for millis in [0, 900, 950, 1000, 1899, 1900, 5000] {
-            counter.count("/v1/version", false, true, Duration::from_millis(millis));
-        }
-        counter.count("other", false, false, Duration::from_millis(5001));
-        assert_eq!(counter.stats.most_in_a_second, 4, "900 to 1899");
-        assert_eq!(counter.stats.limited, 1);
-        assert_eq!(counter.stats.requests_by_path["/v1/version"], 7);
     }
 }

@@ -1,6 +1,6 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-use crate::options::{Change, Drift, Options, named};
+use crate::options::{Change, Drift, Options, Replicas, named};
 use crate::records::Records;
 use crate::samples::{Rng, moment_text, scramble};
 use crate::service::now;
@@ -161,24 +161,11 @@ impl State {
         Some(records.value(number, self.version(number), self.requests))
     }
 
-    /// Deletes the record with this number, if the list holds it.
-    ///
-    /// # Errors
-    ///
-    /// When the list is too large.
-    pub(crate) fn delete_number(&mut self, number: u64) -> io::Result<()> {
-        self.changeable(0)?;
-        if let Some(place) = self.place(number) {
-            self.delete(place);
-        }
-        Ok(())
-    }
-
     /// The page at this moment; the list may change right after it.
     pub(crate) fn page(&mut self, offset: u64, limit: u64) -> Slice {
         // Not of the generator that chooses the changes, so that those are the same for every order.
         let mut rng = Rng::new(scramble(self.options.seed) ^ self.requests);
-        let total = self.seen(&mut rng);
+        let total = self.seen();
         let most = match self.requests < REQUESTS_OF_FULL_PAGES {
             true => limit,
             false => limit.min(self.options.later_max_limit.unwrap_or(u64::MAX)),
@@ -211,20 +198,16 @@ impl State {
     }
 
     /// How many records the replica has whose turn it is.
-    fn seen(&self, rng: &mut Rng) -> u64 {
+    fn seen(&self) -> u64 {
         let total = self.total();
-        let Some(replicas) = self.options.replicas.filter(|one| one.count > 1) else {
-            return total;
-        };
-        let count = u64::from(replicas.count);
-        let turn = match replicas.random {
-            true => rng.below(count),
-            false => self.requests % count,
-        };
-        let lacking = u128::from(total) * u128::from(replicas.lag_percent.min(100)) / 100;
-        match turn + 1 == count {
-            true => total - lacking as u64,
-            false => total,
+        match self.options.replicas {
+            Some(Replicas { count, lag_percent }) if count > 1 => {
+                let turn = self.requests % u64::from(count);
+                let lags = turn + 1 == u64::from(count);
+                let lacking = u128::from(total) * u128::from(lag_percent.min(100)) / 100;
+                total - if lags { lacking as u64 } else { 0 }
+            }
+            _ => total,
         }
     }
 
@@ -587,7 +570,6 @@ mod tests {
         list.change(Change::Insert(1 << 40)).unwrap_err();
         let mut huge = state(|_| (), 1 << 50);
         huge.change(Change::Shuffle).unwrap_err();
-        huge.delete_number(7).unwrap_err();
 
         let mut without = State::new(&Options::default(), 300, false).unwrap();
         without.change(Change::Update(9)).unwrap();

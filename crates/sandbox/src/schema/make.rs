@@ -23,8 +23,6 @@ const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantill
 pub(crate) struct Maker<'a> {
     schemas: &'a Schemas,
     rng: Rng,
-    /// Whether what may be absent or null sometimes is.
-    varied: bool,
     /// Whether only what has to be there is made.
     brief: bool,
     /// The references that led here.
@@ -37,18 +35,9 @@ impl<'a> Maker<'a> {
         Maker {
             schemas,
             rng: Rng::new(seed),
-            varied: false,
             brief: false,
             stack: Vec::new(),
             made: 0,
-        }
-    }
-
-    /// Leaves out now and then what may be absent, and has null for what may be null.
-    pub(crate) fn varied(self) -> Self {
-        Maker {
-            varied: true,
-            ..self
         }
     }
 
@@ -73,9 +62,6 @@ impl<'a> Maker<'a> {
         let mut alternatives: Vec<&Value> = elements(part, key).collect();
         let only_null = |one: &&Value| schemas.shape(one).types() == ["null"];
         alternatives.sort_by_key(only_null);
-        if self.varied && alternatives.last().is_some_and(only_null) && self.rng.one_in(8) {
-            alternatives.rotate_right(1);
-        }
         alternatives.into_iter().find_map(|one| {
             let mut chosen = shape.clone();
             chosen.add(schemas, one);
@@ -101,8 +87,7 @@ impl<'a> Maker<'a> {
 
     fn of_a_type(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let mut types = shape.types();
-        let null_first = self.varied && types.contains(&"null") && self.rng.one_in(8);
-        types.sort_by_key(|kind| (*kind == "null") != null_first);
+        types.sort_by_key(|kind| *kind == "null");
         let fixed = ["const", "enum"].map(|key| shape.values(key).next().is_some());
         let given = self.given(shape);
         if given.is_some() || fixed.contains(&true) {
@@ -111,7 +96,7 @@ impl<'a> Maker<'a> {
         types.into_iter().find_map(|kind| match kind {
             "string" => Some(self.text(shape)),
             "integer" | "number" => self.number(shape, kind == "integer"),
-            "boolean" => Some((!self.varied || self.rng.one_in(2)).into()),
+            "boolean" => Some(true.into()),
             "object" => self.object(shape),
             "array" => self.array(shape),
             _ => Some(Value::Null),
@@ -158,7 +143,7 @@ impl<'a> Maker<'a> {
         for name in names {
             let schema = shape.property(name).or(additional.clone());
             let schema = schema.unwrap_or(true.into());
-            let absent = self.is_brief() || (self.varied && self.rng.one_in(8));
+            let absent = self.is_brief();
             let needed = required.contains(&name);
             if Way::Response.lacks(self.schemas, &schema) || (absent && !needed) {
                 continue;
@@ -179,11 +164,7 @@ impl<'a> Maker<'a> {
 
     fn array(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let [least, most] = sizes(shape, ["minItems", "maxItems"]);
-        let usual = match (self.is_brief(), self.varied) {
-            (true, _) => 0,
-            (_, true) => self.rng.below(4),
-            _ => 2,
-        };
+        let usual = if self.is_brief() { 0 } else { 2 };
         let items = shape.items();
         let wanted = usual.max(least).min(most).min(MAX_VALUES as u64);
         let out: Vec<Value> = (0..wanted).map_while(|_| self.value(&items)).collect();

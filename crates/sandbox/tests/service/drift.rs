@@ -188,31 +188,14 @@ fn pagination(total: u64, limit: u64, offset: u64, has_more: bool) -> Value {
 }
 
 #[test]
-fn replicas_disagree_in_turn_or_at_random() {
-    let turns = |random, seed| -> Vec<Value> {
-        let replicas = Some(Replicas {
-            random,
-            ..Replicas::default()
-        });
-        let service = with(300, |options| {
-            options.replicas = replicas;
-            options.seed = seed;
-        });
-        (0..20).map(|_| page(&service, 100, 200)).collect()
-    };
-    let pages = turns(false, 0);
-    for turn in pages.chunks(2) {
-        assert_eq!(turn[0]["pagination"], pagination(300, 100, 200, false));
-        assert_eq!(turn[1]["pagination"], pagination(225, 25, 200, false));
-        assert_eq!(ids(&turn[0])[..25], ids(&turn[1]));
+fn replicas_disagree_in_turn() {
+    let service = with(300, |options| options.replicas = Some(Replicas::default()));
+    for _ in 0..3 {
+        let [one, other] = [(); 2].map(|()| page(&service, 100, 200));
+        assert_eq!(one["pagination"], pagination(300, 100, 200, false));
+        assert_eq!(other["pagination"], pagination(225, 25, 200, false));
+        assert_eq!(ids(&one)[..25], ids(&other));
     }
-    let random = turns(true, 1);
-    assert!(
-        random == turns(true, 1) && random != turns(true, 2),
-        "as the seed has it"
-    );
-    let lengths: BTreeSet<usize> = random.iter().map(|page| ids(page).len()).collect();
-    assert!(lengths.into_iter().eq([25, 100]));
 }
 
 #[test]
