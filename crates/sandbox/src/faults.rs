@@ -218,39 +218,32 @@ impl Reply {
         if self.close_after_read {
             return Vec::new();
         }
-        let (mut bytes, body_cut) = match &self.raw {
-            Some(raw) => (raw.clone().into_bytes(), None),
+        let mut bytes = match &self.raw {
+            Some(raw) => raw.clone().into_bytes(),
             None => self.encode(answer),
         };
-        if let Some(cut) = self.cut_at_wire.or(body_cut) {
-            bytes.truncate(cut);
-        }
+        bytes.truncate(self.cut_at_wire.unwrap_or(usize::MAX));
         bytes
     }
 
-    /// The whole answer, and where `cut_at` falls in it.
-    fn encode(&self, answer: &Answer) -> (Vec<u8>, Option<usize>) {
-        let mut out = self.head(answer);
-        let (start, body) = (out.len(), answer.body());
+    /// The whole answer, or what `cut_at` leaves of it.
+    fn encode(&self, answer: &Answer) -> Vec<u8> {
+        let (mut out, body) = (self.head(answer), answer.body());
         let cut = self.cut_at.filter(|cut| *cut < body.len());
+        let body = &body[..cut.unwrap_or(body.len())];
         if self.framing() != Framing::Chunked {
             out.extend_from_slice(body);
-            return (out, cut.map(|cut| start + cut));
+            return out;
         }
-        let mut wire_cut = None;
-        for (number, chunk) in body.chunks(CHUNK_BYTES).enumerate() {
+        for chunk in body.chunks(CHUNK_BYTES) {
             out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
-            let within = cut.and_then(|cut| cut.checked_sub(number * CHUNK_BYTES));
-            if let Some(within) = within.filter(|within| *within < chunk.len()) {
-                wire_cut = Some(out.len() + within);
-            }
             out.extend_from_slice(chunk);
             out.extend_from_slice(b"\r\n");
         }
-        if !self.endless {
+        if !self.endless && cut.is_none() {
             out.extend_from_slice(b"0\r\n\r\n");
         }
-        (out, wire_cut)
+        out
     }
 
     fn head(&self, answer: &Answer) -> Vec<u8> {

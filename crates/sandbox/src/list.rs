@@ -34,8 +34,6 @@ pub struct List {
     pub default_limit: u64,
     /// The most records on a page, whatever `limit` asks for: as documented, or else 100.
     pub max_limit: u64,
-    /// What the list holds, in words.
-    pub(crate) noun: String,
     /// The response that holds a page.
     pub(crate) success: Success,
 }
@@ -83,7 +81,6 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
         record_key: page.names().into_iter().find(is_records).map(str::to_owned),
         default_limit: defaults.find(|one| *one > 0).unwrap_or(chosen),
         max_limit,
-        noun: operation.summary.clone(),
         success: operation.success.clone(),
         name,
     })
@@ -93,17 +90,16 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
 fn name(path: &str) -> String {
     let mut name = String::new();
     for letter in path.trim_start_matches("/v1/").chars() {
+        let separator = matches!(letter, '/' | '-' | '_');
         let after = name
             .chars()
             .last()
             .is_some_and(|last| last.is_ascii_lowercase());
-        if letter.is_uppercase() && after {
+        if after && (separator || letter.is_uppercase()) {
             name.push('_');
         }
-        match letter {
-            '/' | '-' | '_' if name.is_empty() || name.ends_with('_') => {}
-            '/' | '-' => name.push('_'),
-            letter => name.extend(letter.to_lowercase()),
+        if !separator {
+            name.extend(letter.to_lowercase());
         }
     }
     name
@@ -163,8 +159,7 @@ impl Held {
 
     /// The record with this `id`, if the list holds it.
     pub(crate) fn record(&self, id: &str) -> Option<Value> {
-        let number = self.records.find(id)?;
-        self.state().record(&self.records, number)
+        self.state().record(&self.records, id)
     }
 
     /// What has happened to the list, but for the first `skip` changes.

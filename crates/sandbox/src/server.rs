@@ -2,14 +2,14 @@
 
 use crate::admin::{administer, refusal, set_faults};
 use crate::faults::{end, play};
-use crate::http::{Answer, Received, failure, set};
+use crate::http::{Answer, Received};
 use crate::options::{Change, Options};
 use crate::service::{Service, Stats, lock};
 use crate::spec::Spec;
 use crate::state::Logged;
 use ::http::{Request, Response};
 use bytes::Bytes;
-use http_body_util::{Full, LengthLimitError};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -90,16 +90,7 @@ async fn answer(
             return Ok(refusal);
         }
     }
-    let request = match Received::read(request, connection, faults).await {
-        Ok(request) => request,
-        Err(error) if error.is::<LengthLimitError>() => {
-            let message = "the body is larger than any use needs";
-            let mut refusal = failure(413, "too_large", message);
-            set(&mut refusal, "connection", "close");
-            return Ok(refusal);
-        }
-        Err(error) => return Err(error),
-    };
+    let request = Received::read(request, connection, faults).await?;
     if let Some(answer) = administer(service, &request) {
         return Ok(answer);
     }
@@ -151,10 +142,11 @@ impl Sandbox {
             .thread_name("talentdata-sandbox")
             .enable_all()
             .build()?;
-        let served = Arc::clone(&service);
-        runtime.spawn(async move {
-            Ok::<(), io::Error>(serve(TcpListener::from_std(listener)?, served).await)
-        });
+        let listener = {
+            let _within = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        runtime.spawn(serve(listener, Arc::clone(&service)));
         Ok(Self {
             base_url: format!("http://{address}"),
             service,

@@ -34,7 +34,6 @@ pub(crate) struct Spec {
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) id: String,
-    pub(crate) summary: String,
     /// In capitals.
     pub(crate) method: String,
     /// With its parameters in braces.
@@ -131,7 +130,6 @@ impl Schemas {
         let request = body.get("requestBody").map(|one| self.resolved(one));
         Operation {
             id: text("operationId"),
-            summary: text("summary"),
             method: method.to_uppercase(),
             path: path.to_owned(),
             bearer: self.bearer(body),
@@ -215,11 +213,12 @@ impl Schemas {
             let schemes = self.0.pointer("/components/securitySchemes");
             let scheme = schemes.and_then(|schemes| schemes.get(name));
             let scheme = scheme.map_or(&Value::Null, |scheme| self.resolved(scheme));
-            let http = scheme["scheme"].as_str().unwrap_or_default();
-            match scheme["type"].as_str() {
-                Some("http") => http.eq_ignore_ascii_case("bearer"),
-                kind => matches!(kind, Some("oauth2" | "openIdConnect")),
-            }
+            let http = scheme["scheme"].as_str();
+            let bearer = http.is_some_and(|one| one.eq_ignore_ascii_case("bearer"));
+            bearer
+                || ["oauth2", "openIdConnect"]
+                    .iter()
+                    .any(|one| scheme["type"] == *one)
         };
         let (mut with, mut without) = (false, false);
         for one in security.and_then(Value::as_array).into_iter().flatten() {
@@ -242,11 +241,9 @@ impl Schemas {
             let header = self.resolved(header);
             let schema = header.get("schema").unwrap_or(&Value::Null);
             let shape = self.shape(schema);
-            let several = [shape.values("examples").next(), header.get("examples")];
-            let several = several.into_iter().flatten().filter_map(first);
-            let named = several.map(|one| one.get("value").unwrap_or(one));
-            let single = shape.values("const").chain(header.get("example"));
-            single.chain(named).find_map(Value::as_str)
+            let examples = shape.values("examples").filter_map(|all| all.get(0));
+            let given = shape.values("const").chain(examples);
+            given.chain(header.get("example")).find_map(Value::as_str)
         });
         quota(texts.next()?)
     }
@@ -259,13 +256,6 @@ fn quota(text: &str) -> Option<(u32, Duration)> {
     let seconds = parts.find_map(|part| part.strip_prefix("w="))?;
     let seconds = seconds.parse().ok().filter(|seconds| *seconds > 0)?;
     Some((limit, Duration::from_secs(seconds)))
-}
-
-/// The first element of an array or object.
-fn first(value: &Value) -> Option<&Value> {
-    value
-        .get(0)
-        .or_else(|| members(Some(value)).next().map(|(_, one)| one))
 }
 
 fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
@@ -378,7 +368,6 @@ mod tests {
                 json!({"schema": {"examples": [text]}}),
                 json!({"schema": {"const": text}}),
                 json!({"example": text}),
-                json!({"examples": {"one": {"value": text}}}),
             ] {
                 let headers = json!({"X-RateLimit-Limit": {"$ref": "#/components/headers/Limit"}});
                 let spec = Spec::read(json!({

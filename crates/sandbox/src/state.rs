@@ -14,6 +14,9 @@ use std::time::Duration;
 /// From then on pages hold no more than [`Options::later_max_limit`].
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
 
+/// So many records are compared with an `id`.
+const SEARCHED: u64 = 1_000_000;
+
 /// A list that changes remembers all of its numbers, and each change.
 const MAX_CHANGED: u64 = 10_000_000;
 
@@ -108,17 +111,6 @@ impl State {
         }
     }
 
-    /// The place of a number that is in the list.
-    fn place(&self, number: u64) -> Option<u64> {
-        match &self.numbers {
-            Some(numbers) => numbers
-                .iter()
-                .position(|one| *one == number)
-                .map(|at| at as u64),
-            None => (number < self.original).then_some(number),
-        }
-    }
-
     /// What has happened since the start, in order, but for the first `skip` changes.
     pub(crate) fn changes(&self, records: &Records, skip: usize) -> Vec<Logged> {
         let logged = |entry: &Entry| Logged {
@@ -155,9 +147,10 @@ impl State {
         })
     }
 
-    /// The record with this number, if the list holds it.
-    pub(crate) fn record(&self, records: &Records, number: u64) -> Option<Value> {
-        self.place(number)?;
+    /// The record with this `id`, if it is one of the first million.
+    pub(crate) fn record(&self, records: &Records, id: &str) -> Option<Value> {
+        let mut numbers = self.cut(0..SEARCHED).into_iter();
+        let number = numbers.find(|number| records.is_called(*number, id))?;
         Some(records.value(number, self.version(number), self.requests))
     }
 
