@@ -231,7 +231,7 @@ fn budget_text(state: &BudgetState) -> String {
                 .unwrap_or("-")
                 .escape_debug()
                 .to_string(),
-            member.waiting.unwrap_or("-").to_owned(),
+            member.waiting.unwrap_or_else(|| "-".to_owned()),
             member.process.to_string(),
             member.sent_last_minute.to_string(),
             format!("{:.1}", member.seconds_since_seen),
@@ -268,7 +268,7 @@ mod tests {
             name: "python3".to_owned(),
             host: host.map(str::to_owned),
             sent_last_minute: 12,
-            waiting: Some("scan"),
+            waiting: Some("scan".to_owned()),
             seconds_since_seen: 0.25,
         };
         let shown = budget_text(&BudgetState {
