@@ -311,8 +311,7 @@ impl SharedGate {
         }
         let own = |entry: &&Entry| entry.member == requester.id;
         let last = self.ledger.entries.iter().rev().find(own);
-        // A senseless share is one of a request in ten windows.
-        let part = (f64::from(self.model.plan.limit) * requester.share).max(0.1);
+        let part = (f64::from(self.model.plan.limit) * requester.share).max(1.0);
         let even = self.settings.window.div_f64(part);
         last.map_or(Time::ZERO, |last| last.ticket.sent + even)
     }
@@ -321,7 +320,6 @@ impl SharedGate {
         self.next_id = self.next_id.wrapping_add(1);
         let ticket = Ticket::new(self.next_id, now, endpoint);
         if self.settings.paced {
-            self.model.sent(now);
             self.ledger.send(ticket, member, self.settings.window);
         }
         self.outage.sent(ticket);
