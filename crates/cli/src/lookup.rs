@@ -231,7 +231,7 @@ fn budget_text(state: &BudgetState) -> String {
                 .unwrap_or("-")
                 .escape_debug()
                 .to_string(),
-            member.waiting.unwrap_or_else(|| "-".to_owned()),
+            member.waiting.as_deref().unwrap_or("-").to_owned(),
             member.process.to_string(),
             member.sent_last_minute.to_string(),
             format!("{:.1}", member.seconds_since_seen),

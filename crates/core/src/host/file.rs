@@ -85,7 +85,7 @@ impl SharedFile {
     /// waits may have been stopped itself.
     pub(crate) fn lock(&self, max_tries: u32, pause: Duration) -> Result<Locked> {
         directory::prepare(self.directory())?;
-        let mut tries = 0;
+        let (mut tries, mut holder) = (0, None);
         for _ in 0..2 * max_tries + MOVES {
             let Some(file) = self.open(true)? else {
                 self.replace(None)?;
@@ -105,13 +105,13 @@ impl SharedFile {
                     }
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if tries + 1 < max_tries => {
-                    tries += 1;
-                    std::thread::sleep(pause);
-                }
                 Err(TryLockError::WouldBlock) => {
-                    tries = 0;
-                    self.replace(Some(&file))?;
+                    let is_same = holder.replace(identity) == Some(identity);
+                    tries = if is_same { tries + 1 } else { 1 };
+                    match tries < max_tries {
+                        true => std::thread::sleep(pause),
+                        false => self.replace(Some(&file))?,
+                    }
                 }
             }
         }

@@ -122,16 +122,13 @@ impl StateFile {
                 directory::sweep(self.file.directory());
                 let is_empty = locked.file.metadata().is_ok_and(|facts| facts.len() == 0);
                 let seen = self.seen.take().map(|seen| seen.state);
-                let is_recent = |state: &Box<SharedGate>| {
-                    state.used() <= now && state.used() + FRESH >= now
-                };
+                let seen = seen.filter(|it| it.used() <= now && it.used() + FRESH >= now);
                 let unknown = || match is_empty {
                     true => SharedGate::new(self.settings, now),
                     // Others have sent, and nobody knows how much.
                     false => SharedGate::after_loss(self.settings, now),
                 };
-                let state = seen.filter(is_recent);
-                (None, state.unwrap_or_else(|| Box::new(unknown())))
+                (None, seen.unwrap_or_else(|| Box::new(unknown())))
             }
         };
         match state.used() > now + AHEAD || state.is_over(now) {

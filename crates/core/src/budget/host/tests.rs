@@ -501,7 +501,7 @@ settings:{ limit:i window:{ secs:i nanos:i share:f paced:t seed:i ledger:{ entri
 endpoint:" member:i state:{ Answered:{ samples:i span_began:{ least:[ mean:{ rules:{ common:{ until:{
 refusals_in_a_row:i last_refusal:{ refused_until:{ token:{ model:{ plan:{ slots:{ slots:f last_overshoot:{
 before:f failed:[ span:[ newest:{ received:{ remaining:i own:i is_exact:t others:f refill:[ windows:{ last:n
-common:n agreeing:i fixed:f alignment:n barred_until:{ limit_named:{ long_window:n outage:{ failures:{ count:i
+common:n agreeing:i fixed:f alignment:n barred_until:{ limit_named:{ left:n outage:{ failures:{ count:i
 since:{ steps:i last_success:{ ended:[ probe:n probe_at:{ last_outcome:{ turns:{ 0:{ process:i name:" seen:{
-waits:{ class:" allowed:{ expected:{ last_sent:{ part:{ spent:i is_aligned:f last_minute:[ 1:{ next_id:i used:{
+waits:{ class:" allowed:{ expected:{ last_sent:{ last_minute:[ 1:{ next_id:i used:{
 last:{ earliest:{ latest:{ fixed:t alignment:{ trial:i step:{ edge:{ members:i least:i waits:n"#;
