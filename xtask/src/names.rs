@@ -177,14 +177,9 @@ pub(crate) fn rust_list_with(list: &str) -> String {
     rust_list(&format!("{list}_with"))
 }
 
-/// A parameter of a C function, which is written in Rust and read by C++.
-pub(crate) fn parameter(model: &str) -> String {
-    free(snake(model), &[RUST, CPP])
-}
-
 /// What a C function has behind the model's name: the field, and what the suffix says of it.
 pub(crate) fn c_function(wire: &str, suffix: &str) -> String {
-    free(format!("{}{suffix}", snake(wire)), &[C_MEMBERS])
+    format!("{}{suffix}", snake(wire))
 }
 
 /// The class of a model in C++; it is refused where that is a keyword.

@@ -13,7 +13,7 @@ use crate::names::{self, sentence};
 use crate::spec::api::{Api, List, Model, Operation, Parameter, TokenUse, Type};
 use crate::spec::reachable;
 use base::*;
-use exposed::{exposed, held, is_record, prefix};
+use exposed::{exposed, held, prefix};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,11 +227,6 @@ impl View<'_> {
             Some(Type::Model(name)) => one.name == *name,
             _ => false,
         });
-        // What C and C++ get: the type of a handle, and the class.
-        let c_out = match exposed.filter(|one| !is_record(api, &one.name)) {
-            Some(model) => prefix(&model.name),
-            None => "talentdata_record".to_owned(),
-        };
         let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
         let value = context! {
             id, constant, path, method, answers, required, optional, parameters, body, arguments,
@@ -246,7 +241,6 @@ impl View<'_> {
             class => class_of(api, operation),
             cpp_options => names::snake(&names::options(operation)),
             cpp_class => answers.then(|| format!("talentdata::{cpp_class}")),
-            c_out => answers.then_some(c_out),
         };
         let list = operation.list.as_ref();
         let list = list.map(|list| self.list(operation, list, &value, (demand, token)));

@@ -82,11 +82,11 @@ void null_arguments(void) {
   fixture_poison();
   fixture_is_null(talentdata_client_new(all->config, NULL), "talentdata_client_new", "client_out");
   fixture_poison();
-  fixture_is_null(talentdata_client_call(NULL, fixture_text("operation"), all->options, fixture_text("body"), fixture_slot(4)), "talentdata_client_call", "client");
+  fixture_is_null(talentdata_client_call(NULL, fixture_text("operation"), fixture_text("body"), all->options, fixture_slot(4)), "talentdata_client_call", "client");
   fixture_poison();
-  fixture_is_null(talentdata_client_call(all->client, (talentdata_text){NULL, 0}, all->options, fixture_text("body"), fixture_slot(4)), "talentdata_client_call", "operation");
+  fixture_is_null(talentdata_client_call(all->client, (talentdata_text){NULL, 0}, fixture_text("body"), all->options, fixture_slot(4)), "talentdata_client_call", "operation");
   fixture_poison();
-  fixture_is_null(talentdata_client_call(all->client, fixture_text("operation"), all->options, fixture_text("body"), NULL), "talentdata_client_call", "response_out");
+  fixture_is_null(talentdata_client_call(all->client, fixture_text("operation"), fixture_text("body"), all->options, NULL), "talentdata_client_call", "response_out");
   fixture_poison();
   fixture_is_null(talentdata_client_list(NULL, fixture_text("list"), all->options, fixture_slot(3)), "talentdata_client_list", "client");
   fixture_poison();

@@ -3,7 +3,7 @@
 //! Progress is polled: a callback would run on a thread of the library, and would need rules about what it may do and when
 //! what it points at is released.
 
-use crate::boundary::{MayBeFreed, get, guard_or, path, shared, text};
+use crate::boundary::{get, guard_or, path, shared, text};
 use crate::client::{Client, resource};
 use crate::error::Error;
 use crate::options::{OF_EXPORTS, OF_SYNCS, Options};
@@ -11,7 +11,6 @@ use crate::record::Record;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
@@ -26,9 +25,8 @@ pub type FormatNumber = u32;
 /// An export of a list to a file, or a sync of a list into a mirror. One thread at a time may run it; any thread may cancel
 /// it or read its progress meanwhile. Freed with talentdata_job_free.
 pub struct Job {
-    work: Arc<Work>,
+    work: Work,
     stop: Stop,
-    _lent: MayBeFreed,
 }
 
 enum Work {
@@ -77,8 +75,12 @@ pub extern "C" fn talentdata_client_export(
             table: options.table,
             resume: options.resume,
         };
-        let job = blocking::export(&client.inner.clone(), export)?;
-        Ok(Job::new(job.stop_handle(), Work::Export(job)))
+        let job = blocking::export(&client.inner, export)?;
+        let stop = job.stop_handle();
+        Ok(Box::new(Job {
+            work: Work::Export(job),
+            stop,
+        }))
     })
 }
 
@@ -110,7 +112,11 @@ pub extern "C" fn talentdata_client_sync(
         sync.max_deletes = options.max_deletes;
         sync.keep = options.keep;
         let job = sync.job(&client.inner)?;
-        Ok(Job::new(job.stop_handle(), Work::Sync(job)))
+        let stop = job.stop_handle();
+        Ok(Box::new(Job {
+            work: Work::Sync(job),
+            stop,
+        }))
     })
 }
 
@@ -136,7 +142,7 @@ pub extern "C" fn talentdata_job_run(
     get(
         (shared(&job), "job"),
         (receipt_out, "receipt_out"),
-        |job| match &*Arc::clone(&job.work) {
+        |job| match &job.work {
             Work::Export(job) => Record::of(&job.run()?),
             Work::Sync(job) => Record::of(&job.run()?),
         },
@@ -152,7 +158,7 @@ pub extern "C" fn talentdata_job_run(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_job_progress(job: Option<&Job>) -> Option<Box<Record>> {
     guard_or(None, || {
-        let receipt = match &*job?.work {
+        let receipt = match &job?.work {
             Work::Export(job) => job.progress(),
             Work::Sync(job) => job.progress(),
         };
@@ -211,14 +217,4 @@ pub extern "C" fn talentdata_verify(
         };
         Record::of(&verify(file, &receipt)?)
     })
-}
-
-impl Job {
-    fn new(stop: Stop, work: Work) -> Box<Self> {
-        Box::new(Job {
-            work: Arc::new(work),
-            stop,
-            _lent: MayBeFreed::default(),
-        })
-    }
 }

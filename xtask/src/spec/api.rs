@@ -247,12 +247,6 @@ impl Model {
     pub(crate) fn holds_secret(&self) -> bool {
         self.fields.iter().any(|field| field.kind == Type::Secret)
     }
-
-    /// Whether one of its fields refers to this model or enum.
-    pub(crate) fn refers_to(&self, name: &str) -> bool {
-        let mut fields = self.fields.iter();
-        fields.any(|field| field.kind.named() == Some(name))
-    }
 }
 
 /// What a value is. Names are those of models and enums.

@@ -163,15 +163,8 @@ fn argument(
         _ => member,
     };
     let rust_kind = rust(kind, "crate::");
-    let (added, c_scalar) = match kind {
-        Type::Integer => ("integer", Some("int64_t")),
-        Type::Unsigned => ("unsigned", Some("uint64_t")),
-        Type::Number => ("number", Some("double")),
-        Type::Boolean => ("boolean", Some("bool")),
-        _ => ("text", None),
-    };
     context! {
-        wire, name, option_value, added, c_scalar, cpp_argument, cpp_member,
+        wire, name, option_value, cpp_argument, cpp_member,
         flag => names::flag(wire), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),

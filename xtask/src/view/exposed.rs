@@ -1,16 +1,13 @@
 //! Models as C and C++ see them, and what reads each of their fields.
 
 use super::base::{RENAME_SCHEMA, View, field_thing, has_class};
-use crate::languages::table;
+use crate::languages::{cpp_scalar, table};
 use crate::names;
 use crate::names::registry::{Surface, Thing};
 use crate::spec::api::{Api, Field, Model, Type};
 use crate::spec::{pointer, reachable};
 use minijinja::{Value, context};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What a field holds as C sees it, and the model or enum that it is of.
-type Shape<'a> = (&'static str, &'a str);
+use std::collections::BTreeSet;
 
 /// A model of C: a record, or what a call gives with all it holds, except for secrets, which never leave the core, and for
 /// pages, which have a handle of their own.
@@ -43,64 +40,36 @@ pub(super) fn prefix(model: &str) -> String {
     format!("talentdata_{}", names::snake(model))
 }
 
-fn shape<'a>(api: &Api, of: &'a Type) -> Shape<'a> {
-    let seen = |name: &str| api.model(name).is_some_and(has_class);
+/// How C reads a field, and the type of its value.
+fn read_by_c(of: &Type) -> (&'static str, String) {
     match of {
-        Type::Text => ("Text", ""),
-        Type::Enum(name) => ("Enum", name),
-        Type::Integer => ("Integer", ""),
-        Type::Number => ("Number", ""),
-        Type::Boolean => ("Boolean", ""),
-        Type::Model(name) if seen(name) => ("Model", name),
-        Type::Array(held) => match &**held {
-            Type::Text => ("Texts", ""),
-            Type::Model(name) if seen(name) => ("Models", name),
-            _ => ("Items", ""),
-        },
-        Type::Map(held) => match &**held {
-            Type::Model(name) if seen(name) => ("Map", name),
-            _ => ("Json", ""),
-        },
-        // It is lent as it came, as are integers that an int64_t cannot hold.
-        _ => ("Json", ""),
+        Type::Text => ("text", "talentdata_text".to_owned()),
+        Type::Integer => ("integer", "int64_t".to_owned()),
+        Type::Number => ("number", "double".to_owned()),
+        Type::Boolean => ("boolean", "bool".to_owned()),
+        Type::Enum(name) => ("enum", prefix(name)),
+        // Taken apart like any JSON.
+        _ => ("value", "const talentdata_record *".to_owned()),
     }
 }
 
-/// What functions of C have behind the field's name, and members of C++ with what each of these gives.
-///
-/// An array or a map that is absent is empty in C++; anything else may be absent there.
-fn readers(
-    (shape, of): Shape,
-    is_record: bool,
-    required: bool,
-) -> (&'static [&'static str], Vec<(&'static str, String)>) {
-    let class = format!("talentdata::{}", names::cpp_class(of));
-    let maybe = |kind: &str| match required {
-        true => kind.to_owned(),
-        false => format!("std::optional<{kind}>"),
+/// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
+fn read_by_cpp(exposed: &[&Model], of: &Type) -> String {
+    let held = |of: &Type| match of {
+        // Only the enums of fields have a type.
+        Type::Enum(_) => "std::string".to_owned(),
+        of => read_by_cpp(exposed, of),
     };
-    let one = |kind: &str| vec![("", maybe(kind))];
-    let many = |kind: String| vec![("", kind)];
-    let array: &[&str] = &["_count", "_at"];
-    match shape {
-        "Text" => (&[""], one("std::string")),
-        "Integer" => (&[""], one("std::int64_t")),
-        "Number" => (&[""], one("double")),
-        "Boolean" => (&[""], one("bool")),
-        "Enum" => {
-            let text = ("_text", maybe("std::string"));
-            (&["", "_text"], vec![("", maybe(&prefix(of))), text])
+    match of {
+        Type::Text => "std::string".to_owned(),
+        Type::Integer | Type::Number | Type::Boolean => cpp_scalar(of, "").to_owned(),
+        Type::Enum(name) => prefix(name),
+        Type::Model(name) if exposed.iter().any(|one| one.name == *name) => {
+            format!("talentdata::{}", names::cpp_class(name))
         }
-        "Model" if !is_record => (&[""], one(&class)),
-        "Texts" if !is_record => (array, many("std::vector<std::string>".to_owned())),
-        "Items" if !is_record => (array, many("std::vector<talentdata::record>".to_owned())),
-        "Models" if !is_record => (array, many(format!("std::vector<{class}>"))),
-        "Map" if !is_record => (
-            &["_count", "_name", "_at", "_find"],
-            many(format!("std::map<std::string, {class}>")),
-        ),
-        // A value without a type of its own is JSON.
-        _ => (&["_json"], vec![("_json", maybe("std::string"))]),
+        Type::Array(of) => format!("std::vector<{}>", held(of)),
+        Type::Map(of) => format!("std::map<std::string, {}>", held(of)),
+        _ => "talentdata::record".to_owned(),
     }
 }
 
@@ -113,7 +82,7 @@ impl View<'_> {
 
     /// A model as C and C++ see it.
     pub(super) fn exposed_model(&mut self, model: &Model) -> Value {
-        let (api, name, prefix) = (self.api, &model.name, prefix(&model.name));
+        let (api, name) = (self.api, &model.name);
         let (class, is_record) = (names::cpp_class(name), is_record(api, name));
         let own = Thing::new(&format!("model {name}"), name, &model.place, RENAME_SCHEMA);
         let (both, line) = ([Surface::C, Surface::Cpp], [Surface::CommandLine]);
@@ -121,39 +90,32 @@ impl View<'_> {
         self.names.facts(&own, &both, "model", name, &kind);
         if is_record {
             self.names.facts(&own, &line, "columns", "", "");
-        } else {
-            for suffix in ["json", "free"] {
-                let function = format!("{prefix}_{suffix}");
-                self.names.claim(&own, "in C", &function);
-            }
         }
         let fields = model.fields.iter();
         let fields: Vec<Value> = fields
             .map(|one| self.exposed_field(model, one, is_record))
             .collect();
-        let words = names::parameter(name);
-        context! {
-            name, is_record, fields,
-            handle => if is_record { "record".to_owned() } else { words },
-            kind => if is_record { "talentdata_record".to_owned() } else { prefix.clone() },
-            root => !api.models.iter().any(|one| one.refers_to(name)),
-            prefix, cpp => class, description => model.description,
-        }
+        context! { name, fields, cpp => class, description => model.description }
     }
 
     fn exposed_field(&mut self, model: &Model, field: &Field, is_record: bool) -> Value {
         let (api, name, wire) = (self.api, &model.name, &field.wire);
         let own = field_thing(model, field);
-        let shape = shape(api, &field.kind);
-        let (suffixes, members) = readers(shape, is_record, field.required);
-        let scalar = match shape.0 {
-            "Integer" => Some(("int64_t", "integer")),
-            "Number" => Some(("double", "number")),
-            "Boolean" => Some(("bool", "boolean")),
-            _ => None,
+        let (read, c_kind) = read_by_c(&field.kind);
+        let kind = read_by_cpp(&self.exposed, &field.kind);
+        let kind = match field.required {
+            true => kind,
+            false => format!("std::optional<{kind}>"),
         };
-        let described = format!("{shape:?} {}", field.required || scalar.is_none());
-        let mut c = BTreeMap::new();
+        let required = field.required || !matches!(read, "integer" | "number" | "boolean");
+        let described = format!("{c_kind} {required}");
+        // The text of an enum's value is there beside it, for values that are not documented.
+        let suffixes: &[&str] = if read == "enum" {
+            &["", "_text"]
+        } else {
+            &[""]
+        };
+        let mut c = Vec::new();
         for suffix in suffixes {
             let mut function = format!("{}_{}", prefix(name), names::c_function(wire, suffix));
             while self.types.contains(&function) {
@@ -161,18 +123,17 @@ impl View<'_> {
             }
             self.names
                 .declare(&own, Surface::C, "in C", &function, &described);
-            c.insert(*suffix, function);
+            c.push(function);
         }
         let in_class = format!("in the C++ class {}", names::cpp_class(name));
-        let described = format!("{shape:?} {}", field.required);
+        let text = kind.replace(&c_kind, "std::string");
         let mut values = Vec::new();
-        for (suffix, kind) in members {
+        for (suffix, kind) in suffixes.iter().zip([kind, text]) {
             let member = names::cpp_member(name, wire, suffix);
-            let twin = format!("try_{member}");
-            self.names.claim(&own, &in_class, &twin);
+            self.names.claim(&own, &in_class, &format!("try_{member}"));
             self.names
-                .declare(&own, Surface::Cpp, &in_class, &member, &described);
-            values.push(context! { kind, name => member, is_json => suffix == "_json" });
+                .declare(&own, Surface::Cpp, &in_class, &member, &kind);
+            values.push(context! { kind, name => member });
         }
         if is_record {
             let (line, column) = ([Surface::CommandLine], table(&field.kind));
@@ -184,11 +145,9 @@ impl View<'_> {
         };
         let description = api.about(field).unwrap_or("Not described.");
         context! {
-            path, wire, description, values, c,
+            path, wire, description, values, c, read, c_kind,
             sentence => description.trim_end_matches('.'),
-            required => field.required, shape => shape.0,
-            c_scalar => scalar.map(|one| one.0), scalar => scalar.map(|one| one.1),
-            held_c => prefix(shape.1),
+            required => field.required,
         }
     }
 }

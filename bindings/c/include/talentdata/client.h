@@ -146,8 +146,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
  *
  * @param client the client
  * @param operation its operationId, such as checkVersion
- * @param options its parameters, added with talentdata_options_add, or NULL
  * @param body the request body as JSON; absent where it takes none
+ * @param options its parameters, added with talentdata_options_add, or NULL
  * @param response_out the response, byte for byte as the service sent it; NULL where it has none
  * Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
  * Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -156,8 +156,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_call(const talentdata_client *client,
                                          talentdata_text operation,
-                                         const talentdata_options *options,
                                          talentdata_text body,
+                                         const talentdata_options *options,
                                          talentdata_record **response_out);
 
 /**

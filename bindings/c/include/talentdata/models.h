@@ -2,7 +2,7 @@
 
 /* The lists and the fields of the service document: typed functions over talentdata/record.h, which compile into the
    program. Each fails with SCHEMA where the field is not as documented, and names page, record and field; what it gives
-   belongs to the handle. A required field that is missing is an error, an optional one is absent: a text without data, a
+   belongs to the record. Objects and arrays are records, too, to be taken apart with talentdata/record.h. A required field that is missing is an error, an optional one is absent: a text without data, a
    value that is not present, NULL. Any thread may call them, any number at once. */
 #ifndef TALENTDATA_MODELS_H
 #define TALENTDATA_MODELS_H
@@ -71,235 +71,140 @@ static inline talentdata_category_status talentdata_category_status_of(talentdat
   return TALENTDATA_CATEGORY_STATUS_OTHER;
 }
 
-/** What the presented token may do. Read-only. Freed with talentdata_token_permissions_free. */
-typedef struct talentdata_token_permissions talentdata_token_permissions;
-/** Paging metadata, in every paginated response. All four can change between page requests. Read-only. It belongs to the handle it was read from. */
-typedef struct talentdata_pagination talentdata_pagination;
-/** Version report. Read-only. Freed with talentdata_version_response_free. */
-typedef struct talentdata_version_response talentdata_version_response;
-/** Status and versions of a category. Read-only. It belongs to the handle it was read from. */
-typedef struct talentdata_category_entry talentdata_category_entry;
-/** Whether a client version is compatible and supported. Read-only. Freed with talentdata_version_check_response_free. */
-typedef struct talentdata_version_check_response talentdata_version_check_response;
-/** Compatibility of one category. Read-only. It belongs to the handle it was read from. */
-typedef struct talentdata_compatibility_entry talentdata_compatibility_entry;
-
-/** The field `roles`: Roles associated with the token. The form of a role is not shown. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_count(const talentdata_token_permissions *token_permissions, size_t *count_out) {
-  return talentdata_typed_count(token_permissions, "roles", true, count_out);
+/** The field `roles` of TokenPermissions: Roles associated with the token. The form of a role is not shown. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles(const talentdata_record *record, const talentdata_record **value_out) {
+  return talentdata_typed_value(record, "roles", true, value_out);
 }
 
-/** The field `roles`: Roles associated with the token. The form of a role is not shown. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_at(const talentdata_token_permissions *token_permissions, size_t index, talentdata_text *json_out) {
-  return talentdata_typed_json_at(token_permissions, "roles", index, json_out);
+/** The field `permissions` of TokenPermissions: Permissions granted to the token. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions(const talentdata_record *record, const talentdata_record **value_out) {
+  return talentdata_typed_value(record, "permissions", true, value_out);
 }
 
-/** The field `permissions`: Permissions granted to the token. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions_count(const talentdata_token_permissions *token_permissions, size_t *count_out) {
-  return talentdata_typed_count(token_permissions, "permissions", true, count_out);
+/** The field `total` of Pagination: Total records available across all pages. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_total(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "total", value_out);
 }
 
-/** The field `permissions`: Permissions granted to the token. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions_at(const talentdata_token_permissions *token_permissions, size_t index, talentdata_text *text_out) {
-  return talentdata_typed_text_at(token_permissions, "permissions", index, text_out);
+/** The field `limit` of Pagination: Number of records returned in this response. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_limit(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "limit", value_out);
 }
 
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_json(const talentdata_token_permissions *token_permissions, talentdata_text *json_out) {
-  return talentdata_typed_json(token_permissions, "", true, json_out);
+/** The field `offset` of Pagination: Number of records skipped for this response. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_offset(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "offset", value_out);
 }
 
-/** Frees the handle; does nothing when it is NULL. */
-static inline void talentdata_token_permissions_free(talentdata_token_permissions *token_permissions) {
-  talentdata_record_free((talentdata_record *)token_permissions);
-}
-/** The field `total`: Total records available across all pages. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_total(const talentdata_pagination *pagination, int64_t *value_out) {
-  return talentdata_typed_integer(pagination, "total", value_out);
+/** The field `hasMore` of Pagination: True when more records exist beyond this page. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_has_more(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "hasMore", value_out);
 }
 
-/** The field `limit`: Number of records returned in this response. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_limit(const talentdata_pagination *pagination, int64_t *value_out) {
-  return talentdata_typed_integer(pagination, "limit", value_out);
+/** The field `id` of Contact: Identifier. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_id(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "id", true, value_out);
 }
 
-/** The field `offset`: Number of records skipped for this response. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_offset(const talentdata_pagination *pagination, int64_t *value_out) {
-  return talentdata_typed_integer(pagination, "offset", value_out);
+/** The field `firstName` of Contact: First name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_first_name(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "firstName", true, value_out);
 }
 
-/** The field `hasMore`: True when more records exist beyond this page. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_has_more(const talentdata_pagination *pagination, bool *value_out) {
-  return talentdata_typed_boolean(pagination, "hasMore", value_out);
+/** The field `lastName` of Contact: Last name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_last_name(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "lastName", true, value_out);
 }
 
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_json(const talentdata_pagination *pagination, talentdata_text *json_out) {
-  return talentdata_typed_json(pagination, "", true, json_out);
+/** The field `email` of Contact: E-mail address. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "email", true, value_out);
 }
 
-/** The field `id`: Identifier. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_id(const talentdata_record *record, talentdata_text *text_out) {
-  return talentdata_typed_text(record, "id", true, text_out);
+/** The field `version` of VersionResponse: Current API version number. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "version", true, value_out);
 }
 
-/** The field `firstName`: First name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_first_name(const talentdata_record *record, talentdata_text *text_out) {
-  return talentdata_typed_text(record, "firstName", true, text_out);
-}
-
-/** The field `lastName`: Last name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_last_name(const talentdata_record *record, talentdata_text *text_out) {
-  return talentdata_typed_text(record, "lastName", true, text_out);
-}
-
-/** The field `email`: E-mail address. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(const talentdata_record *record, talentdata_text *text_out) {
-  return talentdata_typed_text(record, "email", true, text_out);
-}
-
-/** The field `version`: Current API version number. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_version(const talentdata_version_response *version_response, talentdata_text *text_out) {
-  return talentdata_typed_text(version_response, "version", true, text_out);
-}
-
-/** The field `apiStatus`: Overall status. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status(const talentdata_version_response *version_response, talentdata_api_status *value_out) {
+/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status(const talentdata_record *record, talentdata_api_status *value_out) {
   talentdata_text text_;
-  talentdata_error *error_ = talentdata_typed_text(version_response, "apiStatus", true, value_out ? &text_ : NULL);
+  talentdata_error *error_ = talentdata_typed_text(record, "apiStatus", true, value_out ? &text_ : NULL);
   if (!error_) *value_out = talentdata_api_status_of(text_);
   return error_;
 }
 
-/** The field `apiStatus`: Overall status. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status_text(const talentdata_version_response *version_response, talentdata_text *text_out) {
-  return talentdata_typed_text(version_response, "apiStatus", true, text_out);
+/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status_text(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "apiStatus", true, value_out);
 }
 
-/** The field `endpoints`: From category name to its entry; categories are versioned independently of each other. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_count(const talentdata_version_response *version_response, size_t *count_out) {
-  return talentdata_typed_count(version_response, "endpoints", true, count_out);
+/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints(const talentdata_record *record, const talentdata_record **value_out) {
+  return talentdata_typed_value(record, "endpoints", true, value_out);
 }
 
-/** The field `endpoints`: From category name to its entry; categories are versioned independently of each other. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_name(const talentdata_version_response *version_response, size_t index, talentdata_text *text_out) {
-  return talentdata_typed_name(version_response, "endpoints", index, text_out);
-}
-
-/** The field `endpoints`: From category name to its entry; categories are versioned independently of each other. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_at(const talentdata_version_response *version_response, size_t index, const talentdata_category_entry **item_out) {
-  return talentdata_typed_item(version_response, "endpoints", index, item_out);
-}
-
-/** The field `endpoints`: From category name to its entry; categories are versioned independently of each other. NULL where nothing has the name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_find(const talentdata_version_response *version_response, const char *name, const talentdata_category_entry **item_out) {
-  return talentdata_typed_find(version_response, "endpoints", name, item_out);
-}
-
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_json(const talentdata_version_response *version_response, talentdata_text *json_out) {
-  return talentdata_typed_json(version_response, "", true, json_out);
-}
-
-/** Frees the handle; does nothing when it is NULL. */
-static inline void talentdata_version_response_free(talentdata_version_response *version_response) {
-  talentdata_record_free((talentdata_record *)version_response);
-}
-/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_category_entry *category_entry, talentdata_category_status *value_out) {
+/** The field `status` of CategoryEntry: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_record *record, talentdata_category_status *value_out) {
   talentdata_text text_;
-  talentdata_error *error_ = talentdata_typed_text(category_entry, "status", true, value_out ? &text_ : NULL);
+  talentdata_error *error_ = talentdata_typed_text(record, "status", true, value_out ? &text_ : NULL);
   if (!error_) *value_out = talentdata_category_status_of(text_);
   return error_;
 }
 
-/** The field `status`: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "status", true, text_out);
+/** The field `status` of CategoryEntry: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "status", true, value_out);
 }
 
-/** The field `version`: Version of the category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "version", true, text_out);
+/** The field `version` of CategoryEntry: Version of the category. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "version", true, value_out);
 }
 
-/** The field `model_version`: Only for AI-powered categories: taxonomy, inference and matching. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_model_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "model_version", false, text_out);
+/** The field `model_version` of CategoryEntry: Only for AI-powered categories: taxonomy, inference and matching. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_model_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "model_version", false, value_out);
 }
 
-/** The field `service_version`: Only for AI-powered categories: taxonomy, inference and matching. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_service_version(const talentdata_category_entry *category_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(category_entry, "service_version", false, text_out);
+/** The field `service_version` of CategoryEntry: Only for AI-powered categories: taxonomy, inference and matching. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_service_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "service_version", false, value_out);
 }
 
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_json(const talentdata_category_entry *category_entry, talentdata_text *json_out) {
-  return talentdata_typed_json(category_entry, "", true, json_out);
+/** The field `compatible` of VersionCheckResponse: Whether the client version is compatible. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_compatible(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "compatible", value_out);
 }
 
-/** The field `compatible`: Whether the client version is compatible. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_compatible(const talentdata_version_check_response *version_check_response, bool *value_out) {
-  return talentdata_typed_boolean(version_check_response, "compatible", value_out);
+/** The field `supported` of VersionCheckResponse: Whether the client version is still supported. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_supported(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "supported", value_out);
 }
 
-/** The field `supported`: Whether the client version is still supported. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_supported(const talentdata_version_check_response *version_check_response, bool *value_out) {
-  return talentdata_typed_boolean(version_check_response, "supported", value_out);
+/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility(const talentdata_record *record, const talentdata_record **value_out) {
+  return talentdata_typed_value(record, "endpointCompatibility", true, value_out);
 }
 
-/** The field `endpointCompatibility`: From each requested category name to its entry. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_count(const talentdata_version_check_response *version_check_response, size_t *count_out) {
-  return talentdata_typed_count(version_check_response, "endpointCompatibility", true, count_out);
+/** The field `compatible` of CompatibilityEntry: Whether the client version is compatible with this category. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "compatible", value_out);
 }
 
-/** The field `endpointCompatibility`: From each requested category name to its entry. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_name(const talentdata_version_check_response *version_check_response, size_t index, talentdata_text *text_out) {
-  return talentdata_typed_name(version_check_response, "endpointCompatibility", index, text_out);
+/** The field `version` of CompatibilityEntry: Version of the category. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "version", true, value_out);
 }
 
-/** The field `endpointCompatibility`: From each requested category name to its entry. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_at(const talentdata_version_check_response *version_check_response, size_t index, const talentdata_compatibility_entry **item_out) {
-  return talentdata_typed_item(version_check_response, "endpointCompatibility", index, item_out);
+/** The field `model_version` of CompatibilityEntry: For AI-powered categories. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "model_version", false, value_out);
 }
 
-/** The field `endpointCompatibility`: From each requested category name to its entry. NULL where nothing has the name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_find(const talentdata_version_check_response *version_check_response, const char *name, const talentdata_compatibility_entry **item_out) {
-  return talentdata_typed_find(version_check_response, "endpointCompatibility", name, item_out);
-}
-
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_json(const talentdata_version_check_response *version_check_response, talentdata_text *json_out) {
-  return talentdata_typed_json(version_check_response, "", true, json_out);
-}
-
-/** Frees the handle; does nothing when it is NULL. */
-static inline void talentdata_version_check_response_free(talentdata_version_check_response *version_check_response) {
-  talentdata_record_free((talentdata_record *)version_check_response);
-}
-/** The field `compatible`: Whether the client version is compatible with this category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_compatibility_entry *compatibility_entry, bool *value_out) {
-  return talentdata_typed_boolean(compatibility_entry, "compatible", value_out);
-}
-
-/** The field `version`: Version of the category. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "version", true, text_out);
-}
-
-/** The field `model_version`: For AI-powered categories. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_model_version(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "model_version", false, text_out);
-}
-
-/** The field `notes`: Free text. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_notes(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *text_out) {
-  return talentdata_typed_text(compatibility_entry, "notes", false, text_out);
-}
-
-/** All fields as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_json(const talentdata_compatibility_entry *compatibility_entry, talentdata_text *json_out) {
-  return talentdata_typed_json(compatibility_entry, "", true, json_out);
+/** The field `notes` of CompatibilityEntry: Free text. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_notes(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "notes", false, value_out);
 }
 
 

@@ -37,8 +37,8 @@ extern "C" {
  * Threads: one at a time per scan; waits for the service.
  * Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
  * CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
- * INVALID_ARGUMENT for NULL, after another error, when there is an Arrow stream of the scan, or while
- * another thread is using it.
+ * INVALID_ARGUMENT for NULL, when there is an Arrow stream of the scan, or while another thread is using it. After any
+ * other error every call returns that error.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_next(talentdata_scan *scan,
