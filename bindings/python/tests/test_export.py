@@ -62,7 +62,6 @@ def test_columns_and_schema(client, tmp_path):
         ({"path": "a.csv", "format": "xlsx"}, "format"),
         ({"path": "a.xlsx"}, "xlsx.* use the extension .jsonl, .csv, .parquet or .arrow"),
         ({"path": "s3://bucket/a.parquet"}, "written to a file, not to s3"),
-        ({"path": "a.arrow", "resume": True}, "resume: an Arrow file cannot be continued"),
         ({"path": "a.csv", "columns": "many"}, "columns"),
         ({"path": "a.csv", "page_size": -1}, "page_size"),
     ],

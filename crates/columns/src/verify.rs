@@ -1,6 +1,6 @@
 //! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
 
-use crate::digest::{FileDigest, in_chunks};
+use blake3::Hasher;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -63,10 +63,10 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     if !std::fs::metadata(file).map_err(failed)?.is_file() {
         return Err(failed(std::io::Error::other("it is not a regular file")));
     }
-    let digest = FileDigest::new();
-    let read = File::open(file).and_then(|file| in_chunks(file, |chunk| digest.update(chunk)));
-    read.map_err(failed)?;
-    let (bytes, blake3) = (digest.bytes(), digest.to_hex());
+    let mut hasher = Hasher::new();
+    let opened = File::open(file).map_err(failed)?;
+    hasher.update_reader(opened).map_err(failed)?;
+    let (bytes, blake3) = (hasher.count(), hasher.finalize().to_string());
     Ok(Verification {
         matches: bytes == written.bytes && blake3.eq_ignore_ascii_case(&written.blake3),
         bytes,
