@@ -13,12 +13,12 @@ pub(crate) struct Digesting<W> {
     /// What its errors call it.
     name: String,
     writer: W,
-    pub(crate) hasher: Hasher,
+    pub(crate) hasher: Box<Hasher>,
 }
 
 impl<W: Write> Digesting<W> {
     pub(crate) fn new(name: String, writer: W) -> Self {
-        let hasher = Hasher::new();
+        let hasher = Box::default();
         Digesting {
             name,
             writer,

@@ -170,7 +170,7 @@ impl Encoder {
         };
         let mut target = target?;
         target.flush().map_err(refused)?;
-        Ok(target.hasher)
+        Ok(*target.hasher)
     }
 
     fn write_waiting(&mut self) -> Result<()> {
@@ -188,7 +188,7 @@ impl Encoder {
 enum Writer {
     /// With the line that is being written.
     Jsonl(BufWriter<Target>, Vec<u8>),
-    Csv(CsvWriter<BufWriter<Target>>),
+    Csv(Box<CsvWriter<BufWriter<Target>>>),
     Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
     Arrow(BatchBuilder, Box<FileWriter<BufWriter<Target>>>),
 }
@@ -202,7 +202,7 @@ impl Writer {
         let buffered = |target| BufWriter::with_capacity(BUFFER, target);
         Ok(match format {
             Format::Jsonl => Writer::Jsonl(buffered(target), Vec::new()),
-            Format::Csv => Writer::Csv(CsvWriter::new(buffered(target), schema())?),
+            Format::Csv => Writer::Csv(Box::new(CsvWriter::new(buffered(target), schema())?)),
             Format::Parquet => {
                 let builder = BatchBuilder::new(schema(), PARQUET_ROWS);
                 let writer = ArrowWriter::try_new(target, builder.schema(), Some(properties()));

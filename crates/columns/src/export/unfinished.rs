@@ -195,7 +195,7 @@ impl Unfinished {
         if let Some(files) = &mut self.files {
             batch.append_entries(&mut files.ids.pending);
         }
-        !self.stored.is_some_and(|(_, at)| at.elapsed() < INTERVAL)
+        self.stored.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
 
     /// Whether records were written that the checkpoint does not cover.

@@ -280,7 +280,6 @@ fn check_owner(path: &Path) -> Result<()> {
 /// # Errors
 /// `Io` when anything is in it that no export has put there, or no checkpoint vouches for.
 fn look_into(directory: &Path) -> Result<Option<Checkpoint>> {
-    let mut begun = false;
     let entries = match directory.read_dir() {
         Err(error) if error.kind() == NotFound => return Ok(None),
         entries => entries.at("read", directory)?,
