@@ -92,7 +92,7 @@ impl Staging {
         }
         connection.execute_batch(TABLE)?;
         let known = before.as_ref().map(|before| before.columns.clone());
-        let fields = known.iter().flat_map(TableSchema::iter);
+        let fields = known.iter().flat_map(|schema| &schema.fields);
         Ok(Staging {
             columns: Grown {
                 resource,
@@ -301,7 +301,7 @@ impl Grown {
                 grown = Some(found);
                 continue;
             };
-            let known: HashSet<String> = grown.iter().map(|one| one.name.clone()).collect();
+            let known: HashSet<String> = grown.fields.iter().map(|one| one.name.clone()).collect();
             let new = found.fields.into_iter();
             grown
                 .fields

@@ -53,8 +53,9 @@ impl Sample {
         self.waiting.pop_front()
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.waiting.clear();
+    /// All records that wait.
+    pub(crate) fn take(&mut self) -> VecDeque<RawRecord> {
+        std::mem::take(&mut self.waiting)
     }
 
     /// Records that wait.

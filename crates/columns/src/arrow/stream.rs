@@ -7,6 +7,7 @@ use super::schema::TableOptions;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures_core::Stream;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use talentdata_core::scan::{Receipt, Scan};
@@ -76,7 +77,7 @@ impl Batches {
             let checked = self.checker.as_mut().map(|checker| checker.check(&record));
             if let Some(Err(error)) = checked {
                 self.end = Some(Err(error));
-                self.sample.clear();
+                self.sample.take();
             } else if let Some(batch) = builder.append(&record) {
                 return Poll::Ready(Some(batch));
             }
@@ -118,20 +119,32 @@ impl BatchScan {
     /// # Errors
     /// That of the scan, when it failed before its first record; `InvalidArgument` for a schema of another list.
     pub async fn schema(&mut self) -> Result<SchemaRef> {
-        std::future::poll_fn(|context| {
-            loop {
-                if let Some(builder) = self.batches.builder()? {
-                    return Poll::Ready(Ok(builder.schema()));
-                }
-                ready!(self.poll_page(context));
+        loop {
+            if let Some(builder) = self.batches.builder()? {
+                return Ok(builder.schema());
             }
-        })
-        .await
+            self.page().await;
+        }
     }
 
     /// The next batch; `None` at the end of the list.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// The next records as they are, instead of all batches; `None` at the end of the list.
+    pub(crate) async fn next_records(&mut self) -> Option<Result<VecDeque<RawRecord>>> {
+        self.batches.checker = None;
+        loop {
+            let records = self.batches.sample.take();
+            if !records.is_empty() {
+                return Some(Ok(records));
+            }
+            if let Some(end) = &mut self.batches.end {
+                return std::mem::replace(end, Ok(())).err().map(Err);
+            }
+            self.page().await;
+        }
     }
 
     /// What has been done so far; final once the scan has ended.
@@ -141,6 +154,10 @@ impl BatchScan {
         let mut receipt = self.scan.receipt().without(self.batches.held());
         receipt.schema = self.batches.checker.as_ref().map(Checker::differences);
         receipt
+    }
+
+    async fn page(&mut self) {
+        std::future::poll_fn(|context| self.poll_page(context)).await;
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<()> {

@@ -219,7 +219,11 @@ fn new_fields_become_columns_of_the_views() {
         assert_eq!(trial.ask::<String>(sql), shown);
     }
     let schema = trial.mirror().schema(Resource::Contacts).unwrap();
-    let names: Vec<&str> = schema.iter().map(|column| column.name.as_str()).collect();
+    let names: Vec<&str> = schema
+        .fields
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
     assert!(
         names.ends_with(&["score", "nick's name", "tags", "Id"]),
         "{names:?}"
