@@ -161,8 +161,9 @@ impl BatchScan {
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let page = ready!(self.scan.poll_records(context));
-        self.batches.add(page);
+        let page = ready!(self.scan.poll_batch(context));
+        self.batches
+            .add(page.map(|page| page.map(|page| page.records)));
         Poll::Ready(())
     }
 }

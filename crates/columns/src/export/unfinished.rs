@@ -185,15 +185,15 @@ impl Unfinished {
         if !self.keeps {
             return false;
         }
-        let mut receipt = batch.full_receipt();
+        let mut receipt = batch.receipt.clone();
         if let Some(earlier) = &self.earlier {
             receipt = receipt.after(earlier);
         }
         let progress = self.checkpoint.progress.get_or_insert_default();
-        progress.state.clone_from(batch.state());
+        progress.state.clone_from(&batch.state);
         progress.receipt = receipt;
         if let Some(files) = &mut self.files {
-            batch.append_entries(&mut files.ids.pending);
+            files.ids.pending.extend_from_slice(&batch.entries);
         }
         self.stored.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
