@@ -116,7 +116,11 @@ fn parse(text: &[u8], file: &Path) -> Result<Receipt> {
         _ => receipts.into_iter().find(is_wanted),
     };
     found.ok_or_else(|| {
-        let (file, names) = (file.display(), names.join(", "));
+        let file = file.display();
+        let names = match names.is_empty() {
+            true => "no files".to_owned(),
+            false => names.join(", "),
+        };
         invalid(format!(
             "there is no receipt of a file of the name of {file}, only of {names}"
         ))

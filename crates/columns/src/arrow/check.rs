@@ -137,12 +137,10 @@ impl Comparison<'_> {
                 }
             }
             Kind::Struct { fields } if value.starts_with('{') => self.object(fields, value),
-            Kind::Json => {}
-            Kind::List { .. } | Kind::Struct { .. } => {
+            kind if matches!(kind, Kind::List { .. } | Kind::Struct { .. })
+                || !is_held(kind, value) =>
+            {
                 self.count(|counts| &mut counts.found.other_types, Some(value));
-            }
-            kind if !is_held(kind, value) => {
-                self.count(|counts| &mut counts.found.other_types, Some(value))
             }
             _ => {}
         }

@@ -379,37 +379,6 @@ async fn a_checkpoint_without_its_data_is_stale() {
 }
 
 #[tokio::test]
-async fn names_that_only_look_alike_are_left_alone() {
-    let service = Service::start(30);
-    let place = Place::new();
-    let alike = [
-        "part",
-        ".part.1",
-        ".part.",
-        ".parts",
-        ".checkpoint",
-        ".partial",
-    ];
-    let alike = alike.map(|ending| format!("{}{ending}", place.path.display()));
-    alike
-        .iter()
-        .for_each(|name| fs::write(name, "my own").unwrap());
-    for resume in [false, true] {
-        let mut unfinished = export(&place.path);
-        unfinished.resume = resume;
-        run_pages(&unfinished, &service.client, 2)
-            .await
-            .unwrap_err();
-        run(&unfinished, &service.client).await.unwrap();
-    }
-    assert!(
-        alike
-            .iter()
-            .all(|name| fs::read(name).unwrap() == b"my own")
-    );
-}
-
-#[tokio::test]
 async fn links_that_come_while_an_export_runs_are_not_followed() {
     let service = Service::start(2_500);
     for format in FORMATS {
