@@ -1,7 +1,8 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
+use crate::lists::{one_of, resource};
 use crate::output::{Ending, reader_gone};
-use crate::{names, receipts};
+use crate::receipts;
 use std::path::{Path, PathBuf};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
@@ -27,7 +28,7 @@ pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Changes {
     /// The list
-    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: Resource,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
@@ -37,7 +38,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "N|TIME", default_value = "0")]
     since: At,
     /// Output format; by default that of the file name extension, else jsonl
-    #[arg(long, value_parser = names::one_of(Format::ALL))]
+    #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
@@ -48,7 +49,7 @@ pub(crate) struct Changes {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Forget {
     /// The list
-    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: Resource,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
