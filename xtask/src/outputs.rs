@@ -17,7 +17,7 @@ use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 29] = [
+const OUTPUTS: [(&str, Source); 21] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
     ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
@@ -31,21 +31,13 @@ const OUTPUTS: [(&str, Source); 29] = [
     ("bindings/python/talentdata/_results.py", By(python::results)),
     ("bindings/python/talentdata/_list.py", By(python::list)),
     ("bindings/python/talentdata/_client.py", By(python::client)),
-    ("bindings/c/include/talentdata/base.h", By(|spec| c::header(spec, "base"))),
-    ("bindings/c/include/talentdata/error.h", By(|spec| c::header(spec, "error"))),
-    ("bindings/c/include/talentdata/record.h", By(|spec| c::header(spec, "record"))),
-    ("bindings/c/include/talentdata/client.h", By(|spec| c::header(spec, "client"))),
-    ("bindings/c/include/talentdata/log.h", By(|spec| c::header(spec, "log"))),
-    ("bindings/c/include/talentdata/scan.h", By(|spec| c::header(spec, "scan"))),
-    ("bindings/c/include/talentdata/job.h", By(|spec| c::header(spec, "job"))),
-    ("bindings/c/include/talentdata/mirror.h", By(|spec| c::header(spec, "mirror"))),
+    ("bindings/c/include/talentdata/functions.h", By(c::header)),
     ("bindings/c/include/talentdata/models.h", Template("models.h.j2")),
     ("bindings/c/include/talentdata/operations.h", Template("operations.h.j2")),
     ("bindings/c/include/talentdata/errors.hpp", Template("errors.hpp.j2")),
     ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
     ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
     ("bindings/c/symbols.txt", By(c::symbols)),
-    ("bindings/c/tests/null_arguments.c", By(c::nulls)),
     ("docs/settings.md", By(settings_page)),
 ];
 

@@ -3,14 +3,8 @@
 #define TALENTDATA_H
 
 #include "talentdata/base.h"
-#include "talentdata/client.h"
-#include "talentdata/error.h"
-#include "talentdata/job.h"
-#include "talentdata/log.h"
-#include "talentdata/mirror.h"
+#include "talentdata/functions.h"
 #include "talentdata/models.h"
 #include "talentdata/operations.h"
-#include "talentdata/record.h"
-#include "talentdata/scan.h"
 
 #endif

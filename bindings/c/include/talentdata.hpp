@@ -4,243 +4,161 @@
 //   for (const auto &contact : client.list(talentdata::contacts)) std::cout << contact.first_name() << '\n';
 //
 // A call such as `try_version()` returns a talentdata::result and also works with -fno-exceptions; `version()` throws a
-// talentdata::error instead. The conventions are those of talentdata/base.h.
+// talentdata::error instead. A class is made from its handle of C, which it then owns; `get` lends the handle, and `release`
+// gives it up. The conventions are those of talentdata/base.h.
 #pragma once
 
 #include <talentdata/job.hpp>
-#include <talentdata/mirror.hpp>
 #include <talentdata/operations.hpp>
-#include <talentdata/scan.hpp>
+
+#include <functional>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// Settings of clients. What is not set comes from the environment, then from the profile file. An invalid
-/// value is reported when a client is made. Setters can be chained.
-class config {
- public:
-  config() : handle_(talentdata_config_new()) {}
+/// Receives a message, on any thread and on several at once. An exception that it throws is dropped.
+using log_function = std::function<void(talentdata_log_level, std::string_view)>;
 
-  /// Sets a setting by its name, such as base_url or max_attempts; the manual lists all of them. A time is in seconds, or a
-  /// duration.
-  config &set(std::string_view name, std::string_view value) {
-    return keep(talentdata_config_set(handle_.get(), detail::text(name), detail::text(value)));
-  }
-  config &set(std::string_view name, const char *value) { return set(name, std::string_view(value)); }
-  config &set(std::string_view name, bool value) { return set(name, value ? "true" : "false"); }
-  template <class T>
-  std::enable_if_t<std::is_arithmetic_v<T>, config &> set(std::string_view name, T value) {
-    return set(name, detail::number_text(static_cast<double>(value)));
-  }
-  template <class T, class Period>
-  config &set(std::string_view name, std::chrono::duration<T, Period> value) {
-    return set(name, std::chrono::duration<double>(value).count());
-  }
+/// Settings of clients, by their names, such as base_url or max_attempts; the manual lists all of them. A time is in seconds,
+/// or a duration. What is not set comes from the environment, then from the profile file. An invalid value is reported when a
+/// client is made. Setters can be chained.
+class config : public detail::named_values<config, talentdata_config, talentdata_config_free, talentdata_config_set> {
+ public:
+  config() : named_values(talentdata_config_new()) {}
+
   /// Where clients log what they do. The function lives until nothing can call it any more.
   config &log(talentdata_log_level level, log_function function) {
-    auto made = std::make_shared<detail::log>(std::move(function));
-    auto held = std::make_unique<detail::log::shared>(made);
-    talentdata_error *cause =
-        talentdata_config_set_log(handle_.get(), level, detail::log::call, held.get(), detail::log::release);
-    if (cause == nullptr) {
-      // The library deletes it.
-      (void)held.release();
-      log_ = std::move(made);
-    }
+    auto held = std::make_unique<log_function>(std::move(function));
+    talentdata_error *cause = talentdata_config_set_log(get(), level, called, held.get(), released);
+    // The library deletes it.
+    if (!cause) (void)held.release();
     return keep(cause);
   }
   /// Who shares the request budget that these settings name, and how it is spent.
   result<record> try_budget() const {
-    if (error_) return *error_;
-    return detail::made<record>([&](auto **out) { return talentdata_config_budget(handle_.get(), out); });
+    if (refused()) return *refused();
+    return detail::made<record>(talentdata_config_budget, get());
   }
 #if defined(__cpp_exceptions)
-  record budget() const { return detail::take(try_budget()); }
+  record budget() const { return try_budget().value(); }
 #endif
 
  private:
-  friend class client;
-  config &keep(talentdata_error *raw) {
-    if (raw != nullptr) {
-      error cause(raw);
-      if (!error_) error_ = cause;
+  /// No exception may leave it, since it would cross Rust code.
+  static void called(talentdata_log_level level, talentdata_text message, void *held) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+#endif
+      const auto &function = *static_cast<log_function *>(held);
+      if (function) function(level, std::string_view(message.data, message.length));
+#if defined(__cpp_exceptions)
+    } catch (...) {
     }
-    return *this;
+#endif
   }
-
-  detail::log::shared log_ = std::make_shared<detail::log>();
-  detail::handle<talentdata_config, talentdata_config_free> handle_;
-  std::optional<error> error_;
+  static void released(void *held) noexcept { delete static_cast<log_function *>(held); }
 };
 
-/// One page of a list: a range of its records.
+/// One page of a list.
 template <class Record>
-class page {
+class page : public record {
  public:
-  explicit page(record whole) : whole_(std::move(whole)), records_(read<std::vector<Record>>("records")) {}
-
-  /// The records, and `pagination`.
-  const record &whole() const noexcept { return whole_; }
-  talentdata::pagination pagination() const { return read<talentdata::pagination>("pagination"); }
-  std::size_t size() const noexcept { return records_.size(); }
-  bool empty() const noexcept { return records_.empty(); }
-  Record operator[](std::size_t index) const { return records_[index]; }
-  auto begin() const noexcept { return records_.begin(); }
-  auto end() const noexcept { return records_.end(); }
-
- private:
-  /// The library has made it.
-  template <class T>
-  T read(std::string_view name) const {
-    return whole_.try_get<T>(name).value();
-  }
-  record whole_;
-  std::vector<Record> records_;
+  using record::record;
+  std::vector<Record> records() const { return try_get<std::vector<Record>>("records").value(); }
+  talentdata::pagination pagination() const { return try_get<talentdata::pagination>("pagination").value(); }
 };
 
 /// A client of the service; any number of threads may use it at once. Before destroying a client that other
 /// threads use, close it and join the threads. Its calls of single operations are in operations.hpp.
-class client : public detail::calls<client> {
+class client : public detail::handle<talentdata_client, talentdata_client_free>, public detail::calls<client> {
  public:
+  using handle::handle;
   /// Creates a client without sending anything.
   static result<client> try_make(const config &settings) {
-    if (settings.error_) return *settings.error_;
-    talentdata_client *raw = nullptr;
-    if (talentdata_error *cause = talentdata_client_new(settings.handle_.get(), &raw)) return error(cause);
-    return client(raw, settings.log_);
+    if (settings.refused()) return *settings.refused();
+    return detail::made<client>(talentdata_client_new, settings.get());
   }
-  /// Takes ownership of a client.
-  static client adopt(talentdata_client *owned) { return client(owned, nullptr); }
-  talentdata_client *get() const noexcept { return handle_.get(); }
-  /// Gives up ownership.
-  talentdata_client *release() noexcept { return handle_.release(); }
-
   /// Makes calls in progress in other threads, and all later ones, fail with CLOSED; from any thread. Scans
   /// and jobs go on.
   void close() noexcept { talentdata_client_close(get()); }
 
   /// One page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit the service decides.
   template <class Record>
-  result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit,
-                                            std::uint64_t offset, const parameters &given = {}) const {
-    return with<talentdata::page<Record>>(given, {}, [&](auto *options, auto **out) {
-      return talentdata_client_page(get(), detail::text(list.name), limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset,
-                                    options, out);
-    });
+  result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset,
+                                            const options &given = {}) const {
+    return with<talentdata::page<Record>>(given, talentdata_client_page, detail::text(list.name),
+                                          limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset);
   }
   /// Every record of a list.
   template <class Record>
-  result<scan<Record>> try_list(list_of<Record> list, const scan_options &options = {}) const {
-    return with<scan<Record>, talentdata_scan>(options.parameters, options.named(), [&](auto *made, auto **out) {
-      return talentdata_client_list(get(), detail::text(list.name), made, out);
-    });
+  result<scan<Record>> try_list(list_of<Record> list, const options &given = {}) const {
+    return with<scan<Record>>(given, talentdata_client_list, detail::text(list.name));
   }
-  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records; its json() is for
-  /// scan_options::schema. Columns are typed, as by default, or json.
-  template <class Record>
-  result<record> try_schema(list_of<Record> list, std::string_view columns = "typed", const parameters &given = {}) const {
-    return with<record>(given, parameters().add("columns", columns), [&](auto *options, auto **out) {
-      return talentdata_client_schema(get(), detail::text(list.name), options, out);
-    });
+  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records; its json() is for the
+  /// option schema.
+  result<record> try_schema(list_name list, const options &given = {}) const {
+    return with<record>(given, talentdata_client_schema, detail::text(list.name));
   }
   /// An estimate of a scan or an export of a list, from one page of it: `records`, `pages`, `seconds` and `members`.
-  template <class Record>
-  result<record> try_plan(list_of<Record> list, const parameters &given = {}) const {
-    return with<record>(given, {}, [&](auto *options, auto **out) {
-      return talentdata_client_plan(get(), detail::text(list.name), options, out);
-    });
+  result<record> try_plan(list_name list, const options &given = {}) const {
+    return with<record>(given, talentdata_client_plan, detail::text(list.name));
   }
-  /// An export of a list to a file. Nothing is sent or written before it is run.
-  template <class Record>
-  result<job> try_export_job(list_of<Record> list, std::string_view path, const export_options &options = {}) const {
-    return with<job, talentdata_job>(options.scan.parameters, options.named(), [&](auto *made, auto **out) {
-      return talentdata_client_export(get(), detail::text(list.name), detail::text(path), options.format, made, out);
-    });
+  /// An export of a list to a file, by default in the format of its extension: .jsonl, .csv, .parquet or .arrow. Nothing is
+  /// sent or written before it is run.
+  result<job> try_export_job(list_name list, std::string_view path, const options &given = {},
+                             talentdata_format format = TALENTDATA_FORMAT_OF_PATH) const {
+    return with<job>(given, talentdata_client_export, detail::text(list.name), detail::text(path), format);
   }
   /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
-  template <class Record>
-  result<job> try_sync_job(list_of<Record> list, std::string_view path, const sync_options &options = {}) const {
-    return with<job, talentdata_job>(options.parameters, options.named(), [&](auto *made, auto **out) {
-      return talentdata_client_sync(get(), detail::text(list.name), detail::text(path), made, out);
-    });
+  result<job> try_sync_job(list_name list, std::string_view path, const options &given = {}) const {
+    return with<job>(given, talentdata_client_sync, detail::text(list.name), detail::text(path));
   }
   /// Calls an operation by its name in the service document; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>
-  result<T> try_call(std::string_view operation, const parameters &given, const std::optional<std::string> &body) const {
-    const auto options = given.options();
-    if (!options) return options.error();
-    talentdata_record *raw = nullptr;
-    talentdata_error *cause = talentdata_client_call(get(), detail::text(operation), options->get(),
-                                                     body ? detail::text(*body) : TALENTDATA_ABSENT, &raw);
-    if (cause) return error(cause);
-    record response = record::adopt(raw);
-    if constexpr (std::is_base_of_v<record, T>) {
-      return T(std::move(response));
+  result<T> try_call(std::string_view operation, const std::optional<std::string> &body = {}, const options &given = {}) const {
+    auto response = with<record>(given, talentdata_client_call, detail::text(operation),
+                                 body ? detail::text(*body) : TALENTDATA_ABSENT);
+    if (!response) return response.error();
+    if constexpr (std::is_same_v<T, nothing>) {
+      return nothing();
     } else {
-      return T();
+      return T(*std::move(response));
     }
   }
 
 #if defined(__cpp_exceptions)
-  explicit client(const config &settings) : client(detail::take(try_make(settings))) {}
+  explicit client(const config &settings) : client(try_make(settings).value()) {}
   template <class Record>
   talentdata::page<Record> page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset,
-                                const parameters &given = {}) const {
-    return taken(try_page(list, limit, offset, given));
+                                const options &given = {}) const {
+    return try_page(list, limit, offset, given).value();
   }
   template <class Record>
-  scan<Record> list(list_of<Record> list, const scan_options &options = {}) const {
-    return taken(try_list(list, options));
+  scan<Record> list(list_of<Record> list, const options &given = {}) const {
+    return try_list(list, given).value();
   }
-  template <class Record>
-  record schema(list_of<Record> list, std::string_view columns = "typed", const parameters &given = {}) const {
-    return taken(try_schema(list, columns, given));
+  record schema(list_name list, const options &given = {}) const { return try_schema(list, given).value(); }
+  record plan(list_name list, const options &given = {}) const { return try_plan(list, given).value(); }
+  job export_job(list_name list, std::string_view path, const options &given = {},
+                 talentdata_format format = TALENTDATA_FORMAT_OF_PATH) const {
+    return try_export_job(list, path, given, format).value();
   }
-  template <class Record>
-  record plan(list_of<Record> list, const parameters &given = {}) const {
-    return taken(try_plan(list, given));
-  }
-  template <class Record>
-  job export_job(list_of<Record> list, std::string_view path, const export_options &options = {}) const {
-    return taken(try_export_job(list, path, options));
-  }
-  template <class Record>
-  job sync_job(list_of<Record> list, std::string_view path, const sync_options &options = {}) const {
-    return taken(try_sync_job(list, path, options));
+  job sync_job(list_name list, std::string_view path, const options &given = {}) const {
+    return try_sync_job(list, path, given).value();
   }
   template <class T>
-  T call(std::string_view operation, const parameters &given = {}, const std::optional<std::string> &body = {}) const {
-    return taken(try_call<T>(operation, given, body));
+  T call(std::string_view operation, const std::optional<std::string> &body = {}, const options &given = {}) const {
+    return try_call<T>(operation, body, given).value();
   }
 #endif
 
  private:
-  client(talentdata_client *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
-
-  /// Calls a C function with options, and gives what it makes.
-  template <class T, class Raw = talentdata_record, class Call>
-  result<T> with(const parameters &given, const parameters &named, Call &&call) const {
-    const auto options = given.options(named);
-    if (!options) return options.error();
-    Raw *raw = nullptr;
-    if (talentdata_error *cause = call(options->get(), &raw)) return error(cause);
-    if constexpr (std::is_same_v<Raw, talentdata_record>) {
-      return T(record::adopt(raw));
-    } else {
-      return T(raw, log_);
-    }
+  /// Calls a C function of the client with options, and gives what it makes.
+  template <class T, class Function, class... Arguments>
+  result<T> with(const options &given, Function function, Arguments... arguments) const {
+    if (given.refused()) return *given.refused();
+    return detail::made<T>(function, get(), arguments..., given.get());
   }
-
-  friend class detail::calls<client>;
-#if defined(__cpp_exceptions)
-  template <class T>
-  T taken(result<T> from) const {
-    return detail::log::take(log_, std::move(from));
-  }
-#endif
-
-  detail::log::shared log_;
-  detail::handle<talentdata_client, talentdata_client_free> handle_;
 };
 
 /// The version of the library that is running.

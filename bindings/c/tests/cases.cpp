@@ -13,25 +13,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char one : text) {
-    if (static_cast<unsigned char>(one) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(one));
-      out += escape;
-      continue;
-    }
-    if (one == '"' || one == '\\') out += '\\';
-    out += one;
-  }
-  return out + '"';
-}
-
-template <class Number>
-std::string number(std::optional<Number> value) {
-  return value ? std::to_string(*value) : "null";
-}
+using talentdata::detail::to_json;
 
 std::string answer(std::string_view records, std::string_view completeness, std::string_view value) {
   return "{\"answer\":{\"records\":[" + std::string(records) + "],\"completeness\":" + std::string(completeness) +
@@ -51,17 +33,17 @@ std::string perform(const talentdata::client &client, const words &verb) {
     return answer("", "null", client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())}).json());
   }
   if (what == "scan") {
-    auto scan = client.list(talentdata::list_of<talentdata::record>{verb.at(1).c_str()});
+    auto scan = client.list(talentdata::list_of<talentdata::record>{{verb.at(1).c_str()}});
     std::string records;
     for (const auto &record : scan) append(records, record);
     const auto receipt = scan.receipt();
-    return answer(records, quoted(receipt.completeness()), receipt.json());
+    return answer(records, to_json(receipt.completeness()), receipt.json());
   }
   if (what == "page") {
-    const talentdata::list_of<talentdata::record> list{verb.at(1).c_str()};
+    const talentdata::list_of<talentdata::record> list{{verb.at(1).c_str()}};
     const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
     std::string records;
-    for (const auto &record : page) append(records, record);
+    for (const auto &record : page.records()) append(records, record);
     return answer(records, "null", page.pagination().json());
   }
   if (what == "repeat") {
@@ -75,11 +57,12 @@ std::string perform(const talentdata::client &client, const words &verb) {
 }
 
 std::string told(const talentdata::error &error) {
+  using number = std::optional<std::int64_t>;
   const auto wait = error.retry_after();
-  return "{\"error\":{\"kind\":" + quoted(error.kind_name()) + ",\"message\":" + quoted(error.what()) +
-         ",\"status\":" + number(error.status()) + ",\"attempts\":" + std::to_string(error.attempts()) +
-         ",\"offset\":" + number(error.offset()) +
-         ",\"retry_after_ms\":" + (wait ? std::to_string(wait->count()) : "null") + "}}";
+  const std::map<std::string, number> numbers{{"status", error.status()}, {"attempts", error.attempts()},
+                                              {"offset", error.offset()}, {"retry_after_ms", wait ? number(wait->count()) : number()}};
+  return "{\"error\":{\"kind\":" + to_json(error.kind_name()) + ",\"message\":" + to_json(std::string(error.what())) + ',' +
+         to_json(numbers).substr(1) + '}';
 }
 
 /// What else an error holds is looked through for secrets, as the log is.

@@ -5,12 +5,12 @@ const char *without_exceptions(talentdata_client *owned);
 
 // Nothing when all went well; else what did not. It adopts a client, and releases nothing.
 const char *without_exceptions(talentdata_client *owned) {
-  const auto adopted = talentdata::client::adopt(owned);
+  const talentdata::client adopted(owned);
   talentdata::config settings;
   settings.log(TALENTDATA_LOG_LEVEL_ERROR, [](talentdata_log_level, std::string_view) {});
   auto client = talentdata::client::try_make(settings);
   if (!client) return "client";
-  auto scan = client->try_list(talentdata::contacts, {{}, 250});
+  auto scan = client->try_list(talentdata::contacts, talentdata::options().set("limit", 250));
   if (!scan) return "scan";
   unsigned long count = 0;
   for (;;) {

@@ -2,9 +2,9 @@
    there is none. */
 #include <talentdata.h>
 
-void use(talentdata_client *client, const talentdata_scan *scan, talentdata_version_response *version);
-void use(talentdata_client *client, const talentdata_scan *scan, talentdata_version_response *version) {
-  (void)client, (void)scan, (void)version;
+void use(talentdata_client *client, const talentdata_scan *scan);
+void use(talentdata_client *client, const talentdata_scan *scan) {
+  (void)client, (void)scan;
 #if MISUSE == 1 /* ignoring return value of */
   talentdata_client_new(NULL, &client);
 #elif MISUSE == 2 /* discards */
@@ -13,7 +13,7 @@ void use(talentdata_client *client, const talentdata_scan *scan, talentdata_vers
   talentdata_scan *made;
   (void)!talentdata_client_list(client, TALENTDATA_FORMAT_CSV, NULL, &made);
 #elif MISUSE == 4 /* incompatible pointer type */
-  talentdata_text text;
-  (void)!talentdata_version_check_response_json(version, &text);
+  bool text;
+  (void)!talentdata_contact_email(NULL, &text);
 #endif
 }

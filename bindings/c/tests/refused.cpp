@@ -17,7 +17,7 @@ void use(td::client &client, td::scan<td::contact> &scan) {
   (void)client.list(TALENTDATA_FORMAT_CSV);
 #elif MISUSE == 5  // talentdata_job_run
   talentdata_job_run(nullptr, nullptr);
-#elif MISUSE == 6  // no matching function
+#elif MISUSE == 6  // options
   (void)client.export_job(td::contacts, "a.csv", {2});
 #endif
 }

@@ -2,6 +2,7 @@
 #include <talentdata.hpp>
 #include <talentdata/arrow.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <future>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <ranges>
 static_assert(std::ranges::input_range<talentdata::scan<talentdata::contact>>);
-static_assert(std::ranges::random_access_range<talentdata::page<talentdata::contact>>);
 #endif
 
 const char *without_exceptions(talentdata_client *owned);
@@ -31,14 +31,20 @@ static_assert(!std::is_copy_constructible_v<talentdata::scan<talentdata::record>
 static_assert(std::is_copy_constructible_v<talentdata::contact> && std::is_base_of_v<talentdata::record, talentdata::contact>);
 static_assert(std::is_base_of_v<talentdata::error, talentdata::rate_limited_error>);
 
+using maybe = std::optional<std::string>;
+
 static std::size_t contacts() { return std::strtoul(std::getenv("CONTACTS"), nullptr, 10); }
+
+static bool says(const talentdata::error &error, std::string_view words) {
+  return std::string_view(error.what()).find(words) != std::string_view::npos;
+}
 
 template <class Error, class Call>
 static bool throws(Call &&call, std::string_view words = "") {
   try {
     call();
   } catch (const Error &error) {
-    return std::string_view(error.what()).find(words) != std::string_view::npos;
+    return says(error, words);
   } catch (...) {
   }
   return false;
@@ -47,7 +53,7 @@ static bool throws(Call &&call, std::string_view words = "") {
 static void lists(const talentdata::client &client) {
   std::size_t count = 0;
   std::optional<talentdata::contact> kept;
-  for (const auto &contact : client.list(talentdata::contacts, {50})) {
+  for (const auto &contact : client.list(talentdata::contacts, talentdata::options().set("page_size", 50))) {
     CHECK(!contact.id().empty());
     if (count++ == 7) kept = contact;
   }
@@ -60,34 +66,30 @@ static void lists(const talentdata::client &client) {
   CHECK(!name.empty() && receipt.is_proven() && receipt.records() == static_cast<std::int64_t>(contacts()));
   CHECK(receipt.get<std::string>("basis") == "counted" && receipt.total() == receipt.records());
   const auto page = client.page(talentdata::contacts, 10, 7);
-  CHECK(page.size() == 10 && page[0].id() == kept->id() && page[0].json() == kept->json());
-  std::size_t index = 0;
-  for (const auto &contact : page) CHECK(contact.id() == page[index++].id());
-  CHECK(index == 10 && page.pagination().offset() == 7 && page.pagination().has_more());
-  CHECK(kept->text("/firstName") == kept->first_name() && !kept->value("/nothing"));
-  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)kept->text("location/city"); }, "/location/city"));
-  CHECK(throws<talentdata::schema_error>([&] { (void)kept->text(std::string_view()); }));
-  const auto pool = client.page(talentdata::pools, 1, 0)[0];
+  CHECK(page.records().size() == 10 && page.records()[0].id() == kept->id() && page.records()[0].json() == kept->json());
+  CHECK(page.pagination().offset() == 7 && page.pagination().has_more());
+  CHECK(kept->get<std::string>("/firstName") == kept->first_name() && !kept->get<maybe>("/nothing"));
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)kept->get<maybe>("location/city"); }, "/location/city"));
+  CHECK(throws<talentdata::schema_error>([&] { (void)kept->get<maybe>(std::string_view()); }));
+  const auto pool = client.page(talentdata::pools, 1, 0).records()[0];
   CHECK(throws<talentdata::schema_error>([&] { (void)talentdata::contact(pool).email(); }, "the field email is missing"));
-  const auto by_name = client.page(talentdata::list_of<talentdata::record>{"pools"}, {}, 0);
-  CHECK(by_name[0].json() == pool.json());
+  const auto by_name = client.page(talentdata::list_of<talentdata::record>{{"pools"}}, {}, 0);
+  CHECK(by_name.records()[0].json() == pool.json());
 }
 
 static void values(const talentdata::client &client) {
   // It keeps its page alive.
-  const auto contact = client.page(talentdata::contacts, 1, 0)[0];
-  const auto languages = contact.value("languages").value();
-  std::size_t count = 0;
-  for (const auto &language : languages.items()) {
-    CHECK(!language.get<std::string>("code").empty() && !language.value("nothing"));
-    CHECK(language.members()[0].first == "code" && language.members()[0].second.kind() == TALENTDATA_VALUE_KIND_STRING);
-    count++;
+  const auto contact = client.page(talentdata::contacts, 1, 0).records()[0];
+  const auto languages = contact.get<std::vector<talentdata::record>>("languages");
+  for (const auto &language : languages) {
+    CHECK(!language.get<std::string>("code").empty() && !language.get<std::optional<talentdata::record>>("nothing"));
+    const auto members = language.get<std::map<std::string, talentdata::record>>("");
+    CHECK(members.at("code").kind() == TALENTDATA_VALUE_KIND_STRING);
   }
-  CHECK(count > 0 && languages.json() == contact.value("/languages")->json());
-  CHECK(contact.get<std::vector<talentdata::record>>("languages").size() == count);
+  CHECK(!languages.empty() && contact.get<talentdata::record>("/languages").kind() == TALENTDATA_VALUE_KIND_ARRAY);
   CHECK(contact.get<std::vector<double>>("/location/coordinates").size() == 2);
   CHECK((contact.get<std::optional<std::vector<std::string>>>("nothing") == std::nullopt));
-  CHECK(throws<talentdata::schema_error>([&] { (void)contact.integer("languages"); }));
+  CHECK(throws<talentdata::schema_error>([&] { (void)contact.get<std::int64_t>("languages"); }));
   CHECK(throws<talentdata::schema_error>([&] { (void)contact.get<std::string>("nothing"); }, "the field nothing is missing"));
   const auto version = client.version();
   CHECK(version.api_status() == TALENTDATA_API_STATUS_OPERATIONAL && version.api_status_text() == "operational");
@@ -107,7 +109,7 @@ static void errors(const talentdata::client &client) {
     CHECK(false);
   } catch (const talentdata::auth_error &error) {
     CHECK(error.status() == 401 && !error.retry_after() && !error.offset() && error.operation() == "createToken");
-    CHECK(error.message().find("CANARY") == std::string::npos && error.kind_name() == "Auth");
+    CHECK(std::string_view(error.what()).find("CANARY") == std::string::npos && error.kind_name() == "Auth");
   }
   const auto made = [](const char *name, auto value) {
     return [=] { talentdata::client(talentdata::config().set(name, value)); };
@@ -122,7 +124,7 @@ static void errors(const talentdata::client &client) {
   CHECK(throws<talentdata::config_error>([&] { (void)failed.value(); }));
   auto first = failed.error();
   const auto second = std::move(first);
-  CHECK(std::string_view(first.what()) == second.what() && first.message() == second.message());
+  CHECK(std::string_view(first.what()) == second.what());
   talentdata::error third = talentdata::config_error(second);
   CHECK(third.code() == TALENTDATA_ERROR_KIND_CONFIG);
   auto scan = client.list(talentdata::contacts);
@@ -140,23 +142,21 @@ static void errors(const talentdata::client &client) {
   const auto proxied = talentdata::client(talentdata::config().set("base_url", "https://talent.example")
                                               .set("proxy", "http://user:CANARY@127.0.0.1:1").set("max_attempts", 1));
   const auto refused = proxied.try_version();
-  CHECK(!refused && refused.error().message().find("127.0.0.1:1") != std::string::npos);
-  CHECK(refused.error().message().find("CANARY") == std::string::npos);
+  CHECK(!refused && says(refused.error(), "127.0.0.1:1") && !says(refused.error(), "CANARY"));
 }
 
 // What is no JSON and no path never leaves the program.
 static void refused_before_it_is_sent(const talentdata::client &client) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const auto body = talentdata::detail::to_json(std::vector<double>{1.5, value});
-    const auto called = client.try_call<talentdata::record>("checkVersion", {}, body);
-    CHECK(!called && called.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT &&
-          called.error().message().find("body: is not JSON") != std::string::npos);
+    const auto called = client.try_call<talentdata::record>("checkVersion", body);
+    CHECK(!called && called.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT && says(called.error(), "body: is not JSON"));
   }
   CHECK(talentdata::detail::to_json(std::map<std::string, std::optional<std::int64_t>>{{"a\n\"", 1}, {"b", {}}}) ==
         "{\"a\\u000a\\\"\":1,\"b\":null}");
   const std::string path("nul.csv\0.parquet", 16);
   for (const auto &failed : {client.try_export_job(talentdata::pools, path), client.try_sync_job(talentdata::pools, path)}) {
-    CHECK(!failed && failed.error().message().find("path: has a NUL at byte 7") != std::string::npos);
+    CHECK(!failed && says(failed.error(), "path: has a NUL at byte 7"));
   }
   CHECK(throws<talentdata::invalid_argument_error>([&] { (void)talentdata::mirror::open(path); }, "NUL"));
   CHECK(throws<talentdata::invalid_argument_error>([&] { (void)talentdata::verify(path, "{}"); }, "NUL"));
@@ -164,33 +164,31 @@ static void refused_before_it_is_sent(const talentdata::client &client) {
 
 static void jobs(const talentdata::client &client) {
   const auto plan = client.plan(talentdata::contacts);
-  CHECK(plan.integer("records") == static_cast<std::int64_t>(contacts()) && *plan.number("seconds") > 0);
-  talentdata::export_options options;
-  options.format = TALENTDATA_FORMAT_CSV;
-  options.scan.limit = 5;
-  options.scan.schema = client.schema(talentdata::contacts, "json").json();
-  options.scan.on_new_field = "freeze";
-  auto job = client.export_job(talentdata::contacts, "surface.data", options);
+  CHECK(plan.get<std::int64_t>("records") == static_cast<std::int64_t>(contacts()) && plan.get<double>("seconds") > 0);
+  talentdata::options options;
+  options.set("limit", 5).set("on_new_field", "freeze");
+  options.set("schema", client.schema(talentdata::contacts, talentdata::options().set("columns", "json")).json());
+  auto job = client.export_job(talentdata::contacts, "surface.data", options, TALENTDATA_FORMAT_CSV);
   CHECK(job.progress().records() == 0 && !job.progress().total());
   const auto receipt = job.run();
-  CHECK(receipt.records() == 5 && talentdata::verify("surface.data", receipt.json()).boolean("matches") == true);
+  CHECK(receipt.records() == 5 && talentdata::verify("surface.data", receipt.json()).get<bool>("matches"));
   CHECK(std::remove("surface.data") == 0);
-  auto adopted = talentdata::job::adopt(job.release());
+  talentdata::job adopted(job.release());
   adopted.cancel();
   CHECK(throws<talentdata::cancelled_error>([&] { (void)adopted.run(); }));
-  options.format = TALENTDATA_FORMAT_ARROW;
-  options.resume = true;
-  CHECK(!client.try_export_job(talentdata::contacts, "surface.data", options));
+  options.set("resume", true);
+  CHECK(!client.try_export_job(talentdata::contacts, "surface.data", options, TALENTDATA_FORMAT_ARROW));
+  // The first value that is refused is the error of the call.
+  options.set("limit", -1).set("limit", 5);
+  const auto refused = client.try_list(talentdata::contacts, options);
+  CHECK(!refused && says(refused.error(), "limit: must be a number of records"));
 
   const std::string path = "surface.db";
   (void)std::remove(path.c_str());
-  talentdata::sync_options settings;
-  settings.keep = "90d";
-  settings.max_deletes = "50%";
-  auto sync = client.sync_job(talentdata::pools, path, settings);
-  CHECK(sync.run().integer("generation") == 1 && sync.progress().records() > 0);
+  auto sync = client.sync_job(talentdata::pools, path, talentdata::options().set("keep", "90d").set("max_deletes", "50%"));
+  CHECK(sync.run().get<int64_t>("generation") == 1 && sync.progress().records() > 0);
   const auto mirror = talentdata::mirror::open(path);
-  CHECK(mirror.syncs(talentdata::pools).items().size() == 1);
+  CHECK(mirror.syncs(talentdata::pools).get<std::vector<talentdata::record>>("").size() == 1);
   for (int which = 0; which < 3; which++) {
     ArrowArrayStream stream{};
     if (which == 0) mirror.changes(talentdata::pools, &stream);
@@ -207,47 +205,17 @@ static void jobs(const talentdata::client &client) {
   CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
 }
 
-// Every record is delivered, however often the log throws: the receipt counts it.
+// What a log function throws does not reach the library, nor a call.
 static void a_log_that_throws() {
-  struct witness {
-    int *ends;
-    ~witness() { ++*ends; }
-  };
-  int ends = 0;
+  std::atomic<int> messages = 0;
   talentdata::config settings;
   settings.log(TALENTDATA_LOG_LEVEL_TRACE, {});
   (void)talentdata::client(settings).version();
-  settings.log(TALENTDATA_LOG_LEVEL_TRACE, [&ends](talentdata_log_level, std::string_view) {
-    const witness seen{&ends};
+  settings.log(TALENTDATA_LOG_LEVEL_TRACE, [&messages](talentdata_log_level, std::string_view) {
+    messages++;
     throw std::runtime_error("from the log");
   });
-  const talentdata::client client(settings);
-  // The exception is thrown once; the next call has those of its own messages.
-  CHECK(throws<std::runtime_error>([&] { (void)client.version(); }) && ends > 0);
-  CHECK(throws<std::runtime_error>([&] { (void)client.permissions(); }));
-  auto made = client.try_list(talentdata::contacts);
-  auto &scan = made.value();
-  std::int64_t count = 0, thrown = 0;
-  for (bool ended = false; !ended;) {
-    try {
-      for (const auto &contact : scan) count += !contact.id().empty();
-      ended = true;
-    } catch (const std::runtime_error &) {
-      thrown++;
-    }
-  }
-  CHECK(thrown > 0 && count == scan.try_receipt()->records() && count == static_cast<std::int64_t>(contacts()));
-  auto polled = client.try_list(talentdata::contacts);
-  count = 0;
-  for (auto arrival = TALENTDATA_ARRIVAL_PENDING; arrival != TALENTDATA_ARRIVAL_END;) {
-    try {
-      auto arrived = polled->poll();
-      arrival = arrived.arrival;
-      count += arrived.record.has_value();
-    } catch (const std::runtime_error &) {
-    }
-  }
-  CHECK(count == polled->try_receipt()->records());
+  CHECK(!talentdata::client(settings).version().version().empty() && messages > 0);
 }
 
 // The log function is destroyed exactly once, and not before the stream that still calls it is released.
@@ -286,8 +254,7 @@ int main() {
   std::size_t few = 0;
   auto scan = client.list(talentdata::contacts);
   for (const auto &contact : scan | std::views::take(3)) few += !contact.id().empty();
-  for (const auto &contact : client.page(talentdata::contacts, 10, 0) | std::views::reverse) few += !contact.id().empty();
-  CHECK(few == 13);
+  CHECK(few == 3);
 #endif
   const char *other = without_exceptions(client.release());
   CHECK(other == nullptr);

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class AsyncClient(AsyncLists, AsyncCalls):
     """A client of the service, for asyncio.
 
-    Its settings are described with `AsyncClient.__init__`. It may be used from several event loops, a blocking one from
-    several threads; a forked child makes connections of its own.
+    Its settings are described with `AsyncClient.__init__`. Threads and event loops may share it; a forked child makes
+    connections of its own.
     """
 
     __slots__ = ()

@@ -146,7 +146,7 @@ class AsyncResource(Generic[R]):
 class AsyncScan(Generic[R]):
     """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
 
-    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving an `async with` block, or `close`,
+    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving the block of `async with`, or `close`,
     stops the requests.
 
     After `break` or an interruption, continue with the same iterator; no records are lost: `records = aiter(scan)`. What
@@ -220,7 +220,7 @@ class AsyncScan(Generic[R]):
         continue after an interruption, use `to_arrow`.
         """
         if self._scan.is_awaited():
-            raise InvalidArgumentError("a scan of an AsyncClient has no Arrow stream; await its to_arrow()")
+            raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; await its to_arrow()")
         return self._scan.stream(interrupts())
 
     def __array__(self, *_: Any, **__: Any) -> Any:

@@ -4,6 +4,7 @@ use crate::lists::{one_of, resource};
 use crate::output::{Ending, reader_gone};
 use crate::receipts;
 use std::path::{Path, PathBuf};
+use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
@@ -62,7 +63,11 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         false => Target::File(verb.out.clone()),
     };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    read(changes.write(format, &target), &target).map(drop)
+    read(
+        changes.write(format, &target, TableOptions::default()),
+        &target,
+    )
+    .map(drop)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
@@ -80,10 +85,7 @@ pub(crate) fn export(
     let mut done = Vec::new();
     for export in exports {
         let table = export.table.clone();
-        let records = match at {
-            Some(at) => mirror.as_of(export.resource, at),
-            None => mirror.current(export.resource),
-        };
+        let records = mirror.records(export.resource, at);
         let written =
             records.and_then(|records| records.write(export.format, &export.target, table));
         done.push(read(written, &export.target)?);

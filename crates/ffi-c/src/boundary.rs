@@ -174,14 +174,6 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Keeps the compiler from assuming that a borrowed handle is readable until the call returns. A call
-/// that waits has cloned what it needs, so a handle that is freed meanwhile, although the header
-/// forbids it, is not read again.
-#[derive(Default)]
-pub(crate) struct MayBeFreed {
-    _shared: std::sync::atomic::AtomicBool,
-}
-
 /// Restores `errno` when dropped.
 struct Errno(i32);
 
@@ -210,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_an_internal_error() {
-        let error = guard(|| panic!("the roof is on fire")).unwrap();
+        let error = guard(|| panic!("the roof is on fire")).unwrap().inner;
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(error.message().contains("the roof is on fire"));
         assert_eq!(guard_or(7, || panic!("again")), 7);

@@ -1,7 +1,7 @@
 //! The client handle: made, closed and freed, and what it reads.
 
 use crate::boundary::{
-    MayBeFreed, block_signals, get, guard, guard_or, invalid, optional_text, shared, slot, text,
+    block_signals, get, guard, guard_or, invalid, optional_text, shared, slot, text,
 };
 use crate::config::Config;
 use crate::error::Error;
@@ -12,9 +12,9 @@ use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, Scan as BlockingScan};
+use talentdata_core::Result;
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
-use talentdata_core::{Arguments, Result};
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -23,7 +23,6 @@ pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 /// threads may use it at once. Freed with talentdata_client_free.
 pub struct Client {
     pub(crate) inner: Blocking,
-    _lent: MayBeFreed,
 }
 
 /// Creates a client without sending anything. It runs two threads of its own, which receive no signals.
@@ -56,7 +55,6 @@ pub extern "C" fn talentdata_client_new(
         };
         out.write(Box::new(Client {
             inner: Blocking::with_thread_start(&builder, start)?,
-            _lent: MayBeFreed::default(),
         }));
         Ok(())
     })
@@ -68,8 +66,8 @@ pub extern "C" fn talentdata_client_new(
 ///
 /// @param client the client
 /// @param operation its operationId, such as checkVersion
-/// @param options its parameters, added with talentdata_options_add, or NULL
 /// @param body the request body as JSON; absent where it takes none
+/// @param options its parameters, added with talentdata_options_add, or NULL
 /// @param response_out the response, byte for byte as the service sent it; NULL where it has none
 /// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
 /// Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -79,8 +77,8 @@ pub extern "C" fn talentdata_client_new(
 pub extern "C" fn talentdata_client_call(
     client: Option<&Client>,
     operation: Text,
-    options: Option<&Options>,
     body: Text,
+    options: Option<&Options>,
     response_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
 ) -> Option<Box<Error>> {
     get(
@@ -88,18 +86,14 @@ pub extern "C" fn talentdata_client_call(
         (response_out, "response_out"),
         |client| {
             let operation = operation_of(text(&operation, "operation")?)?;
-            let options = Options::given(options, &[], operation.id)?;
-            let mut arguments = Arguments::default();
-            for (name, value) in options.parameters() {
-                arguments.add_text(operation, name, value)?;
-            }
+            let options = Options::given(options, operation, "", operation.id)?;
+            let mut arguments = options.scan.arguments;
             if let Some(json) = optional_text(&body, "body")? {
                 serde_json::from_str::<serde::de::IgnoredAny>(json)
                     .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
                 arguments = arguments.with_json(json.to_owned());
             }
-            // A clone shares everything, and outlives a handle that is freed meanwhile.
-            let json = client.inner.clone().invoke(operation, arguments)?;
+            let json = client.inner.invoke(operation, arguments)?;
             json.map(|json| Record::parse(&json, 0)).transpose()
         },
     )
@@ -125,9 +119,9 @@ pub extern "C" fn talentdata_client_list(
 ) -> Option<Box<Error>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
         let resource = resource(&list)?;
-        let options = Options::given(options, OF_SCANS, "a scan")?;
-        let inner = client.inner.clone();
-        let scan = BlockingScan::new(&inner, resource, options.scan, options.table)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_SCANS, "a scan")?;
+        let scan = BlockingScan::new(&client.inner, resource, options.scan, options.table)?;
         Ok(Box::new(Scan::new(scan)))
     })
 }
@@ -156,10 +150,12 @@ pub extern "C" fn talentdata_client_page(
 ) -> Option<Box<Error>> {
     get((client, "client"), (page_out, "page_out"), |client| {
         let resource = resource(&list)?;
-        let arguments = Options::given(options, &[], "a page")?.arguments();
+        let operation = resource.shape().operation;
+        let arguments = Options::given(options, operation, "", "a page")?
+            .scan
+            .arguments;
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
-        let client = client.inner.clone();
-        let page = client.page_with(resource, arguments, limit, offset)?;
+        let page = client.inner.page_with(resource, arguments, limit, offset)?;
         let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
         let pagination = Record::json(&page.pagination)?;
         let records = records.join(",");
@@ -191,8 +187,11 @@ pub extern "C" fn talentdata_client_plan(
 ) -> Option<Box<Error>> {
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let resource = resource(&list)?;
-        let arguments = Options::given(options, &[], "a plan")?.arguments();
-        Record::of(&client.inner.clone().plan_with(resource, arguments)?)
+        let operation = resource.shape().operation;
+        let arguments = Options::given(options, operation, "", "a plan")?
+            .scan
+            .arguments;
+        Record::of(&client.inner.plan_with(resource, arguments)?)
     })
 }
 
@@ -217,9 +216,10 @@ pub extern "C" fn talentdata_client_schema(
 ) -> Option<Box<Error>> {
     get((client, "client"), (schema_out, "schema_out"), |client| {
         let resource = resource(&list)?;
-        let options = Options::given(options, &["columns"], "a schema")?;
-        let (client, arguments) = (client.inner.clone(), options.arguments());
-        let schema = blocking::schema(&client, resource, arguments, options.table.columns)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, "columns", "a schema")?;
+        let (arguments, columns) = (options.scan.arguments, options.table.columns);
+        let schema = blocking::schema(&client.inner, resource, arguments, columns)?;
         Record::parse(&schema.to_json(), 0)
     })
 }
@@ -237,7 +237,7 @@ pub extern "C" fn talentdata_client_schema(
 pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) {
     guard_or((), || {
         if let Some(client) = shared(&client) {
-            client.inner.clone().close();
+            client.inner.close();
         }
     });
 }
@@ -269,14 +269,12 @@ pub(crate) fn resource(list: &Text) -> Result<Resource> {
 
 /// The operation of an id.
 fn operation_of(id: &str) -> Result<&'static Operation> {
-    let mut all = OPERATIONS.iter().copied();
     let callable = || OPERATIONS.iter().filter(|one| one.callable);
-    all.find(|one| one.id == id && one.callable).ok_or_else(|| {
+    let found = callable().find(|one| one.id == id);
+    found.copied().ok_or_else(|| {
         let ids: Vec<&str> = callable().map(|one| one.id).collect();
         let ids = ids.join(", ");
-        invalid(
-            "operation",
-            format_args!("there is no operation {id:?}; the operations are {ids}"),
-        )
+        let why = format_args!("there is no operation {id:?}; the operations are {ids}");
+        invalid("operation", why)
     })
 }

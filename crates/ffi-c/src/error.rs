@@ -9,7 +9,7 @@ pub type ErrorKindNumber = u32;
 
 /// What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
 pub struct Error {
-    inner: CoreError,
+    pub(crate) inner: CoreError,
     report: String,
 }
 
@@ -17,16 +17,6 @@ impl Error {
     pub(crate) fn new(inner: CoreError) -> Self {
         let report = inner.to_string();
         Error { inner, report }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn kind(&self) -> ErrorKind {
-        self.inner.kind()
-    }
-
-    #[cfg(test)]
-    pub(crate) fn message(&self) -> &str {
-        self.inner.message()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Progress is polled: a callback would run on a thread of the library, and would need rules about what it may do and when
 //! what it points at is released.
 
-use crate::boundary::{MayBeFreed, get, guard_or, path, shared, text};
+use crate::boundary::{get, guard_or, path, shared, text};
 use crate::client::{Client, resource};
 use crate::error::Error;
 use crate::options::{OF_EXPORTS, OF_SYNCS, Options};
@@ -11,7 +11,6 @@ use crate::record::Record;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
@@ -26,9 +25,8 @@ pub type FormatNumber = u32;
 /// An export of a list to a file, or a sync of a list into a mirror. One thread at a time may run it; any thread may cancel
 /// it or read its progress meanwhile. Freed with talentdata_job_free.
 pub struct Job {
-    work: Arc<Work>,
+    work: Work,
     stop: Stop,
-    _lent: MayBeFreed,
 }
 
 enum Work {
@@ -64,10 +62,12 @@ pub extern "C" fn talentdata_client_export(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_EXPORTS, "an export")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_EXPORTS, "an export")?;
         let path = crate::boundary::path(&path, "path")?;
         let export = Export {
-            resource: resource(&list)?,
+            resource,
             format: match format {
                 0 => Format::of_path(path)?,
                 number => Format::of_number(number)?,
@@ -77,8 +77,12 @@ pub extern "C" fn talentdata_client_export(
             table: options.table,
             resume: options.resume,
         };
-        let job = blocking::export(&client.inner.clone(), export)?;
-        Ok(Job::new(job.stop_handle(), Work::Export(job)))
+        let job = blocking::export(&client.inner, export)?;
+        let stop = job.stop_handle();
+        Ok(Box::new(Job {
+            work: Work::Export(job),
+            stop,
+        }))
     })
 }
 
@@ -102,15 +106,21 @@ pub extern "C" fn talentdata_client_sync(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_SYNCS, "a sync")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_SYNCS, "a sync")?;
         let file = crate::boundary::path(&path, "path")?;
-        let mut sync = MirrorSync::new(resource(&list)?, file);
+        let mut sync = MirrorSync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
         sync.max_deletes = options.max_deletes;
         sync.keep = options.keep;
         let job = sync.job(&client.inner)?;
-        Ok(Job::new(job.stop_handle(), Work::Sync(job)))
+        let stop = job.stop_handle();
+        Ok(Box::new(Job {
+            work: Work::Sync(job),
+            stop,
+        }))
     })
 }
 
@@ -136,7 +146,7 @@ pub extern "C" fn talentdata_job_run(
     get(
         (shared(&job), "job"),
         (receipt_out, "receipt_out"),
-        |job| match &*Arc::clone(&job.work) {
+        |job| match &job.work {
             Work::Export(job) => Record::of(&job.run()?),
             Work::Sync(job) => Record::of(&job.run()?),
         },
@@ -152,7 +162,7 @@ pub extern "C" fn talentdata_job_run(
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_job_progress(job: Option<&Job>) -> Option<Box<Record>> {
     guard_or(None, || {
-        let receipt = match &*job?.work {
+        let receipt = match &job?.work {
             Work::Export(job) => job.progress(),
             Work::Sync(job) => job.progress(),
         };
@@ -211,14 +221,4 @@ pub extern "C" fn talentdata_verify(
         };
         Record::of(&verify(file, &receipt)?)
     })
-}
-
-impl Job {
-    fn new(stop: Stop, work: Work) -> Box<Self> {
-        Box::new(Job {
-            work: Arc::new(work),
-            stop,
-            _lent: MayBeFreed::default(),
-        })
-    }
 }

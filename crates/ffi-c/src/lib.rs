@@ -22,5 +22,4 @@ mod mirror;
 mod options;
 mod record;
 mod scan;
-mod source;
 mod text;

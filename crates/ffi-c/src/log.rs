@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::text::Text;
 use std::ffi::c_void;
 use std::sync::Arc;
-use talentdata_core::Result;
 use talentdata_core::log::{self, Level, Listener};
 
 /// How much a client logs; each level includes those above it.
@@ -25,15 +24,13 @@ pub enum LogLevel {
     Trace = 5,
 }
 
-impl LogLevel {
-    const ALL: [(LogLevel, Level); 5] = [
-        (LogLevel::Error, Level::ERROR),
-        (LogLevel::Warn, Level::WARN),
-        (LogLevel::Info, Level::INFO),
-        (LogLevel::Debug, Level::DEBUG),
-        (LogLevel::Trace, Level::TRACE),
-    ];
-}
+const LEVELS: [(LogLevel, Level); 5] = [
+    (LogLevel::Error, Level::ERROR),
+    (LogLevel::Warn, Level::WARN),
+    (LogLevel::Info, Level::INFO),
+    (LogLevel::Debug, Level::DEBUG),
+    (LogLevel::Trace, Level::TRACE),
+];
 
 /// A number that C passes for a level; the header says `talentdata_log_level`.
 pub type LogLevelNumber = u32;
@@ -86,7 +83,11 @@ pub extern "C" fn talentdata_config_set_log(
 ) -> Option<Box<Error>> {
     guard(|| {
         let config = lent(config, "config")?;
-        let (callback, most) = (lent(callback, "callback")?, most(level)?);
+        let callback = lent(callback, "callback")?;
+        let (_, most) = LEVELS
+            .into_iter()
+            .find(|(known, _)| *known as u32 == level)
+            .ok_or_else(|| invalid("level", format_args!("{level} is not a log level")))?;
         config.sink = Some(Sink {
             most,
             callback,
@@ -98,15 +99,6 @@ pub extern "C" fn talentdata_config_set_log(
         });
         Ok(())
     })
-}
-
-/// The level of a number.
-fn most(number: u32) -> Result<Level> {
-    let mut all = LogLevel::ALL.into_iter();
-    let found = all.find(|(known, _)| *known as u32 == number);
-    found
-        .map(|(_, level)| level)
-        .ok_or_else(|| invalid("level", format_args!("{number} is not a log level")))
 }
 
 impl Sink {
@@ -122,7 +114,7 @@ impl Listener for Sink {
     }
 
     fn hear(&self, level: Level, message: &str) {
-        let known = LogLevel::ALL.into_iter().find(|(_, known)| *known == level);
+        let known = LEVELS.into_iter().find(|(_, known)| *known == level);
         let level = known.map_or(LogLevel::Error, |(level, _)| level);
         (self.callback)(level, Text::of(message), self.user_data.pointer);
     }

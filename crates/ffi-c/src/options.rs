@@ -3,11 +3,13 @@
 use crate::boundary::{guard, guard_or, invalid, lent, text};
 use crate::error::Error;
 use crate::text::Text;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_columns::arrow::{TableOptions, TableSchema};
-use talentdata_core::{Arguments, Error as CoreError, Result, ScanOptions};
+use talentdata_core::types::Operation;
+use talentdata_core::{Result, ScanOptions};
 use talentdata_mirror::{MaxDeletes, age};
 
 /// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
@@ -21,31 +23,13 @@ pub struct Options {
     pub(crate) keep: Option<Duration>,
     parameters: Vec<(String, String)>,
     /// Those that were set.
-    names: Vec<&'static str>,
+    names: Vec<String>,
 }
 
-/// Options of a scan, and of how an export or a sync reads its list.
-pub(crate) const OF_SCANS: &[&str] = &["page_size", "limit", "columns", "schema", "on_new_field"];
-pub(crate) const OF_EXPORTS: &[&str] = &[
-    "page_size",
-    "limit",
-    "columns",
-    "schema",
-    "on_new_field",
-    "resume",
-];
-pub(crate) const OF_SYNCS: &[&str] = &["page_size", "confirm", "max_deletes", "keep"];
-const ALL: [&str; 9] = [
-    "page_size",
-    "limit",
-    "columns",
-    "schema",
-    "on_new_field",
-    "resume",
-    "confirm",
-    "max_deletes",
-    "keep",
-];
+/// Options of a scan, and of how an export reads its list.
+pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field";
+pub(crate) const OF_EXPORTS: &str = "page_size, limit, columns, schema, on_new_field, resume";
+pub(crate) const OF_SYNCS: &str = "page_size, confirm, max_deletes, keep";
 
 /// Creates options.
 ///
@@ -131,57 +115,53 @@ pub extern "C" fn talentdata_options_free(options: Option<Box<Options>>) {
 }
 
 impl Options {
-    /// The options given, or the defaults; other options than the allowed ones are refused.
-    pub(crate) fn given(options: Option<&Options>, allowed: &[&str], what: &str) -> Result<Self> {
+    /// The options given, or the defaults; others than the allowed ones are refused, and so are parameters that the operation
+    /// does not have.
+    pub(crate) fn given(
+        options: Option<&Options>,
+        operation: &Operation,
+        allowed: &str,
+        what: &str,
+    ) -> Result<Self> {
         let mut options = options.cloned().unwrap_or_default();
-        if let Some(name) = options.names.iter().find(|name| !allowed.contains(name)) {
-            let has = match allowed.is_empty() {
-                true => "has none but parameters".to_owned(),
-                false => format!("has {}", allowed.join(", ")),
+        let is_allowed = |name: &&String| allowed.split(", ").any(|one| one == *name);
+        if let Some(name) = options.names.iter().find(|name| !is_allowed(name)) {
+            let has = match allowed {
+                "" => "none but parameters",
+                allowed => allowed,
             };
-            return Err(invalid(
-                "options",
-                format_args!("{what} has no option {name}; it {has}"),
-            ));
+            let why = format_args!("{what} has no option {name}; it has {has}");
+            return Err(invalid("options", why));
         }
-        options.scan.arguments = options.arguments();
+        for (name, value) in &options.parameters {
+            options.scan.arguments.add_text(operation, name, value)?;
+        }
         Ok(options)
     }
 
-    /// The parameters.
-    pub(crate) fn arguments(&self) -> Arguments {
-        let values = self.parameters.iter();
-        values.fold(Arguments::default(), |all, (name, value)| {
-            all.with_text(name, value)
-        })
-    }
-
-    /// The parameters, of which an operation knows the types.
-    pub(crate) fn parameters(&self) -> &[(String, String)] {
-        &self.parameters
-    }
-
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Some(name) = ALL.into_iter().find(|known| *known == name) else {
-            let names = ALL.join(", ");
-            let why = format_args!(
-                "there is no option {name:?}; the options are {names}; parameters of lists and operations are added with \
-                 talentdata_options_add"
-            );
-            return Err(invalid("name", why));
-        };
         match name {
-            "page_size" => self.scan.page_size = Some(positive(name, value)?),
+            "page_size" => {
+                let size: NonZeroU64 = parsed(name, value, "a number of records, at least 1")?;
+                self.scan.page_size = Some(size.get());
+            }
             "limit" => self.scan.limit = Some(parsed(name, value, "a number of records")?),
             "columns" => self.table.columns = value.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(value)?)),
-            "on_new_field" => self.table.on_new = value.parse().map_err(renamed)?,
+            "on_new_field" => self.table.on_new = value.parse()?,
             "resume" => self.resume = parsed(name, value, "true or false")?,
             "confirm" => self.confirm = parsed(name, value, "true or false")?,
             "max_deletes" => self.max_deletes = value.parse()?,
-            _ => self.keep = Some(age(value)?),
+            "keep" => self.keep = Some(age(value)?),
+            _ => {
+                let why = format_args!(
+                    "there is no option {name:?}; scans and exports have {OF_EXPORTS}, syncs have {OF_SYNCS}; parameters \
+                     of lists and operations are added with talentdata_options_add"
+                );
+                return Err(invalid("name", why));
+            }
         }
-        self.names.push(name);
+        self.names.push(name.to_owned());
         Ok(())
     }
 }
@@ -189,16 +169,4 @@ impl Options {
 fn parsed<T: FromStr>(name: &str, value: &str, wanted: &str) -> Result<T> {
     let wrong = |_| invalid(name, format_args!("must be {wanted} (got {value:?})"));
     value.parse().map_err(wrong)
-}
-
-fn positive(name: &str, value: &str) -> Result<u64> {
-    match parsed(name, value, "a number of records, at least 1")? {
-        0 => Err(invalid(name, "must be at least 1 (got 0)")),
-        number => Ok(number),
-    }
-}
-
-fn renamed(error: CoreError) -> CoreError {
-    let message = error.message().replacen("on_new:", "on_new_field:", 1);
-    error.with_message(message)
 }

@@ -3,10 +3,12 @@
 //! Records of lists, responses, receipts, plans and reports are all read in the same way, so that the library needs no
 //! function for any of their fields.
 
-use crate::boundary::{get, guard_or, invalid, text};
+use crate::boundary::{get, guard, guard_or, invalid, lent, text};
 use crate::error::Error;
-use crate::text::{Text, TextArena};
+use crate::text::Text;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,7 +19,8 @@ use talentdata_core::{Error as CoreError, ErrorKind, NestedValue, RawRecord, Res
 /// const is freed with talentdata_record_free.
 pub struct Record {
     value: NestedValue,
-    texts: TextArena,
+    /// The text of a string with escapes, once it was asked for.
+    text: OnceLock<Box<str>>,
     /// The values that were asked for by their paths. C points at them while the map grows.
     values: Mutex<HashMap<String, Arc<Record>>>,
     /// What an array or an object has, once it was asked for.
@@ -80,7 +83,7 @@ impl Record {
     fn holding(value: NestedValue) -> Self {
         Record {
             value,
-            texts: TextArena::default(),
+            text: OnceLock::new(),
             values: Mutex::default(),
             children: OnceLock::new(),
         }
@@ -92,22 +95,21 @@ impl Record {
         Ok(found.filter(|value| value.kind() != ValueKind::Null))
     }
 
-    fn at(&self, path: &str) -> Result<*const Record> {
-        if path.is_empty() {
-            return Ok(self);
-        }
+    /// The value at a path, kept for as long as this record.
+    fn at(&self, path: &str) -> Result<Option<Arc<Record>>> {
         // A panic cannot leave the map in a state that matters.
         let mut known = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = known.get(path) {
-            return Ok(Arc::as_ptr(record));
+            return Ok(Some(Arc::clone(record)));
         }
-        let Some(value) = self.value.at(path)? else {
-            return Ok(std::ptr::null());
-        };
-        let made = known.entry(path.to_owned());
-        Ok(Arc::as_ptr(
-            made.or_insert_with(|| Arc::new(Record::holding(value))),
-        ))
+        let found = self.value.at(path)?;
+        let found = found.map(|value| Arc::new(Record::holding(value)));
+        known.extend(
+            found
+                .iter()
+                .map(|found| (path.to_owned(), Arc::clone(found))),
+        );
+        Ok(found)
     }
 
     fn children(&self) -> Result<&[(Option<String>, Record)]> {
@@ -131,6 +133,20 @@ impl Record {
     }
 }
 
+/// Writes the value of a type at a path, if there is one that is not null.
+fn scalar<T: DeserializeOwned + Default, O>(
+    record: Option<&Record>,
+    path: Text,
+    out: (Option<&mut MaybeUninit<O>>, &str),
+    optional: impl FnOnce(bool, T) -> O,
+) -> Option<Box<Error>> {
+    get((record, "record"), out, |record| {
+        let found = record.present(&path)?.map(|value| value.to());
+        let found = found.transpose()?;
+        Ok(optional(found.is_some(), found.unwrap_or_default()))
+    })
+}
+
 /// The text of the string at a path, its escapes resolved.
 ///
 /// @param record the record
@@ -152,9 +168,15 @@ pub extern "C" fn talentdata_record_text(
         let Some(value) = record.present(&path)? else {
             return Ok(Text::ABSENT);
         };
-        // It is borrowed from a value that ends here, though its text is that of the record.
-        let text = value.text()?;
-        Ok(record.texts.keep_within(text, record.value.as_str()))
+        let resolved = match value.text()? {
+            // A piece of the page, which the record keeps.
+            Cow::Borrowed(text) => return Ok(Text::of(text)),
+            Cow::Owned(text) => text,
+        };
+        let held = record.at(text(&path, "path")?)?;
+        Ok(held.map_or(Text::ABSENT, |held| {
+            Text::of(held.text.get_or_init(|| resolved.into()))
+        }))
     })
 }
 
@@ -173,12 +195,10 @@ pub extern "C" fn talentdata_record_integer(
     path: Text,
     integer_out: Option<&mut MaybeUninit<OptionalInteger>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (integer_out, "integer_out"), |record| {
-        let found: Option<i64> = record.present(&path)?.map(|one| one.to()).transpose()?;
-        Ok(OptionalInteger {
-            present: found.is_some(),
-            value: found.unwrap_or_default(),
-        })
+    let out = (integer_out, "integer_out");
+    scalar(record, path, out, |present, value| OptionalInteger {
+        present,
+        value,
     })
 }
 
@@ -197,12 +217,10 @@ pub extern "C" fn talentdata_record_number(
     path: Text,
     number_out: Option<&mut MaybeUninit<OptionalNumber>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (number_out, "number_out"), |record| {
-        let found: Option<f64> = record.present(&path)?.map(|one| one.to()).transpose()?;
-        Ok(OptionalNumber {
-            present: found.is_some(),
-            value: found.unwrap_or_default(),
-        })
+    let out = (number_out, "number_out");
+    scalar(record, path, out, |present, value| OptionalNumber {
+        present,
+        value,
     })
 }
 
@@ -220,12 +238,10 @@ pub extern "C" fn talentdata_record_boolean(
     path: Text,
     boolean_out: Option<&mut MaybeUninit<OptionalBoolean>>,
 ) -> Option<Box<Error>> {
-    get((record, "record"), (boolean_out, "boolean_out"), |record| {
-        let found: Option<bool> = record.present(&path)?.map(|one| one.to()).transpose()?;
-        Ok(OptionalBoolean {
-            present: found.is_some(),
-            value: found.unwrap_or_default(),
-        })
+    let out = (boolean_out, "boolean_out");
+    scalar(record, path, out, |present, value| OptionalBoolean {
+        present,
+        value,
     })
 }
 
@@ -245,7 +261,12 @@ pub extern "C" fn talentdata_record_value(
     value_out: Option<&mut MaybeUninit<*const Record>>,
 ) -> Option<Box<Error>> {
     get((record, "record"), (value_out, "value_out"), |record| {
-        record.at(text(&path, "path")?)
+        Ok(match text(&path, "path")? {
+            "" => record,
+            path => record
+                .at(path)?
+                .map_or(std::ptr::null(), |at| Arc::as_ptr(&at)),
+        })
     })
 }
 
@@ -339,8 +360,8 @@ pub extern "C" fn talentdata_record_missing(
     record: Option<&Record>,
     path: Text,
 ) -> Option<Box<Error>> {
-    crate::boundary::guard(|| {
-        let record = crate::boundary::lent(record, "record")?;
+    guard(|| {
+        let record = lent(record, "record")?;
         Err(record.value.missing(text(&path, "path")?))
     })
 }

@@ -1,30 +1,25 @@
 //! The scan handle: takes record after record, waiting or not, and is cancelled from any thread.
 
-use crate::boundary::{MayBeFreed, get, guard, guard_or, lent, shared, slot};
+use crate::boundary::{get, guard, guard_or, invalid, lent, shared, slot, stream};
+use crate::descriptor::SelfPipe;
 use crate::error::Error;
 use crate::record::Record;
-use crate::source::Source;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::task::Poll;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::task::{Poll, Waker};
 use talentdata_columns::blocking::Scan as Blocking;
+use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
 /// Reads every record of a list, in order. One thread at a time may use it, except for
 /// talentdata_scan_cancel. Freed with talentdata_scan_free.
 pub struct Scan {
-    source: Arc<Source>,
-    _lent: MayBeFreed,
-}
-
-impl Scan {
-    pub(crate) fn new(scan: Blocking) -> Self {
-        Scan {
-            source: Arc::new(Source::new(scan)),
-            _lent: MayBeFreed::default(),
-        }
-    }
+    scan: Blocking,
+    /// Held by the one thread that uses the scan.
+    in_use: Mutex<()>,
+    self_pipe: OnceLock<Arc<SelfPipe>>,
+    failure: KeptError,
 }
 
 /// The outcome of talentdata_scan_try_next.
@@ -47,8 +42,8 @@ pub enum Arrival {
 /// Threads: one at a time per scan; waits for the service.
 /// Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
 /// CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
-/// INVALID_ARGUMENT for NULL, after another error, when there is an Arrow stream of the scan, or while
-/// another thread is using it.
+/// INVALID_ARGUMENT for NULL, when there is an Arrow stream of the scan, or while another thread is using it. After any
+/// other error every call returns that error.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_next(
@@ -58,7 +53,13 @@ pub extern "C" fn talentdata_scan_next(
     get(
         (shared(&scan), "scan"),
         (record_out, "record_out"),
-        |scan| Arc::clone(&scan.source).next(),
+        |scan| {
+            let _in_use = scan.enter()?;
+            scan.failure.or_read(|| {
+                let next = scan.scan.next_record()?;
+                Ok(next.as_ref().map(Record::new))
+            })
+        },
     )
 }
 
@@ -78,10 +79,10 @@ pub extern "C" fn talentdata_scan_try_next(
     record_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
 ) -> Option<Box<Error>> {
     guard(|| {
-        let source = Arc::clone(&lent(shared(&scan), "scan")?.source);
+        let scan = lent(shared(&scan), "scan")?;
         let arrival_out = slot(arrival_out, "arrival_out")?;
         let record_out = slot(record_out, "record_out")?;
-        let (arrival, record) = match source.poll_next()? {
+        let (arrival, record) = match scan.poll_next()? {
             Poll::Ready(Some(record)) => (Arrival::Record, Some(record)),
             Poll::Ready(None) => (Arrival::End, None),
             Poll::Pending => (Arrival::Pending, None),
@@ -111,7 +112,7 @@ pub extern "C" fn talentdata_scan_descriptor(
     get(
         (shared(&scan), "scan"),
         (descriptor_out, "descriptor_out"),
-        |scan| Arc::clone(&scan.source).descriptor(),
+        Scan::descriptor,
     )
 }
 
@@ -141,7 +142,7 @@ pub extern "C" fn talentdata_scan_arrow_stream(
     get(
         (shared(&scan), "scan"),
         (stream_out, "stream_out"),
-        |scan| Arc::clone(&scan.source).stream(),
+        Scan::stream,
     )
 }
 
@@ -152,7 +153,7 @@ pub extern "C" fn talentdata_scan_arrow_stream(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_error(scan: Option<&Scan>) -> Option<Box<Error>> {
-    guard(|| scan.map_or(Ok(()), |scan| scan.source.outcome()))
+    guard(|| scan.map_or(Ok(()), |scan| scan.failure.check()))
 }
 
 /// Reports what the scan has done so far; final once it has ended. It counts the records that were
@@ -171,7 +172,8 @@ pub extern "C" fn talentdata_scan_receipt(
     receipt_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((scan, "scan"), (receipt_out, "receipt_out"), |scan| {
-        Record::of(&Arc::clone(&scan.source).receipt()?)
+        let _in_use = scan.enter()?;
+        Record::of(&scan.scan.receipt())
     })
 }
 
@@ -183,7 +185,10 @@ pub extern "C" fn talentdata_scan_receipt(
 pub extern "C" fn talentdata_scan_cancel(scan: Option<NonNull<Scan>>) {
     guard_or((), || {
         if let Some(scan) = shared(&scan) {
-            Arc::clone(&scan.source).stop();
+            scan.scan.close();
+            if let Some(self_pipe) = scan.self_pipe.get() {
+                self_pipe.notify();
+            }
         }
     });
 }
@@ -196,10 +201,117 @@ pub extern "C" fn talentdata_scan_cancel(scan: Option<NonNull<Scan>>) {
 /// cancel the scan and join that thread first.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_free(scan: Option<Box<Scan>>) {
-    guard_or((), || {
-        if let Some(scan) = &scan {
-            scan.source.leave();
+    guard_or((), || drop(scan));
+}
+
+impl Scan {
+    pub(crate) fn new(scan: Blocking) -> Self {
+        Scan {
+            scan,
+            in_use: Mutex::new(()),
+            self_pipe: OnceLock::new(),
+            failure: KeptError::default(),
         }
-        drop(scan);
-    });
+    }
+
+    /// Keeps other threads out.
+    fn enter(&self) -> Result<MutexGuard<'_, ()>> {
+        self.in_use.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => invalid("scan", "another thread is using it"),
+            TryLockError::Poisoned(_) => CoreError::panicked("a scan"),
+        })
+    }
+
+    /// The next record, without waiting; none at the end of the list.
+    fn poll_next(&self) -> Result<Poll<Option<Box<Record>>>> {
+        let _in_use = self.enter()?;
+        self.failure.or_read(|| {
+            loop {
+                if let Some(raw) = self.scan.next_received() {
+                    return Ok(Poll::Ready(Some(Record::new(&raw))));
+                }
+                match self.look() {
+                    Poll::Ready(Ok(true)) => {}
+                    Poll::Ready(more) => return more.map(|_| Poll::Ready(None)),
+                    Poll::Pending => return Ok(Poll::Pending),
+                }
+            }
+        })
+    }
+
+    /// A descriptor that is readable while there is something to report.
+    fn descriptor(&self) -> Result<i32> {
+        let _in_use = self.enter()?;
+        if let Some(self_pipe) = self.self_pipe.get() {
+            return Ok(self_pipe.descriptor());
+        }
+        let made = SelfPipe::new().map_err(|error| {
+            let message = format!("cannot create a pipe for the descriptor: {error}");
+            CoreError::new(ErrorKind::Io, message)
+        })?;
+        let self_pipe = self.self_pipe.get_or_init(|| Arc::new(made));
+        // Registers it. What is there by now, the next call reports, an error also.
+        if let Poll::Ready(found) = self.look() {
+            let _ = self.failure.or_read(|| found);
+        }
+        Ok(self_pipe.descriptor())
+    }
+
+    /// The scan as a stream of record batches.
+    fn stream(&self) -> Result<FFI_ArrowArrayStream> {
+        let _in_use = self.enter()?;
+        let failure = self.failure.clone();
+        let (batches, schema) = failure.or_read(|| {
+            let batches = self.scan.batches()?;
+            let schema = batches.schema()?;
+            Ok((batches, schema))
+        })?;
+        let next = move || failure.or_read(|| batches.next_batch());
+        Ok(stream(schema, next))
+    }
+
+    /// Looks for records, and has the descriptor told of later ones.
+    fn look(&self) -> Poll<Result<bool>> {
+        let self_pipe = self.self_pipe.get();
+        let waker = match self_pipe {
+            Some(self_pipe) => {
+                // Before the look, so that what comes after it rings again.
+                self_pipe.clear();
+                Waker::from(Arc::clone(self_pipe))
+            }
+            None => Waker::noop().clone(),
+        };
+        let found = self.scan.poll_fill(&waker);
+        if let (Poll::Ready(_), Some(self_pipe)) = (&found, self_pipe) {
+            self_pipe.notify();
+        }
+        found
+    }
+}
+
+/// The error that has ended a scan or its Arrow stream, which may outlive the handle.
+#[derive(Clone, Default)]
+struct KeptError(Arc<Mutex<Option<CoreError>>>);
+
+impl KeptError {
+    fn check(&self) -> Result<()> {
+        self.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// Reads, unless the scan has failed; keeps an error that is one of the scan, not of the caller.
+    fn or_read<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check()?;
+        let read = read();
+        if let Err(error) = &read
+            && error.kind() != ErrorKind::InvalidArgument
+        {
+            *self.lock() = Some(error.clone());
+        }
+        read
+    }
+
+    /// A panic cannot leave it in a state that matters.
+    fn lock(&self) -> MutexGuard<'_, Option<CoreError>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

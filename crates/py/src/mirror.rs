@@ -97,15 +97,11 @@ impl RawRows {
     }
 
     fn batches(&self) -> CoreResult<RecordBatches> {
-        if let Some(since) = &self.changes {
-            let changes = self.mirror.changes(self.resource, since)?;
-            return changes.into_batches(ROWS);
-        }
-        let records = match &self.as_of {
-            Some(at) => self.mirror.as_of(self.resource, at)?,
-            None => self.mirror.current(self.resource)?,
+        let rows = match &self.changes {
+            Some(since) => self.mirror.changes(self.resource, since)?,
+            None => self.mirror.records(self.resource, self.as_of.as_ref())?,
         };
-        records.into_batches(ROWS, &TableOptions::default())
+        rows.into_batches(ROWS, TableOptions::default())
     }
 }
 

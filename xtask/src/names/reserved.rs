@@ -19,13 +19,9 @@ pub(super) const CPP: &str = "\
     typedef typeid typename union unix unsigned using virtual void volatile wchar_t while xor \
     xor_eq";
 
-/// What every handle of C has.
-pub(super) const C_MEMBERS: &str = "free json";
-
 /// What every generated C++ class has, or says within itself.
-pub(super) const CPP_MEMBERS: &str = "\
-    boolean get get_ integer items json kind members number read read_json record result text \
-    try_boolean try_get try_integer try_items try_members try_number try_text try_value value";
+pub(super) const CPP_MEMBERS: &str =
+    "get json kind raw_ raw_type record result shared try_get within";
 
 /// Keywords of Python.
 pub(super) const PYTHON: &str = "\
@@ -45,9 +41,9 @@ pub(super) const C_CLIENT: &str = "\
 
 /// What a C++ client has of its own.
 pub(super) const CPP_CLIENT: &str = "\
-    adopt call client close export_job get given_ handle_ list log_ page parameters plan release \
-    schema self sync_job taken try_call try_export_job try_list try_make try_page try_plan \
-    try_schema try_sync_job";
+    call client close export_job get given_ handle list options page plan raw_ raw_type release \
+    schema self sync_job try_call try_export_job try_list try_make try_page try_plan try_schema \
+    try_sync_job with";
 
 /// The commands that are no operation.
 pub(super) const COMMANDS: &str = "\
@@ -62,11 +58,11 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Known Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
-    Format FormatNumber From Job ListShape Location LogCallback LogLevel LogLevelNumber MayBeFreed \
-    MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean OptionalInteger \
-    OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody Resource Result Scan \
-    Secret Self SelfPipe Sink Some Source String Text TextArena TokenUse Typed UnknownResource \
+    Arrival Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
+    Format FormatNumber From Job KeptError Known ListShape Location LogCallback LogLevel \
+    LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
+    OptionalInteger OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody \
+    Resource Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed UnknownResource \
     UserData ValueKind Vec Verify Work";
 
 /// Methods of a Rust client.
@@ -78,11 +74,10 @@ pub(super) const RUST_CLIENT: &str = "\
 
 /// Names in the C++ namespace, apart from the exceptions.
 pub(super) const CPP_NAMESPACE: &str = "\
-    client config copied detail done error error_of export_options freed handle is_optional job \
-    library_version list_of log log_function mirror nothing number_text object_writer \
-    options_handle page parameters raw_json reader receipt record result scalar_reader scan \
-    scan_options sync_options talentdata text try_verify verify with_exceptions \
-    without_exceptions write";
+    any_field client config copied detail done error error_of handle is_map is_optional is_struct \
+    job library_version list_name list_of log_function made mirror named_values nothing \
+    number_text options page quoted raw_json reader receipt record result scalar_reader scan \
+    talentdata text to_json try_verify value_text verify with_exceptions without_exceptions";
 
 /// Attributes of a Python client.
 pub(super) const PYTHON_CLIENT: &str = "\

@@ -36,13 +36,22 @@ inline std::optional<std::string> copied(talentdata_text text) {
   return std::string(text.data, text.length);
 }
 
-/// Owns a handle; moves, does not copy.
+/// Owns a handle of C, which it is made from; moves, does not copy.
 template <class T, void (*Free)(T *)>
-struct freed {
-  void operator()(T *handle) const noexcept { Free(handle); }
+class handle {
+ public:
+  using raw_type = T;
+  explicit handle(T *owned) noexcept : raw_(owned) {}
+  T *get() const noexcept { return raw_.get(); }
+  /// Gives up ownership.
+  T *release() noexcept { return raw_.release(); }
+
+ private:
+  struct freed {
+    void operator()(T *raw) const noexcept { Free(raw); }
+  };
+  std::unique_ptr<T, freed> raw_;
 };
-template <class T, void (*Free)(T *)>
-using handle = std::unique_ptr<T, freed<T, Free>>;
 
 }  // namespace detail
 
@@ -64,7 +73,6 @@ class error : public std::exception {
   std::string kind_name() const { return detail::copied(talentdata_error_kind_name(code())).value_or(""); }
   /// One line for people, with everything known about the failure.
   const char *what() const noexcept override { return what_->c_str(); }
-  std::string message() const { return *what_; }
   /// The HTTP status; none when there was no response.
   std::optional<int> status() const noexcept {
     const int status = talentdata_error_status(raw_.get());
@@ -154,19 +162,19 @@ class [[nodiscard]] result {
 
 namespace detail {
 
+/// Calls a C function, and gives the `T` of the handle that it makes.
+template <class T, class Function, class... Arguments>
+result<T> made(Function function, Arguments... arguments) {
+  typename T::raw_type *raw = nullptr;
+  if (talentdata_error *cause = function(arguments..., &raw)) return error(cause);
+  return T(raw);
+}
+
 /// The result of a C function that gives nothing.
 inline result<nothing> done(talentdata_error *cause) {
   if (cause) return error(cause);
   return nothing();
 }
-
-#if defined(__cpp_exceptions)
-/// The value, or an exception.
-template <class T>
-T take(result<T> from) {
-  return std::move(from).value();
-}
-#endif
 
 }  // namespace detail
 }  // inline namespace TALENTDATA_EXCEPTIONS

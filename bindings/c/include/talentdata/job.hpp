@@ -1,4 +1,4 @@
-// Exports to files and syncs into mirrors. Included by talentdata.hpp.
+// Exports to files, and syncs into mirrors. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/scan.hpp>
@@ -6,76 +6,81 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// Options of an export.
-struct export_options {
-  /// By default that of the file name extension: .jsonl, .csv, .parquet or .arrow.
-  talentdata_format format = TALENTDATA_FORMAT_OF_PATH;
-  /// Whether to continue an interrupted export to the same file, or to begin where there is none.
-  bool resume = false;
-  /// How the list is read, and which columns the file has.
-  scan_options scan{};
-
-  talentdata::parameters named() const { return scan.named().add("resume", resume); }
-};
-
-/// Options of a sync.
-struct sync_options {
-  /// Records per page; by default as many as the service allows.
-  std::optional<std::uint64_t> page_size{};
-  /// Values of the list's parameters, such as filters.
-  talentdata::parameters parameters{};
-  /// Whether to scan again at once if records are missing after the list changed during the scan.
-  bool confirm = false;
-  /// The most deletes to believe, such as 500 or 25%; by default a fifth of the records, and ten in any case.
-  std::optional<std::string> max_deletes{};
-  /// How long changes and earlier versions are kept, such as 90d; by default for ever.
-  std::optional<std::string> keep{};
-
-  talentdata::parameters named() const {
-    talentdata::parameters out;
-    return out.add("page_size", page_size).add("confirm", confirm).add("max_deletes", max_deletes).add("keep", keep);
-  }
-};
-
 /// An export or a sync. One thread at a time may run it; any thread may cancel it or read its progress meanwhile. Before
 /// destroying a job that another thread runs, cancel it and join the thread.
-class job {
+class job : public detail::handle<talentdata_job, talentdata_job_free> {
  public:
-  /// Takes ownership of a job.
-  static job adopt(talentdata_job *owned) { return job(owned, nullptr); }
-  job(talentdata_job *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
-  talentdata_job *get() const noexcept { return handle_.get(); }
-  /// Gives up ownership.
-  talentdata_job *release() noexcept { return handle_.release(); }
+  using handle::handle;
 
   /// Runs it, and waits until it is done; after an error it may be called again. The receipt of an export is a
   /// talentdata::receipt; that of a sync has `generation`, `changes`, `withheld`, `shortfall` and `scan`.
-  result<talentdata::receipt> try_run() {
-    return detail::made<talentdata::receipt>([&](auto **out) { return talentdata_job_run(get(), out); });
-  }
+  result<receipt> try_run() { return detail::made<receipt>(talentdata_job_run, get()); }
   /// How far it is, also while another thread runs it.
-  talentdata::receipt progress() const { return talentdata::receipt(record::adopt(talentdata_job_progress(get()))); }
+  receipt progress() const { return receipt(talentdata_job_progress(get())); }
   /// Cancels it, from any thread. An export keeps what can be resumed; a sync leaves the mirror as it was.
   void cancel() noexcept { talentdata_job_cancel(get()); }
 
 #if defined(__cpp_exceptions)
-  talentdata::receipt run() { return detail::log::take(log_, try_run()); }
+  receipt run() { return try_run().value(); }
 #endif
-
- private:
-  detail::log::shared log_;
-  detail::handle<talentdata_job, talentdata_job_free> handle_;
 };
 
 /// Checks a file against its export receipt, which is JSON or the path of a file with it: a report with `matches`, `bytes`,
 /// `blake3` and `written`.
 inline result<record> try_verify(std::string_view file, std::string_view receipt) {
-  return detail::made<record>(
-      [&](auto **out) { return talentdata_verify(detail::text(file), detail::text(receipt), out); });
+  return detail::made<record>(talentdata_verify, detail::text(file), detail::text(receipt));
 }
 #if defined(__cpp_exceptions)
-inline record verify(std::string_view file, std::string_view receipt) { return detail::take(try_verify(file, receipt)); }
+inline record verify(std::string_view file, std::string_view receipt) { return try_verify(file, receipt).value(); }
 #endif
+
+/// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Streams are of the Arrow C
+/// data interface; the caller releases them, and they outlive the mirror. Any number of threads may use a mirror at once.
+class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> {
+ public:
+  using handle::handle;
+
+  /// Opens a mirror; syncs do not disturb its streams.
+  static result<mirror> try_open(std::string_view path) {
+    return detail::made<mirror>(talentdata_mirror_open, detail::text(path));
+  }
+  /// The syncs of a list that are kept, the oldest first, each as a job gives it.
+  result<record> try_syncs(list_name list) const {
+    return detail::made<record>(talentdata_mirror_syncs, get(), detail::text(list.name));
+  }
+  /// What has changed in a list after a sync: its number such as 16, or a time; by default all changes.
+  result<nothing> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {}) const {
+    return detail::done(talentdata_mirror_changes(get(), detail::text(list.name), when(since), stream));
+  }
+  /// A list as a sync has read it, such as 17, or as of a time such as 2026-11-20T06:00:00Z; by default the last sync.
+  result<nothing> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {}) const {
+    return detail::done(talentdata_mirror_records(get(), detail::text(list.name), when(at), stream));
+  }
+  /// What is wrong with it; everything in it is read.
+  result<record> try_verify() const { return detail::made<record>(talentdata_mirror_verify, get()); }
+  /// Removes a list, with all that is kept of it.
+  result<nothing> try_forget(list_name list) const {
+    return detail::done(talentdata_mirror_forget(get(), detail::text(list.name)));
+  }
+
+#if defined(__cpp_exceptions)
+  static mirror open(std::string_view path) { return try_open(path).value(); }
+  record syncs(list_name list) const { return try_syncs(list).value(); }
+  void changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {}) const {
+    (void)try_changes(list, stream, since).value();
+  }
+  void records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {}) const {
+    (void)try_records(list, stream, at).value();
+  }
+  record verify() const { return try_verify().value(); }
+  void forget(list_name list) const { (void)try_forget(list).value(); }
+#endif
+
+ private:
+  static talentdata_text when(std::optional<std::string_view> sync) noexcept {
+    return sync ? detail::text(*sync) : TALENTDATA_ABSENT;
+  }
+};
 
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -1,4 +1,4 @@
-// Writes request bodies as JSON, and parameters and options as text. Included by talentdata.hpp.
+// Writes request bodies as JSON, and settings and options as text. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/record.hpp>
@@ -6,11 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <locale>
-#include <map>
 #include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
@@ -33,156 +29,131 @@ inline std::string number_text(double value) {
   return out.str();
 }
 
-inline void write(std::string &out, std::string_view text) {
-  out += '"';
+/// A text, a number or a truth value as text; a duration in seconds.
+template <class T>
+std::string value_text(const T &value) {
+  if constexpr (std::is_convertible_v<const T &, std::string_view>) {
+    return std::string(std::string_view(value));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::to_string(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return number_text(value);
+  } else {
+    return number_text(std::chrono::duration<double>(value).count());
+  }
+}
+
+inline std::string quoted(std::string_view text) {
+  std::string out = "\"";
   for (const char letter : text) {
     const auto code = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') {
-      out += '\\';
-      out += letter;
-    } else if (code < 0x20) {
+    if (code < 0x20) {
       char escaped[8];
       std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(code));
       out += escaped;
-    } else {
-      out += letter;
+      continue;
     }
+    if (letter == '"' || letter == '\\') out += '\\';
+    out += letter;
   }
-  out += '"';
-}
-inline void write(std::string &out, const std::string &text) { write(out, std::string_view(text)); }
-inline void write(std::string &out, bool value) { out += value ? "true" : "false"; }
-inline void write(std::string &out, std::int64_t value) { out += std::to_string(value); }
-inline void write(std::string &out, std::uint64_t value) { out += std::to_string(value); }
-inline void write(std::string &out, double value) { out += number_text(value); }
-inline void write(std::string &out, const raw_json &value) { out += value.text; }
-
-// Declared before they are defined, because they call each other.
-template <class T>
-void write(std::string &out, const std::optional<T> &value);
-template <class T>
-void write(std::string &out, const std::vector<T> &values);
-template <class T>
-void write(std::string &out, const std::map<std::string, T> &values);
-template <class T>
-auto write(std::string &out, const T &value) -> decltype(value.write_json(out)) {
-  value.write_json(out);
+  return out + '"';
 }
 
+template <class T, class = void>
+struct is_map : std::false_type {};
 template <class T>
-void write(std::string &out, const std::optional<T> &value) {
-  if (value) {
-    write(out, *value);
-  } else {
-    out += "null";
-  }
-}
-template <class T>
-void write(std::string &out, const std::vector<T> &values) {
-  out += '[';
-  for (std::size_t index = 0; index < values.size(); ++index) {
-    if (index > 0) out += ',';
-    // A bit of a vector of bool is no bool.
-    write(out, static_cast<const T &>(values[index]));
-  }
-  out += ']';
-}
-template <class T>
-void write(std::string &out, const std::map<std::string, T> &values) {
-  out += '{';
-  bool first = true;
-  for (const auto &[name, value] : values) {
-    if (!first) out += ',';
-    first = false;
-    write(out, name);
-    out += ':';
-    write(out, value);
-  }
-  out += '}';
-}
-
-/// An object that is being written, field by field.
-class object_writer {
- public:
-  explicit object_writer(std::string &out) : out_(out) { out_ += '{'; }
-
+struct is_map<T, std::void_t<typename T::mapped_type>> : std::true_type {};
+struct any_field {
   template <class T>
-  object_writer &field(std::string_view name, const T &value) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    write(out_, name);
-    out_ += ':';
-    write(out_, value);
-    return *this;
-  }
-  /// A field that is left out where it has no value.
-  template <class T>
-  object_writer &optional_field(std::string_view name, const std::optional<T> &value) {
-    return value ? field(name, *value) : *this;
-  }
-  void end() { out_ += '}'; }
-
- private:
-  std::string &out_;
-  bool first_ = true;
+  void operator()(std::string_view, const T &) const;
 };
+template <class T, class = void>
+struct is_struct : std::false_type {};
+template <class T>
+struct is_struct<T, std::void_t<decltype(std::declval<const T &>().write_json(any_field()))>> : std::true_type {};
 
-/// A request body as JSON.
+/// A value as JSON: a text, a number, a truth value, JSON itself, a struct of a request body, or an optional, a vector or a
+/// map of these.
 template <class T>
 std::string to_json(const T &value) {
   std::string out;
-  write(out, value);
-  return out;
+  const auto add = [&out](const std::string &json) { out += (out.empty() ? "" : ",") + json; };
+  if constexpr (is_struct<T>::value) {
+    value.write_json([&](std::string_view name, const auto &field) { add(quoted(name) + ':' + to_json(field)); });
+    return '{' + out + '}';
+  } else if constexpr (is_map<T>::value) {
+    for (const auto &[name, field] : value) add(quoted(name) + ':' + to_json(field));
+    return '{' + out + '}';
+  } else if constexpr (is_optional<T>::value) {
+    return value ? to_json(*value) : "null";
+  } else if constexpr (std::is_same_v<T, raw_json>) {
+    return value.text;
+  } else if constexpr (std::is_convertible_v<const T &, std::string_view>) {
+    return quoted(value);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return value_text(value);
+  } else {
+    for (const typename T::value_type &item : value) add(to_json(item));
+    return '[' + out + ']';
+  }
 }
 
-using options_handle = handle<talentdata_options, talentdata_options_free>;
-
-}  // namespace detail
-
-/// Values of parameters of a list or of an operation, such as filters, by their names in the service document. Structs for
-/// those of the document, such as `list_contacts_options`, can be given instead.
-class parameters {
+/// Values that are set by their names. The first that is refused is the error of the call that they are given to.
+template <class Self, class T, void (*Free)(T *), talentdata_error *(*Set)(T *, talentdata_text, talentdata_text)>
+class named_values : public handle<T, Free> {
  public:
-  parameters &add(std::string_view name, std::string_view value) { return values_.emplace_back(name, value), *this; }
-  parameters &add(std::string_view name, const char *value) { return add(name, std::string_view(value)); }
-  parameters &add(std::string_view name, const std::string &value) { return add(name, std::string_view(value)); }
-  template <class T>
-  std::enable_if_t<std::is_arithmetic_v<T>, parameters &> add(std::string_view name, T value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return add(name, value ? "true" : "false");
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return add(name, detail::number_text(value));
-    } else {
-      return add(name, std::to_string(value));
-    }
+  using handle<T, Free>::handle;
+  template <class Value>
+  Self &set(std::string_view name, const Value &value) {
+    return with(Set, name, value);
   }
-  template <class T>
-  parameters &add(std::string_view name, const std::optional<T> &value) {
-    return value ? add(name, *value) : *this;
-  }
-  template <class T>
-  parameters &add(std::string_view name, const std::vector<T> &values) {
-    // A bit of a vector of bool is no bool.
-    for (std::size_t index = 0; index < values.size(); ++index) add(name, static_cast<const T &>(values[index]));
-    return *this;
-  }
+  /// The error, if there is one.
+  const std::optional<error> &refused() const noexcept { return refused_; }
 
-  /// As C takes them, with other options by their names.
-  result<detail::options_handle> options(const parameters &named = {}) const {
-    detail::options_handle made(talentdata_options_new(nullptr));
-    talentdata_error *cause = nullptr;
-    for (const auto &[name, value] : named.values_) {
-      if (!cause) cause = talentdata_options_set(made.get(), detail::text(name), detail::text(value));
+ protected:
+  template <class Function, class Value>
+  Self &with(Function function, std::string_view name, const Value &value) {
+    const std::string given = value_text(value);
+    return keep(function(this->get(), text(name), text(given)));
+  }
+  Self &keep(talentdata_error *raw) {
+    if (raw) {
+      const error cause(raw);
+      if (!refused_) refused_ = cause;
     }
-    for (const auto &[name, value] : values_) {
-      if (!cause) cause = talentdata_options_add(made.get(), detail::text(name), detail::text(value));
-    }
-    if (cause) return error(cause);
-    return made;
+    return static_cast<Self &>(*this);
   }
 
  private:
-  std::vector<std::pair<std::string, std::string>> values_;
+  std::optional<error> refused_;
+};
+
+}  // namespace detail
+
+/// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume, which
+/// talentdata_options_set lists. Structs for the parameters of the service document, such as `list_contacts_options`, can be
+/// given instead.
+class options
+    : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
+ public:
+  options() : named_values(talentdata_options_new(nullptr)) {}
+
+  /// Adds a value of a parameter of the list or of the operation, such as a filter; each value of a vector.
+  template <class T>
+  options &add(std::string_view name, const T &value) {
+    return with(talentdata_options_add, name, value);
+  }
+  template <class T>
+  options &add(std::string_view name, const std::optional<T> &value) {
+    return value ? add(name, *value) : *this;
+  }
+  template <class T>
+  options &add(std::string_view name, const std::vector<T> &values) {
+    for (const T &value : values) add(name, value);
+    return *this;
+  }
 };
 
 }  // inline namespace TALENTDATA_EXCEPTIONS

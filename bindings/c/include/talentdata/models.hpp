@@ -33,14 +33,14 @@ class token_permissions : public record {
   explicit token_permissions(record from) noexcept : record(std::move(from)) {}
 
   /// Roles associated with the token. The form of a role is not shown.
-  result<std::vector<talentdata::record>> try_roles() const { return read<std::vector<talentdata::record>>("roles"); }
+  result<std::vector<talentdata::record>> try_roles() const { return try_get<std::vector<talentdata::record>>("roles"); }
   /// Permissions granted to the token.
-  result<std::vector<std::string>> try_permissions() const { return read<std::vector<std::string>>("permissions"); }
+  result<std::vector<std::string>> try_permissions() const { return try_get<std::vector<std::string>>("permissions"); }
 #if defined(__cpp_exceptions)
   /// Roles associated with the token. The form of a role is not shown. Throws a schema_error when it is not as documented.
-  std::vector<talentdata::record> roles() const { return detail::take(try_roles()); }
+  std::vector<talentdata::record> roles() const { return try_roles().value(); }
   /// Permissions granted to the token. Throws a schema_error when it is not as documented.
-  std::vector<std::string> permissions() const { return detail::take(try_permissions()); }
+  std::vector<std::string> permissions() const { return try_permissions().value(); }
 #endif
 };
 
@@ -51,22 +51,22 @@ class pagination : public record {
   explicit pagination(record from) noexcept : record(std::move(from)) {}
 
   /// Total records available across all pages.
-  result<std::int64_t> try_total() const { return read<std::int64_t>("total"); }
+  result<std::int64_t> try_total() const { return try_get<std::int64_t>("total"); }
   /// Number of records returned in this response.
-  result<std::int64_t> try_limit() const { return read<std::int64_t>("limit"); }
+  result<std::int64_t> try_limit() const { return try_get<std::int64_t>("limit"); }
   /// Number of records skipped for this response.
-  result<std::int64_t> try_offset() const { return read<std::int64_t>("offset"); }
+  result<std::int64_t> try_offset() const { return try_get<std::int64_t>("offset"); }
   /// True when more records exist beyond this page.
-  result<bool> try_has_more() const { return read<bool>("hasMore"); }
+  result<bool> try_has_more() const { return try_get<bool>("hasMore"); }
 #if defined(__cpp_exceptions)
   /// Total records available across all pages. Throws a schema_error when it is not as documented.
-  std::int64_t total() const { return detail::take(try_total()); }
+  std::int64_t total() const { return try_total().value(); }
   /// Number of records returned in this response. Throws a schema_error when it is not as documented.
-  std::int64_t limit() const { return detail::take(try_limit()); }
+  std::int64_t limit() const { return try_limit().value(); }
   /// Number of records skipped for this response. Throws a schema_error when it is not as documented.
-  std::int64_t offset() const { return detail::take(try_offset()); }
+  std::int64_t offset() const { return try_offset().value(); }
   /// True when more records exist beyond this page. Throws a schema_error when it is not as documented.
-  bool has_more() const { return detail::take(try_has_more()); }
+  bool has_more() const { return try_has_more().value(); }
 #endif
 };
 
@@ -77,22 +77,22 @@ class contact : public record {
   explicit contact(record from) noexcept : record(std::move(from)) {}
 
   /// Identifier.
-  result<std::string> try_id() const { return read<std::string>("id"); }
+  result<std::string> try_id() const { return try_get<std::string>("id"); }
   /// First name.
-  result<std::string> try_first_name() const { return read<std::string>("firstName"); }
+  result<std::string> try_first_name() const { return try_get<std::string>("firstName"); }
   /// Last name.
-  result<std::string> try_last_name() const { return read<std::string>("lastName"); }
+  result<std::string> try_last_name() const { return try_get<std::string>("lastName"); }
   /// E-mail address.
-  result<std::string> try_email() const { return read<std::string>("email"); }
+  result<std::string> try_email() const { return try_get<std::string>("email"); }
 #if defined(__cpp_exceptions)
   /// Identifier. Throws a schema_error when it is not as documented.
-  std::string id() const { return detail::take(try_id()); }
+  std::string id() const { return try_id().value(); }
   /// First name. Throws a schema_error when it is not as documented.
-  std::string first_name() const { return detail::take(try_first_name()); }
+  std::string first_name() const { return try_first_name().value(); }
   /// Last name. Throws a schema_error when it is not as documented.
-  std::string last_name() const { return detail::take(try_last_name()); }
+  std::string last_name() const { return try_last_name().value(); }
   /// E-mail address. Throws a schema_error when it is not as documented.
-  std::string email() const { return detail::take(try_email()); }
+  std::string email() const { return try_email().value(); }
 #endif
 };
 
@@ -103,26 +103,26 @@ class category_entry : public record {
   explicit category_entry(record from) noexcept : record(std::move(from)) {}
 
   /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
-  result<talentdata_category_status> try_status() const { return read<talentdata_category_status>("status"); }
+  result<talentdata_category_status> try_status() const { return try_get<talentdata_category_status>("status"); }
   /// Status of a category: operational in most cases, alpha for companies. Other values are legal.
-  result<std::string> try_status_text() const { return read<std::string>("status"); }
+  result<std::string> try_status_text() const { return try_get<std::string>("status"); }
   /// Version of the category.
-  result<std::string> try_version() const { return read<std::string>("version"); }
+  result<std::string> try_version() const { return try_get<std::string>("version"); }
   /// Only for AI-powered categories: taxonomy, inference and matching.
-  result<std::optional<std::string>> try_model_version() const { return read<std::optional<std::string>>("model_version"); }
+  result<std::optional<std::string>> try_model_version() const { return try_get<std::optional<std::string>>("model_version"); }
   /// Only for AI-powered categories: taxonomy, inference and matching.
-  result<std::optional<std::string>> try_service_version() const { return read<std::optional<std::string>>("service_version"); }
+  result<std::optional<std::string>> try_service_version() const { return try_get<std::optional<std::string>>("service_version"); }
 #if defined(__cpp_exceptions)
   /// Status of a category: operational in most cases, alpha for companies. Other values are legal. Throws a schema_error when it is not as documented.
-  talentdata_category_status status() const { return detail::take(try_status()); }
+  talentdata_category_status status() const { return try_status().value(); }
   /// Status of a category: operational in most cases, alpha for companies. Other values are legal. Throws a schema_error when it is not as documented.
-  std::string status_text() const { return detail::take(try_status_text()); }
+  std::string status_text() const { return try_status_text().value(); }
   /// Version of the category. Throws a schema_error when it is not as documented.
-  std::string version() const { return detail::take(try_version()); }
+  std::string version() const { return try_version().value(); }
   /// Only for AI-powered categories: taxonomy, inference and matching. Throws a schema_error when it is not as documented.
-  std::optional<std::string> model_version() const { return detail::take(try_model_version()); }
+  std::optional<std::string> model_version() const { return try_model_version().value(); }
   /// Only for AI-powered categories: taxonomy, inference and matching. Throws a schema_error when it is not as documented.
-  std::optional<std::string> service_version() const { return detail::take(try_service_version()); }
+  std::optional<std::string> service_version() const { return try_service_version().value(); }
 #endif
 };
 
@@ -133,22 +133,22 @@ class version_response : public record {
   explicit version_response(record from) noexcept : record(std::move(from)) {}
 
   /// Current API version number.
-  result<std::string> try_version() const { return read<std::string>("version"); }
+  result<std::string> try_version() const { return try_get<std::string>("version"); }
   /// Overall status. Other values are legal.
-  result<talentdata_api_status> try_api_status() const { return read<talentdata_api_status>("apiStatus"); }
+  result<talentdata_api_status> try_api_status() const { return try_get<talentdata_api_status>("apiStatus"); }
   /// Overall status. Other values are legal.
-  result<std::string> try_api_status_text() const { return read<std::string>("apiStatus"); }
+  result<std::string> try_api_status_text() const { return try_get<std::string>("apiStatus"); }
   /// From category name to its entry; categories are versioned independently of each other.
-  result<std::map<std::string, talentdata::category_entry>> try_endpoints() const { return read<std::map<std::string, talentdata::category_entry>>("endpoints"); }
+  result<std::map<std::string, talentdata::category_entry>> try_endpoints() const { return try_get<std::map<std::string, talentdata::category_entry>>("endpoints"); }
 #if defined(__cpp_exceptions)
   /// Current API version number. Throws a schema_error when it is not as documented.
-  std::string version() const { return detail::take(try_version()); }
+  std::string version() const { return try_version().value(); }
   /// Overall status. Other values are legal. Throws a schema_error when it is not as documented.
-  talentdata_api_status api_status() const { return detail::take(try_api_status()); }
+  talentdata_api_status api_status() const { return try_api_status().value(); }
   /// Overall status. Other values are legal. Throws a schema_error when it is not as documented.
-  std::string api_status_text() const { return detail::take(try_api_status_text()); }
+  std::string api_status_text() const { return try_api_status_text().value(); }
   /// From category name to its entry; categories are versioned independently of each other. Throws a schema_error when it is not as documented.
-  std::map<std::string, talentdata::category_entry> endpoints() const { return detail::take(try_endpoints()); }
+  std::map<std::string, talentdata::category_entry> endpoints() const { return try_endpoints().value(); }
 #endif
 };
 
@@ -159,22 +159,22 @@ class compatibility_entry : public record {
   explicit compatibility_entry(record from) noexcept : record(std::move(from)) {}
 
   /// Whether the client version is compatible with this category.
-  result<bool> try_compatible() const { return read<bool>("compatible"); }
+  result<bool> try_compatible() const { return try_get<bool>("compatible"); }
   /// Version of the category.
-  result<std::string> try_version() const { return read<std::string>("version"); }
+  result<std::string> try_version() const { return try_get<std::string>("version"); }
   /// For AI-powered categories.
-  result<std::optional<std::string>> try_model_version() const { return read<std::optional<std::string>>("model_version"); }
+  result<std::optional<std::string>> try_model_version() const { return try_get<std::optional<std::string>>("model_version"); }
   /// Free text.
-  result<std::optional<std::string>> try_notes() const { return read<std::optional<std::string>>("notes"); }
+  result<std::optional<std::string>> try_notes() const { return try_get<std::optional<std::string>>("notes"); }
 #if defined(__cpp_exceptions)
   /// Whether the client version is compatible with this category. Throws a schema_error when it is not as documented.
-  bool compatible() const { return detail::take(try_compatible()); }
+  bool compatible() const { return try_compatible().value(); }
   /// Version of the category. Throws a schema_error when it is not as documented.
-  std::string version() const { return detail::take(try_version()); }
+  std::string version() const { return try_version().value(); }
   /// For AI-powered categories. Throws a schema_error when it is not as documented.
-  std::optional<std::string> model_version() const { return detail::take(try_model_version()); }
+  std::optional<std::string> model_version() const { return try_model_version().value(); }
   /// Free text. Throws a schema_error when it is not as documented.
-  std::optional<std::string> notes() const { return detail::take(try_notes()); }
+  std::optional<std::string> notes() const { return try_notes().value(); }
 #endif
 };
 
@@ -185,39 +185,39 @@ class version_check_response : public record {
   explicit version_check_response(record from) noexcept : record(std::move(from)) {}
 
   /// Whether the client version is compatible.
-  result<bool> try_compatible() const { return read<bool>("compatible"); }
+  result<bool> try_compatible() const { return try_get<bool>("compatible"); }
   /// Whether the client version is still supported.
-  result<bool> try_supported() const { return read<bool>("supported"); }
+  result<bool> try_supported() const { return try_get<bool>("supported"); }
   /// From each requested category name to its entry.
-  result<std::map<std::string, talentdata::compatibility_entry>> try_endpoint_compatibility() const { return read<std::map<std::string, talentdata::compatibility_entry>>("endpointCompatibility"); }
+  result<std::map<std::string, talentdata::compatibility_entry>> try_endpoint_compatibility() const { return try_get<std::map<std::string, talentdata::compatibility_entry>>("endpointCompatibility"); }
 #if defined(__cpp_exceptions)
   /// Whether the client version is compatible. Throws a schema_error when it is not as documented.
-  bool compatible() const { return detail::take(try_compatible()); }
+  bool compatible() const { return try_compatible().value(); }
   /// Whether the client version is still supported. Throws a schema_error when it is not as documented.
-  bool supported() const { return detail::take(try_supported()); }
+  bool supported() const { return try_supported().value(); }
   /// From each requested category name to its entry. Throws a schema_error when it is not as documented.
-  std::map<std::string, talentdata::compatibility_entry> endpoint_compatibility() const { return detail::take(try_endpoint_compatibility()); }
+  std::map<std::string, talentdata::compatibility_entry> endpoint_compatibility() const { return try_endpoint_compatibility().value(); }
 #endif
 };
 
 /// The list of contacts (/v1/contacts).
-inline constexpr list_of<talentdata::contact> contacts{"contacts"};
+inline constexpr list_of<talentdata::contact> contacts{{"contacts"}};
 /// The list of job vacancies (/v1/vacancies).
-inline constexpr list_of<talentdata::record> vacancies{"vacancies"};
+inline constexpr list_of<talentdata::record> vacancies{{"vacancies"}};
 /// The list of talent pools (/v1/pools).
-inline constexpr list_of<talentdata::record> pools{"pools"};
+inline constexpr list_of<talentdata::record> pools{{"pools"}};
 /// The list of job architecture skills (/v1/ja/skills).
-inline constexpr list_of<talentdata::record> ja_skills{"ja_skills"};
+inline constexpr list_of<talentdata::record> ja_skills{{"ja_skills"}};
 /// The list of job architecture roles (/v1/ja/roles).
-inline constexpr list_of<talentdata::record> ja_roles{"ja_roles"};
+inline constexpr list_of<talentdata::record> ja_roles{{"ja_roles"}};
 /// The list of job architecture tasks (/v1/ja/tasks).
-inline constexpr list_of<talentdata::record> ja_tasks{"ja_tasks"};
+inline constexpr list_of<talentdata::record> ja_tasks{{"ja_tasks"}};
 /// The list of job architecture departments (/v1/ja/departments).
-inline constexpr list_of<talentdata::record> ja_departments{"ja_departments"};
+inline constexpr list_of<talentdata::record> ja_departments{{"ja_departments"}};
 /// The list of taxonomy skills (/v1/taxonomy/skills).
-inline constexpr list_of<talentdata::record> taxonomy_skills{"taxonomy_skills"};
+inline constexpr list_of<talentdata::record> taxonomy_skills{{"taxonomy_skills"}};
 /// The list of taxonomy roles (/v1/taxonomy/roles).
-inline constexpr list_of<talentdata::record> taxonomy_roles{"taxonomy_roles"};
+inline constexpr list_of<talentdata::record> taxonomy_roles{{"taxonomy_roles"}};
 
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

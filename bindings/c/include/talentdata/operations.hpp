@@ -16,12 +16,11 @@ struct version_check_request {
   /// The categories the client uses.
   std::vector<std::string> endpoints{};
 
-  /// Appends it as JSON.
-  void write_json(std::string &to) const {
-    detail::object_writer out(to);
-    out.field("clientVersion", client_version);
-    out.field("endpoints", endpoints);
-    out.end();
+  /// Its fields, one after the other.
+  template <class Field>
+  void write_json(Field field_) const {
+    field_("clientVersion", client_version);
+    field_("endpoints", endpoints);
   }
 };
 
@@ -33,23 +32,23 @@ class calls {
  public:
   /// Roles and permissions of the presented token. Answers 200 when the token is valid.
   result<talentdata::token_permissions> try_permissions() const {
-    parameters given_;
-    return self().template try_call<talentdata::token_permissions>("getTokenPermissions", given_, std::nullopt);
+    talentdata::options given_;
+    return self().template try_call<talentdata::token_permissions>("getTokenPermissions", std::nullopt, given_);
   }
   /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
   result<talentdata::version_response> try_version() const {
-    parameters given_;
-    return self().template try_call<talentdata::version_response>("getVersion", given_, std::nullopt);
+    talentdata::options given_;
+    return self().template try_call<talentdata::version_response>("getVersion", std::nullopt, given_);
   }
   /// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
   result<talentdata::version_check_response> try_check_version(const version_check_request &body) const {
-    parameters given_;
-    return self().template try_call<talentdata::version_check_response>("checkVersion", given_, to_json(body));
+    talentdata::options given_;
+    return self().template try_call<talentdata::version_check_response>("checkVersion", to_json(body), given_);
   }
 #if defined(__cpp_exceptions)
-  talentdata::token_permissions permissions() const { return self().taken(try_permissions()); }
-  talentdata::version_response version() const { return self().taken(try_version()); }
-  talentdata::version_check_response check_version(const version_check_request &body) const { return self().taken(try_check_version(body)); }
+  talentdata::token_permissions permissions() const { return try_permissions().value(); }
+  talentdata::version_response version() const { return try_version().value(); }
+  talentdata::version_check_response check_version(const version_check_request &body) const { return try_check_version(body).value(); }
 #endif
 
  private:

@@ -24,10 +24,13 @@ struct reader;
 /// A path is the name of a field, such as firstName, or a JSON pointer, such as /location/city; "" is the value itself.
 class record {
  public:
-  /// Takes ownership of a record.
-  static record adopt(talentdata_record *owned) { return record(shared(owned, talentdata_record_free)); }
+  using raw_type = talentdata_record;
+  /// Takes ownership of a record of C.
+  explicit record(talentdata_record *owned) : record(shared(owned, talentdata_record_free)) {}
   /// The record for functions of C; it stays the owner.
   const talentdata_record *get() const noexcept { return raw_.get(); }
+  /// A value that functions of C have given and that belongs to this record, which it keeps alive.
+  record within(const talentdata_record *borrowed) const { return record(shared(raw_, borrowed)); }
 
   /// The JSON, byte for byte as the service sent it.
   std::string json() const { return detail::copied(talentdata_record_json(get())).value_or(""); }
@@ -36,50 +39,17 @@ class record {
   /// The value at a path: a std::string, std::int64_t, double, bool or record, a vector or a map of these, or an optional of
   /// one. Without the optional a value that is missing is an error; one of another type always is, with its JSON pointer.
   template <class T>
-  result<T> try_get(std::string_view path) const {
-    return read<T>(path);
-  }
-  result<std::optional<std::string>> try_text(std::string_view path) const { return read<std::optional<std::string>>(path); }
-  result<std::optional<std::int64_t>> try_integer(std::string_view path) const {
-    return read<std::optional<std::int64_t>>(path);
-  }
-  result<std::optional<double>> try_number(std::string_view path) const { return read<std::optional<double>>(path); }
-  result<std::optional<bool>> try_boolean(std::string_view path) const { return read<std::optional<bool>>(path); }
-  result<std::optional<record>> try_value(std::string_view path) const { return read<std::optional<record>>(path); }
-  /// The items of an array, or the values of an object.
-  result<std::vector<record>> try_items() const;
-  /// The members of an object, in their order.
-  result<std::vector<std::pair<std::string, record>>> try_members() const;
-
+  result<T> try_get(std::string_view path) const;
 #if defined(__cpp_exceptions)
   template <class T>
   T get(std::string_view path) const {
-    return detail::take(try_get<T>(path));
+    return try_get<T>(path).value();
   }
-  std::optional<std::string> text(std::string_view path) const { return detail::take(try_text(path)); }
-  std::optional<std::int64_t> integer(std::string_view path) const { return detail::take(try_integer(path)); }
-  std::optional<double> number(std::string_view path) const { return detail::take(try_number(path)); }
-  std::optional<bool> boolean(std::string_view path) const { return detail::take(try_boolean(path)); }
-  std::optional<record> value(std::string_view path) const { return detail::take(try_value(path)); }
-  std::vector<record> items() const { return detail::take(try_items()); }
-  std::vector<std::pair<std::string, record>> members() const { return detail::take(try_members()); }
 #endif
-
- protected:
-  template <class T>
-  result<T> read(std::string_view path) const;
-  /// The JSON of a value that has no type of its own.
-  template <class T>
-  result<T> read_json(std::string_view path) const;
 
  private:
   using shared = std::shared_ptr<const talentdata_record>;
   explicit record(shared raw) noexcept : raw_(std::move(raw)) {}
-
-  template <class, class>
-  friend struct detail::reader;
-  /// A value that belongs to this record, which it keeps alive.
-  record within(const talentdata_record *borrowed) const { return record(shared(raw_, borrowed)); }
 
   shared raw_;
 };
@@ -128,36 +98,28 @@ struct reader<T, std::enable_if_t<std::is_base_of_v<record, T>>> {
     if (!cause && !absent) out = T(from.within(found));
     return cause;
   }
-  /// What an array or an object has, by index.
-  template <class Take>
-  static talentdata_error *each(const record &from, Take take) {
-    std::size_t count = 0;
-    talentdata_error *cause = talentdata_record_count(from.get(), &count);
-    for (std::size_t index = 0; !cause && index < count; ++index) {
-      talentdata_text name{};
-      const talentdata_record *item = nullptr;
-      cause = talentdata_record_item(from.get(), index, &item);
-      if (!cause) cause = talentdata_record_name(from.get(), index, &name);
-      if (!cause) cause = take(copied(name).value_or(""), from.within(item));
-    }
-    return cause;
-  }
 };
 
-/// What a reader of many values finds: `add` takes each item with its name.
+/// What an array or an object has: `add` takes each item with its name.
 template <class T, class Many, class Add>
 talentdata_error *find_many(const record &from, std::string_view path, std::optional<Many> &out, Add add) {
   std::optional<record> whole;
   if (talentdata_error *cause = reader<record>::find(from, path, whole)) return cause;
   if (!whole) return nullptr;
   out.emplace();
-  return reader<record>::each(*whole, [&](std::string name, const record &item) {
+  std::size_t count = 0;
+  talentdata_error *cause = talentdata_record_count(whole->get(), &count);
+  for (std::size_t index = 0; !cause && index < count; ++index) {
+    talentdata_text name{};
+    const talentdata_record *item = nullptr;
     std::optional<T> value;
-    talentdata_error *cause = reader<T>::find(item, "", value);
-    if (!cause && !value) cause = talentdata_record_missing(item.get(), text(""));
-    if (!cause) add(*out, std::move(name), std::move(*value));
-    return cause;
-  });
+    cause = talentdata_record_item(whole->get(), index, &item);
+    if (!cause) cause = talentdata_record_name(whole->get(), index, &name);
+    if (!cause) cause = reader<T>::find(whole->within(item), "", value);
+    if (!cause && !value) cause = talentdata_record_missing(item, text(""));
+    if (!cause) add(*out, copied(name).value_or(""), std::move(*value));
+  }
+  return cause;
 }
 
 template <class T>
@@ -187,7 +149,7 @@ talentdata_error *find_enum(const record &from, std::string_view path, std::opti
 }  // namespace detail
 
 template <class T>
-result<T> record::read(std::string_view path) const {
+result<T> record::try_get(std::string_view path) const {
   if constexpr (detail::is_optional<T>::value) {
     T found;
     if (talentdata_error *cause = detail::reader<typename T::value_type>::find(*this, path, found)) return error(cause);
@@ -201,51 +163,13 @@ result<T> record::read(std::string_view path) const {
   }
 }
 
-template <class T>
-result<T> record::read_json(std::string_view path) const {
-  if constexpr (detail::is_optional<T>::value) {
-    const auto found = read<std::optional<record>>(path);
-    if (!found) return found.error();
-    return *found ? T((*found)->json()) : T();
-  } else {
-    const auto found = read<record>(path);
-    if (!found) return found.error();
-    return found->json();
-  }
-}
-
-inline result<std::vector<record>> record::try_items() const {
-  std::vector<record> out;
-  const auto add = [&](std::string, record item) { return out.push_back(std::move(item)), nullptr; };
-  if (talentdata_error *cause = detail::reader<record>::each(*this, add)) return error(cause);
-  return out;
-}
-
-inline result<std::vector<std::pair<std::string, record>>> record::try_members() const {
-  std::vector<std::pair<std::string, record>> out;
-  const auto add = [&](std::string name, record item) {
-    return out.emplace_back(std::move(name), std::move(item)), nullptr;
-  };
-  if (talentdata_error *cause = detail::reader<record>::each(*this, add)) return error(cause);
-  return out;
-}
-
-/// A list, by its name, and the class of its records; models.hpp has those of the service document.
-template <class Record>
-struct list_of {
+/// A list, by its name.
+struct list_name {
   const char *name;
 };
+/// The same with the class of its records; models.hpp has those of the service document.
+template <class Record>
+struct list_of : list_name {};
 
-namespace detail {
-
-/// Gives the record that a C function makes.
-template <class T, class Call>
-result<T> made(Call &&call) {
-  talentdata_record *raw = nullptr;
-  if (talentdata_error *cause = call(&raw)) return error(cause);
-  return T(record::adopt(raw));
-}
-
-}  // namespace detail
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -1,11 +1,8 @@
-// Scans, their options and receipts. Included by talentdata.hpp.
+// Scans and their receipts. Included by talentdata.hpp.
 #pragma once
 
-#include <talentdata/json.hpp>
-#include <talentdata/log.hpp>
 #include <talentdata/record.hpp>
 
-#include <cstddef>
 #include <iterator>
 
 namespace talentdata {
@@ -14,59 +11,23 @@ inline namespace TALENTDATA_EXCEPTIONS {
 /// What a scan or an export has done so far; `json()` and `get` have all of it.
 class receipt : public record {
  public:
-  explicit receipt(record from) noexcept : record(std::move(from)) {}
+  using record::record;
 
   /// "proven", "not_proven", "limited" where the scan stopped at its limit, or "unfinished" until all records were handed out.
-  std::string completeness() const { return member<std::string>("completeness"); }
+  std::string completeness() const { return try_get<std::string>("completeness").value(); }
   bool is_proven() const { return completeness() == "proven"; }
   /// The records handed out.
-  std::int64_t records() const { return member<std::int64_t>("records"); }
+  std::int64_t records() const { return try_get<std::int64_t>("records").value(); }
   /// The records in the list as the service last reported it; none where it has not been asked yet.
-  std::optional<std::int64_t> total() const { return member<std::optional<std::int64_t>>("total_last"); }
-
- private:
-  /// The library has written it.
-  template <class T>
-  T member(std::string_view name) const {
-    return read<T>(name).value();
-  }
-};
-
-/// Options of a scan, and of how an export reads a list.
-struct scan_options {
-  /// Records per page; by default as many as the service allows.
-  std::optional<std::uint64_t> page_size{};
-  /// Records to deliver at most; by default all.
-  std::optional<std::uint64_t> limit{};
-  /// Values of the list's parameters, such as filters; they are sent with every page.
-  talentdata::parameters parameters{};
-  /// The columns of an Arrow stream or a file, where no schema is given: typed, as by default, or json.
-  std::optional<std::string> columns{};
-  /// The columns of an Arrow stream or a file: what client::schema has determined, or the contents of a file that
-  /// `talentdata schema` has printed.
-  std::optional<std::string> schema{};
-  /// What to do with a field that the schema does not have: keep, as by default, freeze or fail.
-  std::optional<std::string> on_new_field{};
-
-  /// By their names.
-  talentdata::parameters named() const {
-    talentdata::parameters out;
-    out.add("page_size", page_size).add("limit", limit).add("columns", columns).add("schema", schema);
-    return out.add("on_new_field", on_new_field), out;
-  }
+  std::optional<std::int64_t> total() const { return try_get<std::optional<std::int64_t>>("total_last").value(); }
 };
 
 /// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,
 /// except for cancel. Before destroying a scan that another thread uses, cancel it and join the thread.
 template <class Record>
-class scan {
+class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
  public:
-  /// Takes ownership of a scan.
-  static scan adopt(talentdata_scan *owned) { return scan(owned, nullptr); }
-  scan(talentdata_scan *owned, detail::log::shared log) noexcept : log_(std::move(log)), handle_(owned) {}
-  talentdata_scan *get() const noexcept { return handle_.get(); }
-  /// Gives up ownership.
-  talentdata_scan *release() noexcept { return handle_.release(); }
+  using handle::handle;
 
   /// Waits for the next record; none at the end of the list.
   result<std::optional<Record>> try_next() {
@@ -98,7 +59,7 @@ class scan {
     return cause ? std::optional<error>(error(cause)) : std::nullopt;
   }
   result<talentdata::receipt> try_receipt() const {
-    return detail::made<talentdata::receipt>([&](auto **out) { return talentdata_scan_receipt(get(), out); });
+    return detail::made<talentdata::receipt>(talentdata_scan_receipt, get());
   }
   /// Turns the scan into an Arrow stream, which the caller releases.
   result<nothing> try_arrow_stream(ArrowArrayStream *stream) {
@@ -108,15 +69,11 @@ class scan {
   void cancel() noexcept { talentdata_scan_cancel(get()); }
 
 #if defined(__cpp_exceptions)
-  std::optional<Record> next() { return kept(&scan::try_next, [](const auto &next) { return next.has_value(); }); }
-  arrived poll() { return kept(&scan::try_poll, [](const auto &next) { return next.record.has_value(); }); }
-  int descriptor() { return detail::log::take(log_, try_descriptor()); }
-  talentdata::receipt receipt() const { return detail::log::take(log_, try_receipt()); }
-  void arrow_stream(ArrowArrayStream *stream) {
-    // Not afterwards: the caller would not know that there is a stream to release.
-    detail::log::rethrow(log_);
-    (void)try_arrow_stream(stream).value();
-  }
+  std::optional<Record> next() { return try_next().value(); }
+  arrived poll() { return try_poll().value(); }
+  int descriptor() { return try_descriptor().value(); }
+  talentdata::receipt receipt() const { return try_receipt().value(); }
+  void arrow_stream(ArrowArrayStream *stream) { (void)try_arrow_stream(stream).value(); }
 
   struct sentinel {};
   /// An iterator of C++20 that moves but does not copy, so it has no iterator_category of C++17.
@@ -147,21 +104,9 @@ class scan {
 #endif
 
  private:
-#if defined(__cpp_exceptions)
-  /// A record must not be lost to what the log threw. At the end there is none, and perhaps no other call.
-  template <class T, class Has>
-  T kept(result<T> (scan::*read)(), Has has) {
-    detail::log::rethrow(log_);
-    T found = (this->*read)().value();
-    if (!has(found)) detail::log::rethrow(log_);
-    return found;
-  }
-#endif
   static std::optional<Record> taken(talentdata_record *raw) {
-    return raw ? std::optional<Record>(Record(record::adopt(raw))) : std::nullopt;
+    return raw ? std::optional<Record>(Record(raw)) : std::nullopt;
   }
-  detail::log::shared log_;
-  detail::handle<talentdata_scan, talentdata_scan_free> handle_;
 };
 
 }  // inline namespace TALENTDATA_EXCEPTIONS

@@ -235,7 +235,7 @@ choice!(Columns, "columns", {
     Json => "json",
 });
 
-choice!(OnNew, "on_new", {
+choice!(OnNew, "on_new_field", {
     Keep => "keep",
     Freeze => "freeze",
     Fail => "fail",

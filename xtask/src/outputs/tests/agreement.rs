@@ -16,7 +16,7 @@ talentdata_error *of_contact(const talentdata_record *contact, talentdata_text *
   return error ? error : talentdata_contact_email(contact, email);
 }
 
-talentdata_error *of_check(const talentdata_version_check_response *check, bool *compatible) {
+talentdata_error *of_check(const talentdata_record *check, bool *compatible) {
   return talentdata_version_check_response_compatible(check, compatible);
 }
 ";

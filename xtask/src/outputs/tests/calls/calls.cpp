@@ -10,7 +10,7 @@
 int main() {
   const talentdata::client client{talentdata::config()};
   const auto page = client.page(talentdata::contacts, 1, 0);
-  const std::string id(page[0].id());
+  const std::string id(page.records()[0].id());
   talentdata::get_contact_options options;
   options.include = {"pools", "a&b"};
   options.depth = 2;
@@ -24,7 +24,7 @@ int main() {
   search.place = talentdata::place{"Utrecht \"\\\n", {}};
   search.match = talentdata::raw_json{"7"};
   const auto found = client.search_contacts(search);
-  SURE(found.value("/contacts/0/id") && found.value("/pagination/total"));
+  SURE(!found.get<std::string>("/contacts/0/id").empty() && found.get<std::int64_t>("/pagination/total") > 0);
   client.delete_pool("one");
   SURE(client.try_delete_pool("two"));
   const auto refused = client.try_get_contact("");
@@ -34,25 +34,22 @@ int main() {
   filter.state = {"open", "shut"};
   filter.min_size = 0;
   filter.x_tenant = "mine";
-  talentdata::scan_options all;
-  all.parameters = filter;
   std::size_t count = 0;
-  auto projects = client.list(talentdata::projects, all);
-  for (const auto &project : projects) count += project.value("id") ? 1 : 0;
+  auto projects = client.list(talentdata::projects, filter);
+  for (const auto &project : projects) count += !project.get<talentdata::record>("id").json().empty();
   SURE(count == 600);
-  SURE(client.page(talentdata::projects, 1, 0, filter).size() == 1);
-  SURE(client.plan(talentdata::projects, filter).integer("records") == 600);
-  SURE(client.schema(talentdata::projects, "typed", filter).text("resource") == "projects");
-  const auto named = talentdata::parameters().add("region", "us").add("minSize", 3);
-  SURE(client.page(talentdata::projects, 1, 0, named).size() == 1);
-  talentdata::export_options filtered;
-  filtered.scan = all;
+  SURE(client.page(talentdata::projects, 1, 0, filter).records().size() == 1);
+  SURE(client.plan(talentdata::projects, filter).get<std::int64_t>("records") == 600);
+  SURE(client.schema(talentdata::projects, filter).get<std::string>("resource") == "projects");
+  talentdata::options named;
+  named.add("region", "us").add("minSize", 3);
+  SURE(client.page(talentdata::projects, 1, 0, named).records().size() == 1);
+  talentdata::options filtered = filter;
   SURE(client.try_export_job(talentdata::projects, "projects.jsonl", filtered));
   SURE(!client.try_export_job(talentdata::projects, "projects.jsonl"));
-  filtered.format = TALENTDATA_FORMAT_TRIAL;
-  filtered.scan.page_size = 26;
+  filtered.set("page_size", 26);
   try {
-    (void)client.export_job(talentdata::contacts, "trial", filtered);
+    (void)client.export_job(talentdata::contacts, "trial", filtered, TALENTDATA_FORMAT_TRIAL);
     SURE(false);
   } catch (const talentdata::trial_error &) {
   }
