@@ -40,7 +40,7 @@ const ERROR_KIND: &[Edit] = &[
     (
         "crates/columns/src/export.rs",
         "    pub fn check(&self) -> Result<()> {\n",
-        "        if self.scan.page_size == Some(26) {\n            return Err(Error::new(ErrorKind::Trial, \"26\"));\n        }\n",
+        "        if self.scan.page_size == Some(26) {\n            return Err(talentdata_core::Error::new(talentdata_core::ErrorKind::Trial, \"26\"));\n        }\n",
     ),
 ];
 
