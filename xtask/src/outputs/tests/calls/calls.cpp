@@ -44,12 +44,12 @@ int main() {
   talentdata::options named;
   named.add("region", "us").add("minSize", 3);
   SURE(client.page(talentdata::projects, 1, 0, named).records().size() == 1);
-  talentdata::options filtered = filter;
-  SURE(client.try_export_job(talentdata::projects, "projects.jsonl", filtered));
+  SURE(client.try_export_job(talentdata::projects, "projects.jsonl", filter));
   SURE(!client.try_export_job(talentdata::projects, "projects.jsonl"));
-  filtered.set("page_size", 26);
+  talentdata::options many;
+  many.set("page_size", 26);
   try {
-    (void)client.export_job(talentdata::contacts, "trial", filtered, TALENTDATA_FORMAT_TRIAL);
+    (void)client.export_job(talentdata::contacts, "trial", many, TALENTDATA_FORMAT_TRIAL);
     SURE(false);
   } catch (const talentdata::trial_error &) {
   }
