@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <future>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -218,29 +217,6 @@ static void a_log_that_throws() {
   CHECK(!talentdata::client(settings).version().version().empty() && messages > 0);
 }
 
-// The log function is destroyed exactly once, and not before the stream that still calls it is released.
-static void a_log_lives_as_long_as_its_stream() {
-  struct witness {
-    std::promise<void> gone;
-    ~witness() { gone.set_value(); }
-  };
-  ArrowArrayStream stream{};
-  std::future<void> gone;
-  {
-    auto seen = std::make_shared<witness>();
-    gone = seen->gone.get_future();
-    talentdata::config settings;
-    settings.log(TALENTDATA_LOG_LEVEL_TRACE, [seen](auto, auto) {});
-    seen.reset();
-    const talentdata::client client(settings);
-    client.list(talentdata::contacts).arrow_stream(&stream);
-  }
-  for (ArrowArray batch{}; stream.get_next(&stream, &batch) == 0 && batch.release;) batch.release(&batch);
-  CHECK(gone.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
-  stream.release(&stream);
-  gone.wait();
-}
-
 int main() {
   talentdata::client client{talentdata::config()};
   lists(client);
@@ -249,7 +225,6 @@ int main() {
   refused_before_it_is_sent(client);
   jobs(client);
   a_log_that_throws();
-  a_log_lives_as_long_as_its_stream();
 #if __cplusplus >= 202002L
   std::size_t few = 0;
   auto scan = client.list(talentdata::contacts);

@@ -208,48 +208,6 @@ mod tests {
         assert_eq!(guard_or(7, || panic!("again")), 7);
     }
 
-    #[test]
-    fn errno_is_left_alone() {
-        let file = || {
-            std::fs::read("/nonexistent/file")
-                .map(drop)
-                .unwrap_err()
-                .raw_os_error()
-        };
-        assert_eq!(file(), Some(libc::ENOENT));
-        let before = std::io::Error::last_os_error().raw_os_error();
-        let _ = guard(|| {
-            file();
-            Ok(())
-        });
-        assert_eq!(std::io::Error::last_os_error().raw_os_error(), before);
-    }
-
-    #[test]
-    fn wrong_text_is_named() {
-        for (bytes, why) in [
-            (&b"a\xffb"[..], "not valid UTF-8 at byte 1"),
-            (&vec![b'a'; LONGEST_TEXT + 1], "longer"),
-        ] {
-            let given = Text {
-                data: bytes.as_ptr().cast(),
-                length: bytes.len(),
-            };
-            let error = text(&given, "client_id").unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-            assert!(
-                error.message().starts_with("client_id: ") && error.message().contains(why),
-                "{error}"
-            );
-        }
-        assert!(text(&Text::ABSENT, "x").is_err());
-        assert_eq!(optional_text(&Text::ABSENT, "x").unwrap(), None);
-        for (wrong, why) in [("a\0b", "has a NUL at byte 1"), ("", "must not be empty")] {
-            let error = path(&Text::of(wrong), "path").unwrap_err();
-            assert!(error.message().contains(why), "{error}");
-        }
-    }
-
     /// The compiler cannot tell an exported name from other unsafe code, so this test does.
     #[test]
     fn no_other_file_holds_unsafe_code() {
