@@ -25,7 +25,6 @@ use driver::Driver;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use talentdata_types::Resource;
 use tokio::sync::mpsc;
@@ -61,7 +60,7 @@ impl ScanOptions {
 /// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
 /// fetching. After an error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
-    pages: Pages,
+    pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
 }
 
@@ -70,9 +69,8 @@ struct Pages {
     resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
-    receipt: Arc<Mutex<Receipt>>,
-    /// Records received so far, those in `current` included.
-    received: u64,
+    /// What had been done when the last batch was joined.
+    receipt: Receipt,
     /// Records still to be delivered.
     wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
@@ -95,10 +93,10 @@ impl<T> Scan<T> {
         }
         // A few batches, so that one is written while the next is fetched.
         let (sender, batches) = mpsc::channel(4);
-        let receipt = Arc::new(Mutex::new(options.receipt(resource)));
-        let driver = Driver::new(client.clone(), resource, options, Arc::clone(&receipt));
-        let mut pages = Pages::new(resource, batches, receipt);
+        let mut pages = Pages::new(resource, batches);
+        pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
+        let driver = Driver::new(client.clone(), resource, options);
         pages._driver.spawn(driver.run(sender));
         Scan { pages, read }
     }
@@ -115,9 +113,17 @@ impl<T> Scan<T> {
 
     /// The records of the next page that holds new ones; `None` at the end of the list.
     ///
-    /// Use either this or [`next`](Self::next): records of a page that was begun there are not repeated here.
+    /// The rest of a page that was begun with [`next`](Self::next) comes first.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
-        std::future::poll_fn(|context| self.pages.poll_batch(context)).await
+        std::future::poll_fn(|context| self.poll_batch(context)).await
+    }
+
+    /// What [`next_batch`](Self::next_batch) waits for.
+    pub fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
+        match self.pages.current.is_empty() {
+            true => self.pages.poll_batch(context),
+            false => Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect())))),
+        }
     }
 
     /// The same scan, with the records not yet taken as the service sent them.
@@ -128,13 +134,10 @@ impl<T> Scan<T> {
         }
     }
 
-    /// What has been done so far; final once the scan has ended.
-    ///
-    /// `records` counts those that the caller was given, while pages and requests run ahead of them.
+    /// What has been done for what the caller was given so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
-        let mut receipt = pages.progress();
-        receipt.records = pages.received;
+        let mut receipt = pages.receipt.clone();
         if !pages.over || pages.wanted == 0 {
             receipt.set_unfinished();
         }
@@ -146,51 +149,42 @@ impl<T> Scan<T> {
 }
 
 impl Pages {
-    fn new(
-        resource: Resource,
-        batches: mpsc::Receiver<Result<Batch>>,
-        receipt: Arc<Mutex<Receipt>>,
-    ) -> Self {
-        Pages {
+    fn new(resource: Resource, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
+        Box::new(Pages {
             resource,
             batches,
             current: VecDeque::new(),
-            receipt,
-            received: 0,
+            receipt: Receipt::default(),
             wanted: u64::MAX,
             over: false,
             _driver: JoinSet::new(),
-        }
+        })
     }
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
-        if self.wanted == 0 {
-            self.over = true;
-            return Poll::Ready(None);
-        }
-        let mut batch = ready!(self.batches.poll_recv(context));
-        let unfinished = || self.progress().completeness == Completeness::Unfinished;
-        if batch.is_none() && !self.over && unfinished() {
-            // Its task has ended in a panic, which must not be taken for the end of the list.
-            batch = Some(Err(Error::panicked("a scan")));
-        }
-        match &mut batch {
-            Some(Ok(batch)) => {
-                let most = usize::try_from(self.wanted).unwrap_or(usize::MAX);
-                batch.split_off(most, self.resource.shape());
-                let records = batch.records.len() as u64;
-                self.received += records;
-                self.wanted -= records;
+        while self.wanted > 0 {
+            let is_over = self.over || self.receipt.completeness != Completeness::Unfinished;
+            let mut batch = match ready!(self.batches.poll_recv(context)) {
+                Some(Ok(batch)) => batch,
+                None if is_over => break,
+                failed => {
+                    self.over = true;
+                    // A task that ends in a panic must not be taken for the end of the list.
+                    let error = failed.unwrap_or_else(|| Err(Error::panicked("a scan")));
+                    return Poll::Ready(Some(error));
+                }
+            };
+            let most = usize::try_from(self.wanted).unwrap_or(usize::MAX);
+            batch.split_off(most, self.resource.shape());
+            self.receipt.clone_from(&batch.receipt);
+            batch.receipt.set_unfinished();
+            self.wanted -= batch.records.len() as u64;
+            if !batch.records.is_empty() || !batch.late.is_empty() {
+                return Poll::Ready(Some(Ok(batch)));
             }
-            _ => self.over = true,
         }
-        Poll::Ready(batch)
-    }
-
-    /// What its task has done so far.
-    fn progress(&self) -> Receipt {
-        let receipt = self.receipt.lock();
-        receipt.unwrap_or_else(PoisonError::into_inner).clone()
+        self.over = true;
+        Poll::Ready(None)
     }
 }
 
@@ -202,21 +196,9 @@ impl Scan {
         for page in pages {
             let _ = sender.try_send(page.map(Batch::of));
         }
-        let mut pages = Pages::new(resource, batches, Arc::default());
+        let mut pages = Pages::new(resource, batches);
         pages.over = true;
         Scan { pages, read: Ok }
-    }
-
-    /// The next records, as they come; `None` at the end of the list.
-    pub fn poll_records(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<VecDeque<RawRecord>>>> {
-        if !self.pages.current.is_empty() {
-            return Poll::Ready(Some(Ok(std::mem::take(&mut self.pages.current))));
-        }
-        let batch = ready!(self.pages.poll_batch(context));
-        Poll::Ready(batch.map(|batch| Ok(batch?.records.into())))
     }
 }
 
@@ -245,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn a_scan_whose_task_is_gone_has_not_ended() {
         let (_, batches) = mpsc::channel(1);
-        let pages = Pages::new(Resource::Contacts, batches, Arc::default());
+        let pages = Pages::new(Resource::Contacts, batches);
         let mut scan: Scan = Scan { pages, read: Ok };
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);

@@ -160,7 +160,7 @@ impl Sync {
             // What came before it was delivered already, during the scan.
             staging.take(&batch.late, true).map_err(at)?;
             staging.take(&batch.records, false).map_err(at)?;
-            progress(batch.receipt());
+            progress(&batch.receipt);
         }
         let plan = Plan {
             max_deletes: self.max_deletes,

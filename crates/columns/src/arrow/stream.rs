@@ -164,8 +164,8 @@ impl BatchScan {
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match ready!(self.scan.poll_records(context)) {
-            Some(Ok(page)) => self.batches.sample.add(Batch::of(page.into())),
+        match ready!(self.scan.poll_batch(context)) {
+            Some(Ok(page)) => self.batches.sample.add(page),
             Some(Err(error)) => self.batches.end = Some(Err(error)),
             None => self.batches.end = Some(Ok(())),
         }

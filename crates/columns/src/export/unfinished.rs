@@ -173,11 +173,11 @@ impl Unfinished {
         if !self.keeps {
             return false;
         }
-        let receipt = self.with_earlier(batch.full_receipt());
+        let receipt = self.with_earlier(batch.receipt.clone());
         let progress = self.checkpoint.progress.get_or_insert_default();
-        progress.state.clone_from(batch.state());
+        progress.state.clone_from(&batch.state);
         progress.receipt = receipt;
-        batch.append_entries(&mut self.entries);
+        self.entries.extend_from_slice(&batch.entries);
         let is_recent = |(_, at): (u64, Instant)| at.elapsed() < INTERVAL;
         self.has_groups || !self.stored.is_some_and(is_recent)
     }

@@ -23,7 +23,7 @@ pub(crate) struct Evidence {
     pub(super) delivered: u64,
     /// Whether a page had to be read again.
     pub(super) repaired: bool,
-    doubts: Vec<Doubt>,
+    pub(super) doubts: Vec<Doubt>,
     /// The total of the last response that was asked for after the one before it had arrived, and when it
     /// arrived. In between, responses may overtake each other.
     #[serde(skip)]
@@ -64,10 +64,6 @@ impl Evidence {
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
-    }
-
-    pub(super) fn doubts(&self) -> &[Doubt] {
-        &self.doubts
     }
 
     /// Whether the total never changed, exactly that many records were delivered, and no page had to be read again.

@@ -9,7 +9,6 @@ use super::Doubt;
 use super::evidence::Evidence;
 use super::order::Order;
 use super::position::{Entry, Resume};
-use crate::error::{Error, ErrorKind, Result};
 use crate::page::Page;
 use crate::record::{Identity, IdentityKey};
 use std::collections::{HashMap, HashSet};
@@ -114,7 +113,7 @@ pub(crate) struct Joiner {
     order: Order,
     phase: Phase,
     /// Offset of the last record of the page joined last, in `order` its frontier as it was then.
-    edge: Option<u64>,
+    pub(super) edge: Option<u64>,
     /// When the page that brought it had arrived.
     joined_at: u64,
     /// When a page had arrived whose records were placed between others.
@@ -189,11 +188,6 @@ impl Joiner {
         reading && straight && offset.saturating_add(self.overlap()) < total
     }
 
-    /// Offset of the last record of the page joined last.
-    pub(crate) fn edge(&self) -> Option<u64> {
-        self.edge
-    }
-
     fn overlap(&self) -> u64 {
         match self.bare {
             Some(_) => 0,
@@ -207,10 +201,7 @@ impl Joiner {
     }
 
     /// Judges a page; `again` when it was judged before.
-    ///
-    /// # Errors
-    /// `Paging` when records have no identity that lasts.
-    pub(crate) fn judge(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
+    pub(crate) fn judge(&mut self, page: &Slice, again: bool) -> Verdict {
         if page.has_more && !page.ids.is_empty() {
             self.granted = page.ids.len() as u64;
         }
@@ -222,42 +213,43 @@ impl Joiner {
         }
         self.doubt_twins(page);
         if self.bare.is_some() {
-            return Ok(self.read_bare(page));
+            return self.read_bare(page);
         }
         let known = self.known(page);
-        if page.sent < self.inserted_at && !self.is_ordered(&known) {
+        let is_ordered = known.is_sorted_by_key(|(_, number)| self.order.place(*number));
+        if page.sent < self.inserted_at && !is_ordered {
             // What was read since was placed before records that are deleted, and still stand on this page.
-            return Ok(Verdict::Retry(self.next_offset()));
+            return Verdict::Retry(self.next_offset());
         }
         self.compare(page, &known);
         match self.phase {
-            Phase::Resuming | Phase::Closing => return Ok(self.look_at_beginning(page, &known)),
+            Phase::Resuming | Phase::Closing => return self.look_at_beginning(page, &known),
             Phase::Reading => {}
         }
         if self.edge.is_none() && page.offset > 0 {
             // Only a page from the beginning may begin a scan.
-            return Ok(Verdict::Instead(0));
+            return Verdict::Instead(0);
         }
         if page.is_blank() {
             self.blanks += 1;
             if self.blanks <= MAX_BLANKS {
-                return Ok(Verdict::Retry(page.offset));
+                return Verdict::Retry(page.offset);
             }
             if page.has_more || self.edge.is_none() {
                 let more = [Doubt::ShortOfTotal, Doubt::EmptyPage];
                 self.evidence.doubt(more[usize::from(page.has_more)]);
-                return Ok(self.conclude(Delivery::default()));
+                return self.conclude(Delivery::default());
             }
         }
         if known.is_empty() && self.order.len() > 0 && !(self.restarting && page.offset == 0) {
             return self.seek(page, again);
         }
-        let sound = self.evidence.doubts().is_empty();
+        let sound = self.evidence.doubts.is_empty();
         if sound && page.offset > 0 && known.len() < page.ids.len() && !self.shows_frontier(page) {
             // It may not know yet what came there while it was read at the same time as the pages before it.
             if page.sent < self.joined_at && self.brings_new(page, &known) {
                 self.evidence.repaired = true;
-                return Ok(Verdict::Retry(self.next_offset()));
+                return Verdict::Retry(self.next_offset());
             }
             // Of few records, each may have moved there while those behind it were deleted. A page that begins
             // earlier shows more of them.
@@ -266,7 +258,7 @@ impl Joiner {
                 self.evidence.repaired = true;
                 self.widened += 1;
                 let earlier = page.offset.saturating_sub(self.granted / 2);
-                return Ok(Verdict::Retry(earlier));
+                return Verdict::Retry(earlier);
             }
         }
         (self.restarting, self.widened) = (false, 0);
@@ -275,7 +267,7 @@ impl Joiner {
         }
         (self.back, self.forward, self.blanks) = (0, false, 0);
         let delivery = self.take(page, &known);
-        Ok(self.progress(page, &known, delivery))
+        self.progress(page, &known, delivery)
     }
 
     /// The beginning of the list, which is read before a scan is resumed and once more at its end: the order of known
@@ -318,25 +310,16 @@ impl Joiner {
         }
     }
 
-    fn is_ordered(&self, known: &[(usize, u32)]) -> bool {
-        known.is_sorted_by_key(|(_, number)| self.order.place(*number))
-    }
-
     /// Known records stand on a page in the order of their places; and one that a page lacked does not come back.
     fn compare(&mut self, page: &Slice, known: &[(usize, u32)]) {
         for (_, number) in known {
-            if self
-                .lacking
-                .get(number)
-                .is_some_and(|since| page.sent > *since)
-            {
+            let since = self.lacking.get(number);
+            if since.is_some_and(|since| page.sent > *since) {
                 self.evidence.doubt(Doubt::StaleReads);
             }
         }
-        for pair in known.windows(2) {
-            let [(_, first), (_, second)] = *pair else {
-                continue;
-            };
+        let pairs = known.iter().zip(known.iter().skip(1));
+        for ((_, first), (_, second)) in pairs.map(|(first, second)| (*first, *second)) {
             if self.order.place(first) > self.order.place(second) {
                 self.evidence.doubt(Doubt::OrderChanged);
                 continue;
@@ -356,13 +339,12 @@ impl Joiner {
 
     /// Whether something unknown stands behind what is known.
     fn brings_new(&self, page: &Slice, known: &[(usize, u32)]) -> bool {
-        let last = known
-            .iter()
-            .max_by_key(|(_, number)| self.order.place(*number));
-        let behind = known
-            .iter()
-            .filter(|(index, _)| last.is_some_and(|last| *index > last.0));
-        last.is_some_and(|(index, _)| index + 1 + behind.count() < page.ids.len())
+        let place = |(_, number): &&(usize, u32)| self.order.place(*number);
+        let Some((last, _)) = known.iter().max_by_key(place) else {
+            return false;
+        };
+        let behind = known.iter().filter(|(index, _)| index > last).count();
+        last + 1 + behind < page.ids.len()
     }
 
     /// Whether the page shows the record that was delivered last.
@@ -378,11 +360,11 @@ impl Joiner {
             .iter()
             .max_by_key(|(_, number)| self.order.place(*number));
         let begin = last.map_or(0, |(index, _)| index + 1);
-        let mut behind = last.map(|(_, number)| *number).or(self.order.last());
+        let mut behind = last.map(|(_, number)| *number).or(self.order.last);
         let mut others = known.iter().map(|(index, _)| *index).peekable();
         let unknown = (0..page.ids.len()).filter(|index| others.next_if_eq(index).is_none());
         let (late, unknown): (Vec<_>, Vec<_>) = unknown.partition(|index| *index < begin);
-        if behind != self.order.last() && !unknown.is_empty() {
+        if behind != self.order.last && !unknown.is_empty() {
             self.inserted_at = self.inserted_at.max(page.arrived);
         }
         let mut fresh = Vec::new();
@@ -467,7 +449,7 @@ impl Joiner {
         }
         // A list that is known to have no order need not be followed wherever it leads.
         let enough = 100 + 3 * self.order.len() as u64 / self.stride();
-        let lost = !self.evidence.doubts().is_empty() && self.requests > enough;
+        let lost = !self.evidence.doubts.is_empty() && self.requests > enough;
         if self.stuck > MAX_STUCK || self.idle > MAX_IDLE || lost {
             self.evidence.doubt(Doubt::MovedTooFar);
             return self.conclude(delivery);
@@ -477,7 +459,7 @@ impl Joiner {
 
     /// Nothing on the page is known: the list has shrunk, or grown in front. Reads further back; from its beginning,
     /// forward.
-    fn seek(&mut self, page: &Slice, again: bool) -> Result<Verdict> {
+    fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
         self.evidence.repaired = true;
         self.repairs += 1;
         self.wider = (2 * self.wider + 1).min(self.widest());
@@ -485,10 +467,10 @@ impl Joiner {
         let straight = self.back == 0 && !self.forward;
         if straight && page.offset > next && !(again && self.waited_at == self.edge) {
             self.waited_at = self.edge;
-            return Ok(Verdict::Before(next));
+            return Verdict::Before(next);
         }
         if again {
-            return Ok(Verdict::Instead(next));
+            return Verdict::Instead(next);
         }
         if page.offset > 0 && !self.forward {
             self.back = match self.back {
@@ -496,37 +478,27 @@ impl Joiner {
                 back => back * 2,
             };
             let from = page.offset.min(page.total).min(next + 1 + self.wider);
-            return Ok(Verdict::Instead(from.saturating_sub(self.back)));
+            return Verdict::Instead(from.saturating_sub(self.back));
         }
         if page.has_more && !page.ids.is_empty() {
             if !self.forward {
                 self.farthest = 0;
             }
             self.forward = true;
-            return Ok(Verdict::Instead(page.end().max(page.offset + 2) - 1));
+            return Verdict::Instead(page.end().max(page.offset + 2) - 1);
         }
-        self.begin_again(page)
+        self.begin_again()
     }
 
     /// All that was delivered is gone: what is there now is another list, in which nothing was delivered.
-    fn begin_again(&mut self, page: &Slice) -> Result<Verdict> {
+    fn begin_again(&mut self) -> Verdict {
         self.restarts += 1;
         if self.restarts > MAX_RESTARTS {
             self.evidence.doubt(Doubt::MovedTooFar);
-            let lasting = page.ids.is_empty() || page.ids.iter().any(|id| id.by_id());
-            if !lasting {
-                let message = "records have no id and change from one read to the next, so pages cannot be joined";
-                return Err(Error::new(ErrorKind::Paging, message).with_offset(page.offset));
-            }
-            return Ok(self.conclude(Delivery::default()));
+            return self.conclude(Delivery::default());
         }
-        (self.back, self.forward) = (0, false);
-        if page.offset > 0 {
-            self.restarting = true;
-            return Ok(Verdict::Instead(0));
-        }
-        let delivery = self.take(page, &[]);
-        Ok(self.progress(page, &[], delivery))
+        (self.back, self.forward, self.restarting) = (0, false, true);
+        Verdict::Instead(0)
     }
 
     /// Pages that cannot overlap, or whose records cannot be told from each other: each as it comes.
@@ -538,7 +510,7 @@ impl Joiner {
         let skipped = (expected - page.offset) as usize;
         let mut fresh = Vec::new();
         for (index, id) in page.ids.iter().enumerate().skip(skipped) {
-            let behind = self.order.last();
+            let behind = self.order.last;
             let entry = match self.order.find(*id) {
                 Some(_) => Entry::repeated(*id),
                 None => Entry::new(*id, behind),

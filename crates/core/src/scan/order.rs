@@ -19,8 +19,8 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Order {
     blocks: Vec<Vec<Entry>>,
     table: HashTable<u32>,
-    /// The one with the highest place.
-    last: Option<u32>,
+    /// The record with the highest place.
+    pub(super) last: Option<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -45,11 +45,6 @@ impl Order {
     /// Where a record stands; comparable with those of others until the next insert.
     pub(super) fn place(&self, number: u32) -> u64 {
         self.entry(number).map_or(0, |entry| entry.place)
-    }
-
-    /// The record with the highest place.
-    pub(super) fn last(&self) -> Option<u32> {
-        self.last
     }
 
     /// The record behind this one.
@@ -175,7 +170,7 @@ mod tests {
                 truth.insert(at, number);
             }
             assert_eq!(places(&order), truth, "{kind}");
-            assert_eq!(order.last(), truth.last().copied());
+            assert_eq!(order.last, truth.last().copied());
         }
     }
 }

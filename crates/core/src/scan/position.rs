@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::receipt::Receipt;
-use super::unknown_fields::UnknownFields;
+use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use crate::record::{Identity, IdentityKey};
@@ -127,14 +127,12 @@ pub struct Batch {
     pub records: Vec<RawRecord>,
     /// Records that came into the list during the scan, before what was delivered already: they are not delivered.
     pub late: Vec<RawRecord>,
-    /// What had been done when they were joined, except for what is unknown; the scan itself may be
-    /// further ahead.
+    /// What had been done when they were joined, unfinished; the scan itself may be further ahead.
     pub receipt: Receipt,
-    /// What was unknown up to here.
-    pub(super) unknown: UnknownFields,
-    /// One for each of the records.
-    pub(super) entries: Vec<Entry>,
-    pub(super) state: ScanState,
+    /// The state of the scan behind them.
+    pub state: ScanState,
+    /// 24 bytes for each of the records, to go behind those of the batches before.
+    pub entries: Vec<u8>,
     /// What its page takes of the memory of all pages, until the batch is dropped.
     pub(super) _claim: Option<Arc<Claim>>,
 }
@@ -148,28 +146,6 @@ impl Batch {
         }
     }
 
-    /// What had been done when these records were joined; the scan itself may be further ahead.
-    pub fn receipt(&self) -> &Receipt {
-        &self.receipt
-    }
-
-    /// The state of the scan behind these records.
-    pub fn state(&self) -> &ScanState {
-        &self.state
-    }
-
-    /// What had been done when its records were joined, with what was unknown up to there.
-    pub fn full_receipt(&self) -> Receipt {
-        let mut receipt = self.receipt.clone();
-        self.unknown.read(&mut receipt);
-        receipt
-    }
-
-    /// Adds the entries of the records, of 24 bytes each, to those of the batches before.
-    pub fn append_entries(&self, entries: &mut Vec<u8>) {
-        entries.extend(self.entries.iter().flat_map(|entry| entry.to_bytes()));
-    }
-
     /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
     pub fn split_off(&mut self, count: usize, shape: &ListShape) -> Option<Batch> {
         if count >= self.records.len() {
@@ -178,16 +154,14 @@ impl Batch {
         let rest = Batch {
             records: self.records.split_off(count),
             late: Vec::new(),
-            entries: self.entries.split_off(count),
+            entries: self.entries.split_off(count * ENTRY),
             ..self.clone()
         };
         self.state.evidence.delivered -= rest.records.len() as u64;
         if let Some(first) = rest.records.first() {
             self.state.edge = first.offset().checked_sub(1);
         }
-        let mut unknown = UnknownFields::default();
-        unknown.count(shape, &rest.records);
-        self.unknown.subtract(&unknown);
+        unknown_fields::subtract(&mut self.receipt, shape, &rest.records);
         self.receipt.records -= rest.records.len() as u64;
         Some(rest)
     }
@@ -203,27 +177,27 @@ mod tests {
     #[test]
     fn a_batch_in_two_parts_counts_the_same() {
         let shape = Resource::Contacts.shape();
-        let mut unknown = UnknownFields::default();
+        let mut receipt = Receipt {
+            records: 100,
+            ..Receipt::default()
+        };
         let records: Vec<String> = (1..5)
             .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
             .collect();
         let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
         let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
         let page = Page::read(&Response::of_json(body), None, 71).unwrap();
-        unknown.count(shape, &page.records);
+        unknown_fields::count(&mut receipt, shape, &page.records);
         let key = IdentityKey::random();
         let mut state = ScanState::default();
         (state.edge, state.evidence.delivered) = (Some(74), 100);
-        let entry =
-            |(record, behind): (&RawRecord, u32)| Entry::new(record.identity(&key), Some(behind));
+        let entry = |(record, behind): (&RawRecord, u32)| {
+            Entry::new(record.identity(&key), Some(behind)).to_bytes()
+        };
         let whole = Batch {
-            entries: page.records.iter().zip(95..).map(entry).collect(),
+            entries: page.records.iter().zip(95..).flat_map(entry).collect(),
             records: page.records,
-            receipt: Receipt {
-                records: 100,
-                ..Receipt::default()
-            },
-            unknown,
+            receipt,
             state,
             ..Batch::default()
         };
@@ -231,20 +205,15 @@ mod tests {
         let rest = first.split_off(1, shape).unwrap();
         assert_eq!((first.records.len(), rest.records.len()), (1, 3));
         assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
-        let unknown = |batch: &Batch| {
-            let mut receipt = Receipt::default();
-            batch.unknown.read(&mut receipt);
-            receipt.unknown_fields
-        };
+        let unknown = |batch: &Batch| batch.receipt.unknown_fields.clone();
         assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
         assert_eq!(unknown(&rest), unknown(&whole));
         assert_eq!((first.state.edge, rest.state.edge), (Some(71), Some(74)));
         assert_eq!(first.state.evidence.delivered, 97);
-        let (mut at_once, mut in_parts) = (Vec::new(), Vec::new());
-        whole.append_entries(&mut at_once);
-        first.append_entries(&mut in_parts);
-        rest.append_entries(&mut in_parts);
-        assert_eq!(at_once, in_parts);
+        assert_eq!(
+            whole.entries,
+            [first.entries.clone(), rest.entries].concat()
+        );
         assert!(first.split_off(1, shape).is_none());
     }
 

@@ -155,7 +155,7 @@ impl BudgetUse {
 }
 
 /// What the word "proven" assumes in [`Receipt::assumes`].
-pub(super) const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
+const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
 
 /// Whether every record present throughout a scan was delivered exactly once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -213,17 +213,11 @@ impl Doubt {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::NoOverlap => {
-                "the service sends so few records per page that pages cannot overlap enough"
-            }
+            Self::NoOverlap => "the service sends too few records per page for pages to overlap",
             Self::EmptyPage => "the service says that more records follow, but sends none",
             Self::ShortOfTotal => "the service ended the list before the total that it reports",
-            Self::WrongTotal => {
-                "the service reports a total smaller than the number of records that it sends"
-            }
-            Self::CountDiffers => {
-                "the total never changed, yet a different number of records was delivered"
-            }
+            Self::WrongTotal => "the service reports a total that is less than what it sends",
+            Self::CountDiffers => "the number of records delivered differs from the constant total",
             Self::OrderChanged => {
                 "records changed their order during the scan: the list has no stable order, or is sorted by a field that changes"
             }
@@ -233,12 +227,8 @@ impl Doubt {
             Self::MovedTooFar => {
                 "pages no longer hold what was delivered, or repeat it without end: the list changes faster than it can be read, or its offsets are not honoured"
             }
-            Self::RepeatedId => {
-                "several records have the same id, so one may have been taken for another"
-            }
-            Self::EqualRecords => {
-                "several records without an id are identical, so one may have been taken for another"
-            }
+            Self::RepeatedId => "several records have the same id and cannot be told apart",
+            Self::EqualRecords => "several records without an id are identical",
         }
     }
 }
@@ -259,10 +249,7 @@ impl Receipt {
         self.seconds += first.seconds;
         self.seconds_waited_for_budget += first.seconds_waited_for_budget;
         self.seconds_backed_off += first.seconds_backed_off;
-        self.budget_used = match self.seconds > 0.0 {
-            true => budget / self.seconds,
-            false => 0.0,
-        };
+        self.budget_used = budget / self.seconds.max(f64::MIN_POSITIVE);
         self.duplicates_dropped += first.duplicates_dropped;
         self.seams_repaired += first.seams_repaired;
         self.total_first = first.total_first.or(self.total_first);
@@ -300,6 +287,20 @@ impl Receipt {
         self
     }
 
+    /// The end of the list is reached; `counted` is whether the total never changed and so many records came.
+    pub(super) fn conclude(&mut self, counted: bool) {
+        if !self.doubts.is_empty() {
+            self.completeness = Completeness::NotProven;
+            return;
+        }
+        self.completeness = Completeness::Proven;
+        self.basis = Some(match counted {
+            true => Basis::Counted,
+            false => Basis::Joined,
+        });
+        self.assumes = Some(ASSUMES.to_owned());
+    }
+
     pub(super) fn set_unfinished(&mut self) {
         self.completeness = Completeness::Unfinished;
         (self.basis, self.assumes) = (None, None);
@@ -319,11 +320,6 @@ impl Receipt {
             }
         };
         Err(Error::new(ErrorKind::Incomplete, message))
-    }
-
-    /// The JSON Schema of a receipt.
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Receipt).to_value()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
 use super::join::{Delivery, Joiner, Slice, Verdict};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use std::collections::VecDeque;
 
 /// How many pages are under way or waiting at most. At 40 requests a second it covers responses that
@@ -46,13 +46,6 @@ enum State<P> {
     Arrived(Result<(P, Slice)>),
     /// It did not join when it was shown.
     Shown(P, Slice),
-}
-
-/// A page that joined.
-pub(crate) struct Joined<P> {
-    pub(crate) page: P,
-    /// What it has brought.
-    pub(crate) delivery: Delivery,
 }
 
 impl<P> Sequence<P> {
@@ -124,11 +117,11 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// The next page that joins; none while the scan has to wait for one.
+    /// The next page that joins, and what it has brought; none while the scan has to wait for one.
     ///
     /// # Errors
-    /// That of the page whose turn it is; `Paging` when the service makes no progress.
-    pub(crate) fn join(&mut self) -> Result<Option<Joined<P>>> {
+    /// That of the page whose turn it is.
+    pub(crate) fn join(&mut self) -> Result<Option<(P, Delivery)>> {
         while let Some(entry) = self.queue.pop_front() {
             let (page, slice, again) = match entry.state {
                 State::Arrived(page) => page.map(|(page, slice)| (page, slice, false))?,
@@ -139,7 +132,7 @@ impl<P> Sequence<P> {
                 }
             };
             self.joiner.requests = self.requests;
-            let verdict = self.joiner.judge(&slice, again)?;
+            let verdict = self.joiner.judge(&slice, again);
             if !matches!(verdict, Verdict::Deliver(_)) {
                 self.ahead = (self.ahead / 2).max(1);
             }
@@ -150,7 +143,7 @@ impl<P> Sequence<P> {
                     } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
                     }
-                    return Ok(Some(Joined { page, delivery }));
+                    return Ok(Some((page, delivery)));
                 }
                 Verdict::Before(earlier) => {
                     self.queue.push_front(Entry {
@@ -186,9 +179,4 @@ impl<P> Sequence<P> {
             state: State::Wanted,
         }
     }
-}
-
-/// A scan that has lost its place, which only a defect can cause.
-pub(crate) fn lost() -> Error {
-    Error::new(ErrorKind::Internal, "a scan has lost its place")
 }

@@ -105,15 +105,14 @@ fn scan(service: &mut impl Service, run: &Run, random: &mut Rng) -> Result<Outco
     let mut underway = VecDeque::new();
     let mut outcome = Outcome::default();
     loop {
-        while let Some(joined) = sequence.join()? {
-            let (page, delivery) = (joined.page, joined.delivery);
+        while let Some((page, delivery)) = sequence.join()? {
             for (index, entry) in &delivery.fresh {
                 outcome.delivered.push(page.records[*index]);
                 entries.extend(entry.to_bytes());
             }
             let joiner = &sequence.joiner;
             let evidence = &joiner.evidence;
-            outcome.doubts = evidence.doubts().to_vec();
+            outcome.doubts = evidence.doubts.clone();
             outcome.counted = evidence.is_counted();
             if delivery.end {
                 return Ok(outcome);
@@ -121,7 +120,7 @@ fn scan(service: &mut impl Service, run: &Run, random: &mut Rng) -> Result<Outco
             if run.stop.is_some_and(|stop| outcome.requests >= stop) {
                 let state = ScanState {
                     key,
-                    edge: joiner.edge(),
+                    edge: joiner.edge,
                     evidence: evidence.clone(),
                 };
                 // As a checkpoint would have it.

@@ -4,7 +4,6 @@ use super::Receipt;
 use crate::json;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use talentdata_types::ListShape;
 
 /// More names than this are counted together: a service that uses names as data must not fill the memory.
@@ -14,53 +13,38 @@ const OTHERS: &str = "...";
 
 type Counts = BTreeMap<String, u64>;
 
-/// What was counted of some records.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UnknownFields {
-    fields: Counts,
-    values: BTreeMap<String, Counts>,
+/// Counts records of a list of this shape.
+pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
+    for record in records {
+        json::each_member(record.as_str(), |raw_name, value| {
+            let Some(name) = json::text(raw_name) else {
+                return;
+            };
+            let Some(field) = shape.fields.iter().find(|field| field.name == name) else {
+                return add_one(&mut receipt.unknown_fields, &name);
+            };
+            if !field.known_values.is_empty()
+                && let Some(value) = json::decoded(value)
+                && !field.known_values.contains(&value.as_ref())
+            {
+                let counts = receipt.unknown_values.entry(field.name.to_owned());
+                add_one(counts.or_default(), &value);
+            }
+        });
+    }
 }
 
-impl UnknownFields {
-    /// Counts records of a list of this shape.
-    pub(super) fn count(&mut self, shape: &ListShape, records: &[RawRecord]) {
-        for record in records {
-            json::each_member(record.as_str(), |raw_name, value| {
-                let Some(name) = json::text(raw_name) else {
-                    return;
-                };
-                let Some(field) = shape.fields.iter().find(|field| field.name == name) else {
-                    return add_one(&mut self.fields, &name);
-                };
-                if !field.known_values.is_empty()
-                    && let Some(value) = json::decoded(value)
-                    && !field.known_values.contains(&value.as_ref())
-                {
-                    let counts = self.values.entry(field.name.to_owned()).or_default();
-                    add_one(counts, &value);
-                }
-            });
+/// Takes back what was counted of some of the same records.
+pub(super) fn subtract(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
+    let mut part = Receipt::default();
+    count(&mut part, shape, records);
+    subtract_counts(&mut receipt.unknown_fields, &part.unknown_fields);
+    receipt.unknown_values.retain(|field, counts| {
+        if let Some(part) = part.unknown_values.get(field) {
+            subtract_counts(counts, part);
         }
-    }
-
-    /// Takes back what was counted of some of the same records.
-    pub(super) fn subtract(&mut self, part: &UnknownFields) {
-        subtract(&mut self.fields, &part.fields);
-        for (field, counts) in &part.values {
-            if let Entry::Occupied(mut left) = self.values.entry(field.clone()) {
-                subtract(left.get_mut(), counts);
-                if left.get().is_empty() {
-                    left.remove();
-                }
-            }
-        }
-    }
-
-    /// Writes the counts into a receipt.
-    pub(crate) fn read(&self, receipt: &mut Receipt) {
-        receipt.unknown_fields.clone_from(&self.fields);
-        receipt.unknown_values.clone_from(&self.values);
-    }
+        !counts.is_empty()
+    });
 }
 
 fn add_one(counts: &mut Counts, name: &str) {
@@ -76,7 +60,7 @@ fn add_one(counts: &mut Counts, name: &str) {
     *counts.entry(name.to_owned()).or_default() += 1;
 }
 
-fn subtract(counts: &mut Counts, part: &Counts) {
+fn subtract_counts(counts: &mut Counts, part: &Counts) {
     counts.retain(|name, count| {
         *count = count.saturating_sub(part.get(name).copied().unwrap_or(0));
         *count > 0
@@ -106,7 +90,7 @@ mod tests {
     ];
 
     /// What is counted of the records of a page.
-    fn count(unknown_fields: &mut UnknownFields, shape: &ListShape, records: &str) {
+    fn count(receipt: &mut Receipt, shape: &ListShape, records: &str) {
         let total = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
         let page = Page::read(
             &Response::of_json(format!("{{\"rows\":[{records}],{total}}}")),
@@ -114,7 +98,7 @@ mod tests {
             0,
         )
         .unwrap();
-        unknown_fields.count(shape, &page.records);
+        super::count(receipt, shape, &page.records);
     }
 
     #[test]
@@ -127,19 +111,17 @@ mod tests {
             max_limit: None,
             fields: FIELDS,
         };
-        let mut unknown_fields = UnknownFields::default();
+        let mut receipt = Receipt::default();
         count(
-            &mut unknown_fields,
+            &mut receipt,
             &shape,
             r#"{"id":"1","state":"open","new":1},{"new":2,"id":"2","state":"ajar"}"#,
         );
         count(
-            &mut unknown_fields,
+            &mut receipt,
             &shape,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
         );
-        let mut receipt = Receipt::default();
-        unknown_fields.read(&mut receipt);
         let fields = receipt.unknown_fields;
         assert_eq!(fields["late"], 1);
         assert_eq!(fields["new"], 3);
@@ -152,17 +134,11 @@ mod tests {
 
     #[test]
     fn names_used_as_data_do_not_fill_the_memory() {
-        let mut unknown_fields = UnknownFields::default();
+        let mut receipt = Receipt::default();
         let records: Vec<String> = (0..2000)
             .map(|index| format!(r#"{{"key{index}":1}}"#))
             .collect();
-        count(
-            &mut unknown_fields,
-            Resource::Contacts.shape(),
-            &records.join(","),
-        );
-        let mut receipt = Receipt::default();
-        unknown_fields.read(&mut receipt);
+        count(&mut receipt, Resource::Contacts.shape(), &records.join(","));
         let counts = receipt.unknown_fields;
         assert_eq!(counts.len(), MAX_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);

@@ -306,8 +306,8 @@ async fn read(
                     for record in &batch.records {
                         *delivered.entry(identity(record.as_str())).or_default() += 1;
                     }
-                    batch.append_entries(&mut entries);
-                    state = Some(batch.state().clone());
+                    entries.extend_from_slice(&batch.entries);
+                    state = Some(batch.state.clone());
                 }
                 Some(Err(error)) => break Err(error),
                 None => break Ok(scan.receipt().completeness),
