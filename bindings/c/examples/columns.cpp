@@ -1,53 +1,41 @@
 // Measures the e-mail addresses of all contacts, straight on an Arrow column: nothing is copied.
 #include <iostream>
-#include <memory>
-#include <stdexcept>
 #include <talentdata.hpp>
 #include <talentdata/arrow.h>
 
-// What an Arrow structure is ended by.
-struct release {
-  template <class T>
-  void operator()(T *structure) const {
-    if (structure->release) structure->release(structure);
-    delete structure;
-  }
-};
-template <class T>
-using arrow = std::unique_ptr<T, release>;
-
-// Which child of the stream's struct is the text column of this name; "u" is UTF-8 with offsets of 32 bits.
-static std::int64_t column(const ArrowSchema &schema, std::string_view name) {
+// Which child of the stream's struct is the text column of this name; none when there is no such column.
+static std::optional<std::int64_t> column(ArrowArrayStream &stream, std::string_view name) {
+  ArrowSchema schema{};
+  std::optional<std::int64_t> found;
+  if (stream.get_schema(&stream, &schema) != 0) return found;
   for (std::int64_t i = 0; i < schema.n_children; i++) {
-    if (schema.children[i]->name == name && schema.children[i]->format == std::string_view("u")) return i;
+    // "u": UTF-8 with offsets of 32 bits.
+    if (schema.children[i]->name == name && schema.children[i]->format == std::string_view("u")) found = i;
   }
-  throw std::runtime_error("there is no such text column");
+  schema.release(&schema);
+  return found;
 }
 
 int main() {
   try {
     const talentdata::client client{talentdata::config()};
-    const arrow<ArrowArrayStream> stream{new ArrowArrayStream{}};
-    const auto check = [&](int answer) {
-      if (answer != 0) throw std::runtime_error(stream->get_last_error(stream.get()));
-    };
-    client.list(talentdata::contacts).arrow_stream(stream.get());
-    const arrow<ArrowSchema> schema{new ArrowSchema{}};
-    check(stream->get_schema(stream.get(), schema.get()));
-    const auto email = column(*schema, "email");
+    auto scan = client.list(talentdata::contacts);
+    ArrowArrayStream stream{};
+    scan.arrow_stream(&stream);
+    const auto email = column(stream, "email");
     std::int64_t contacts = 0, bytes = 0;
-    for (;;) {
-      const arrow<ArrowArray> batch{new ArrowArray{}};
-      check(stream->get_next(stream.get(), batch.get()));
-      if (!batch->release) break;
-      const auto *texts = batch->children[email];
+    for (ArrowArray batch{}; email && stream.get_next(&stream, &batch) == 0 && batch.release; batch.release(&batch)) {
+      const auto *texts = batch.children[*email];
       const auto *offsets = static_cast<const std::int32_t *>(texts->buffers[1]) + texts->offset;
       contacts += texts->length;
       bytes += offsets[texts->length] - offsets[0];
     }
+    stream.release(&stream);
+    // What has ended the stream before its time.
+    if (const auto failure = scan.failure()) throw *failure;
     std::cout << contacts << " contacts, " << bytes << " bytes of e-mail addresses\n";
-    return 0;
-  } catch (const std::exception &error) {
+    return email ? 0 : 1;
+  } catch (const talentdata::error &error) {
     std::cerr << error.what() << '\n';
     return 1;
   }

@@ -142,6 +142,13 @@ int64_t rows(struct ArrowArrayStream *stream) {
 
 unsigned long contacts(void) { return strtoul(getenv("CONTACTS"), NULL, 10); }
 
+void ask_version(const talentdata_client *client) {
+  talentdata_record *version;
+  OK(talentdata_client_version(client, &version));
+  CHECK(talentdata_record_kind(version) == TALENTDATA_VALUE_KIND_OBJECT);
+  talentdata_record_free(version);
+}
+
 talentdata_client *client_with(const char *setting, const char *value) {
   talentdata_config *config = talentdata_config_new();
   talentdata_client *client;

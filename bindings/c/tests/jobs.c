@@ -54,11 +54,6 @@ static void every_format(talentdata_client *client) {
     CHECK(begins(formats[i].name, formats[i].begin));
   }
   talentdata_options_free(options);
-  options = options_with("resume", "true", NULL);
-  fixture_poison();
-  fixture_fails(talentdata_client_export(client, T("pools"), T("a.arrow"), TALENTDATA_FORMAT_OF_PATH, options, fixture_slot(0)),
-                INVALID, "resume:", "an Arrow file that is to be resumed");
-  talentdata_options_free(options);
 }
 
 /* The file is what its receipt says, as text or in a file, until a byte of it changes. */
@@ -229,12 +224,8 @@ static void lost(talentdata_client *client) {
 
 int main(void) {
   talentdata_client *client;
-  talentdata_record *plan;
   CHECK(sqlite3_open(NULL, NULL) == 77);
   OK(talentdata_client_from_environment(&client));
-  OK(talentdata_client_plan(client, TALENTDATA_LIST_CONTACTS, NULL, &plan));
-  CHECK(integer_at(plan, "records") == (int64_t)contacts() && integer_at(plan, "pages") > 0);
-  talentdata_record_free(plan);
   every_format(client);
   verified(client);
   cancelled_and_resumed();

@@ -147,8 +147,7 @@ def flat(program: str) -> None:
                 "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
             )
-            done = run(sys.executable, "-c", code, program, env=invited(service))
-            return int(done.stdout) / 1024
+            return int(run(sys.executable, "-c", code, program, env=invited(service)).stdout) / 1024
 
     few, many = peak(2_000), peak(40_000)
     print(f"peak memory: {few:.1f} MiB for 2,000 records, {many:.1f} MiB for 40,000")
@@ -176,8 +175,8 @@ def check_case(program: str, case: dict[str, Any]) -> None:
     assert set(options) <= {"records", "max_limit", "gzip", "token_lifetime_s"}
     arguments = ["--faults", "--policy=unlimited"]
     arguments += [f"--records={name}={count}" for name, count in options.get("records", {}).items()]
-    arguments += [f"--max-limit={options['max_limit']}"] if "max_limit" in options else []
-    arguments += [f"--token-lifetime={options['token_lifetime_s']}"] if "token_lifetime_s" in options else []
+    flags = {"max_limit": "--max-limit", "token_lifetime_s": "--token-lifetime"}
+    arguments += [f"{flags[name]}={value}" for name, value in options.items() if name in flags]
     arguments += ["--gzip"] if options.get("gzip") else []
     client = case.get("client", {})
     names = {"max_attempts": "max_attempts", "attempt_s": "attempt_timeout"}

