@@ -57,11 +57,12 @@ def symbols() -> None:
         assert (PREFIX / "share/doc/talentdata" / name).read_bytes() == (ROOT / name).read_bytes()
     # Every header compiles alone.
     for header in sorted((PREFIX / "include").rglob("*.h*")):
-        language = ["-x", "c++", "-std=c++17"] if header.suffix == ".hpp" else ["-x", "c", "-std=c11", "-Wc++-compat"]
+        c, cpp = [CC, "-x", "c", "-std=c11", "-Wc++-compat"], [CXX, "-x", "c++", "-std=c++17"]
+        compiler = cpp if header.suffix == ".hpp" else c
         include = f"#include <{header.relative_to(PREFIX / 'include')}>\n"
         if header.name == "errors.hpp":
             include = "#include <talentdata/base.hpp>\n"
-        run(CC, *WARNINGS, *language, "-I", PREFIX / "include", "-fsyntax-only", "-", input=include)
+        run(*compiler, *WARNINGS, "-I", PREFIX / "include", "-c", "-o", "/dev/null", "-", input=include)
 
 
 def misuse() -> None:
@@ -71,9 +72,7 @@ def misuse() -> None:
         assert mistakes
 
         def compiled(number: str) -> subprocess.CompletedProcess[str]:
-            # What is done with a result in C is looked at only when code is made.
-            only = ["-fsyntax-only"] if compiler == CXX else ["-c", "-o", "/dev/null"]
-            flags = [f"-std={standard}", f"-DMISUSE={number}", "-I", PREFIX / "include", *only]
+            flags = [f"-std={standard}", f"-DMISUSE={number}", "-I", PREFIX / "include", "-c", "-o", "/dev/null"]
             return run(compiler, *WARNINGS, *flags, HERE / name, check=False)
 
         assert compiled("0").returncode == 0, compiled("0").stderr
