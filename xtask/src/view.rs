@@ -240,6 +240,7 @@ impl View<'_> {
             verb => if answers { "invoke_as" } else { "invoke_without" },
             class => class_of(api, operation),
             cpp_options => names::snake(&names::options(operation)),
+            model => exposed.map(|one| one.name.as_str()),
             cpp_class => answers.then(|| format!("talentdata::{cpp_class}")),
         };
         let list = operation.list.as_ref();

@@ -5,9 +5,10 @@
 int main(int count, char **arguments) {
   (void)arguments;
   if (count > 1) {
-    talentdata_config *volatile lost = talentdata_config_new();
-    lost = NULL;
-    return lost != NULL;
+    /* A pointer to the last one may be left in a register. */
+    talentdata_config *volatile lost = NULL;
+    for (int i = 0; i < 10; i++) lost = talentdata_config_new();
+    return lost == NULL;
   }
   volatile char *bytes = malloc(8);
   bytes[8] = 1;

@@ -33,14 +33,14 @@ std::string perform(const talentdata::client &client, const words &verb) {
     return answer("", "null", client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())}).json());
   }
   if (what == "scan") {
-    auto scan = client.list(talentdata::list_of<talentdata::record>{{verb.at(1).c_str()}});
+    auto scan = client.list(talentdata::list_of<talentdata::record>{verb.at(1).c_str()});
     std::string records;
     for (const auto &record : scan) append(records, record);
     const auto receipt = scan.receipt();
     return answer(records, to_json(receipt.completeness()), receipt.json());
   }
   if (what == "page") {
-    const talentdata::list_of<talentdata::record> list{{verb.at(1).c_str()}};
+    const talentdata::list_of<talentdata::record> list{verb.at(1).c_str()};
     const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
     std::string records;
     for (const auto &record : page.records()) append(records, record);

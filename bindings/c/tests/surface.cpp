@@ -72,7 +72,7 @@ static void lists(const talentdata::client &client) {
   CHECK(throws<talentdata::schema_error>([&] { (void)kept->get<maybe>(std::string_view()); }));
   const auto pool = client.page(talentdata::pools, 1, 0).records()[0];
   CHECK(throws<talentdata::schema_error>([&] { (void)talentdata::contact(pool).email(); }, "the field email is missing"));
-  const auto by_name = client.page(talentdata::list_of<talentdata::record>{{"pools"}}, {}, 0);
+  const auto by_name = client.page(talentdata::list_of<talentdata::record>{"pools"}, {}, 0);
   CHECK(by_name.records()[0].json() == pool.json());
 }
 
