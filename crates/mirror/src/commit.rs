@@ -263,7 +263,7 @@ impl Staging {
     /// the first of the others that are new.
     fn columns(&self) -> Result<TableSchema, Fault> {
         let known = self.before.as_ref().map(|before| &before.columns);
-        let names = known.into_iter().flatten();
+        let names = known.into_iter().flat_map(|known| &known.fields);
         let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
         let texts = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
         let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
@@ -285,7 +285,7 @@ impl Staging {
         let records = RawRecord::parse_all(&samples.concat())?;
         let mut found = TableSchema::infer(self.resource, &records, Columns::Typed);
         let Some(known) = known else { return Ok(found) };
-        let is_new = |name: &str| known.iter().all(|known| known.name != name);
+        let is_new = |name: &str| known.fields.iter().all(|known| known.name != name);
         found.fields.retain(|column| is_new(&column.name));
         let mut grown = known.clone();
         grown.fields.append(&mut found.fields);

@@ -19,10 +19,6 @@ const WRONG: &[(&str, &str)] = &[
     ("export contcts --out -", "contcts|contacts|ja-skills"),
     ("export contacts", "--out"),
     ("export contacts pools --out -", "one list|directory"),
-    (
-        "export pools --resume --out x.arrow",
-        "resume: |Arrow|parquet",
-    ),
     ("plan pools pools", "pools|twice"),
     ("export pools pools --out x", "pools|twice"),
     (
