@@ -174,9 +174,6 @@ static void jobs(const talentdata::client &client) {
   talentdata::job adopted(job.release());
   adopted.cancel();
   CHECK(throws<talentdata::cancelled_error>([&] { (void)adopted.run(); }));
-  options.set("resume", true);
-  const auto arrow = client.try_export_job(talentdata::contacts, "surface.data", options, TALENTDATA_FORMAT_ARROW);
-  CHECK(!arrow && says(arrow.error(), "resume:"));
   // The first value that is refused is the error of the call.
   options.set("limit", -1).set("limit", 5);
   const auto refused = client.try_list(talentdata::contacts, options);
