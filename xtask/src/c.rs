@@ -14,7 +14,7 @@ const SOURCES: [&str; 14] = [
     "ffi-c/src/text.rs",
     "core/src/error/kind.rs",
     "ffi-c/src/error.rs",
-    "core/src/nested/kind.rs",
+    "core/src/nested.rs",
     "ffi-c/src/record.rs",
     "ffi-c/src/config.rs",
     "ffi-c/src/options.rs",
