@@ -9,29 +9,27 @@ use minijinja::context;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The sources of the exported functions, in the order of the header.
-const SOURCES: [&str; 14] = [
-    "ffi-c/src/text.rs",
-    "core/src/error/kind.rs",
-    "ffi-c/src/error.rs",
-    "core/src/nested.rs",
-    "ffi-c/src/record.rs",
-    "ffi-c/src/config.rs",
-    "ffi-c/src/options.rs",
-    "ffi-c/src/client.rs",
-    "ffi-c/src/log.rs",
-    "ffi-c/src/boundary.rs",
-    "ffi-c/src/scan.rs",
-    "columns/src/format.rs",
-    "ffi-c/src/job.rs",
-    "ffi-c/src/mirror.rs",
+/// The headers of the exported functions, what each of them includes, and the sources that it is made from.
+#[rustfmt::skip]
+const HEADERS: [(&str, &[&str], &[&str]); 7] = [
+    ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
+    ("record", &["error"], &["ffi-c/src/text.rs", "core/src/nested.rs", "ffi-c/src/record.rs"]),
+    ("log", &["base"], &["ffi-c/src/boundary.rs", "ffi-c/src/log.rs"]),
+    ("client", &["error", "log"], &["ffi-c/src/config.rs", "ffi-c/src/options.rs", "ffi-c/src/client.rs"]),
+    ("scan", &["error"], &["ffi-c/src/scan.rs"]),
+    ("job", &["error"], &["columns/src/format.rs", "ffi-c/src/job.rs"]),
+    ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
 
-/// `talentdata/functions.h`; how it is made is in crates/ffi-c/cbindgen.toml.
-pub(crate) fn header(spec: &Spec) -> Result<String, String> {
+/// A header of exported functions; how it is made is in crates/ffi-c/cbindgen.toml.
+pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
+    let header = HEADERS
+        .iter()
+        .find(|(name, ..)| path.ends_with(&format!("/{name}.h")));
+    let (name, includes, sources) = header.ok_or_else(|| format!("{path} has no sources"))?;
     let crates = spec.root.join("crates");
     let mut config = Config::from_file(crates.join("ffi-c/cbindgen.toml"))?;
     let mut version = format!(
@@ -46,9 +44,12 @@ pub(crate) fn header(spec: &Spec) -> Result<String, String> {
     ] {
         version += &format!("#define TALENTDATA_VERSION_{part} {number}\n");
     }
-    config.after_includes = Some(version);
+    config.include_guard = Some(format!("TALENTDATA_{}_H", name.to_uppercase()));
+    let includes = includes.iter().map(|one| format!("talentdata/{one}.h"));
+    config.includes = includes.collect();
+    config.after_includes = Some(version).filter(|_| *name == "client");
     let builder = Builder::new().with_config(config);
-    let sources = SOURCES.iter().map(|source| crates.join(source));
+    let sources = sources.iter().map(|source| crates.join(source));
     let builder = sources.fold(builder, |builder, source| builder.with_src(source));
     let bindings = builder.generate();
     let bindings = bindings.map_err(|error| format!("cbindgen: {error}"))?;
@@ -59,7 +60,11 @@ pub(crate) fn header(spec: &Spec) -> Result<String, String> {
 
 /// `bindings/c/symbols.txt`: what the header declares, and the lists.
 pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
-    let (text, before) = (header(spec)?, ledger(&spec.root)?);
+    let headers = HEADERS
+        .iter()
+        .map(|(name, ..)| header(spec, &format!("/{name}.h")));
+    let text = headers.collect::<Result<String, String>>()?;
+    let before = ledger(&spec.root)?;
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with('*') && !line.starts_with("/*"));
     let (mut functions, mut constants) = (Vec::new(), Vec::new());

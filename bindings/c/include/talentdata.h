@@ -3,7 +3,13 @@
 #define TALENTDATA_H
 
 #include "talentdata/base.h"
-#include "talentdata/functions.h"
+#include "talentdata/error.h"
+#include "talentdata/record.h"
+#include "talentdata/log.h"
+#include "talentdata/client.h"
+#include "talentdata/scan.h"
+#include "talentdata/job.h"
+#include "talentdata/mirror.h"
 #include "talentdata/models.h"
 #include "talentdata/operations.h"
 

@@ -1,6 +1,6 @@
-"""Writes a program that calls every exported function with each of its pointers as NULL: exports.py HEADER OUTPUT.
+"""Writes a program that calls every exported function with each of its pointers as NULL: exports.py HEADERS OUTPUT.
 
-The header has to say of each function what a caller cannot see; a function that says too little is refused.
+HEADERS is the directory of the headers; those of the exported functions have to say of each function what a caller cannot see; a function that says too little is refused.
 """
 
 import re
@@ -63,9 +63,11 @@ def missing(function, parameters):
     return [words for words, needed in wanted.items() if needed and words not in doc]
 
 
-def main(header, output):
+def main(headers, output):
     lines, found = [], 0
-    for function in FUNCTION.finditer(Path(header).read_text()):
+    texts = [path.read_text() for path in sorted(Path(headers).glob("*.h"))]
+    exported = "".join(text for text in texts if "from crates/ffi-c" in text.splitlines()[0])
+    for function in FUNCTION.finditer(exported):
         written = "" if function["parameters"] == "void" else " ".join(function["parameters"].split())
         parameters = [re.fullmatch(r"(.*?) ?(\w+)", one).groups() for one in written.split(", ") if one]
         if missing(function, parameters):
@@ -73,7 +75,7 @@ def main(header, output):
         lines += calls(function, parameters)
         found += 1
     if found < 50:
-        sys.exit(f"{header} has {found} functions")
+        sys.exit(f"{headers} has {found} functions")
     body = "".join(f"  {line}\n" for line in lines)
     text = f'#include "fixture.h"\n\nvoid null_arguments(void) {{\n  struct fixture *all = fixture_make();\n{body}  fixture_free(all);\n}}\n'
     Path(output).write_text(text)

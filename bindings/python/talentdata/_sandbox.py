@@ -35,13 +35,13 @@ class Sandbox(BaseSandbox):
         order: What lists are sorted by: `"stable"`, `"ties"` (tied records come in another order at every request),
             `"random"` (all of them do), `"updated"` (updated records move to the end), `"updated-desc"` (to the
             front) or `"anywhere"` (to a random place).
-        ids: What tells records from each other: `"unique"` ids, `"numeric"` ones, `"none"`, `"equal"` (no ids, and all
+        ids: What tells records from each other: `"unique"` ids, `"none"`, `"equal"` (no ids, and all
             records are equal), `"volatile"` (no ids, and a member that is another one at every read), `"repeated"`
             (two records share an id) or `"colliding"` (two ids share their 64-bit XXH3 hash).
         total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
         ignore_offset: Whether every page is the first one.
-        replicas: Replicas that answer in place of each other, as numbers: `count` of them, of which the last lacks
-            the last `lag_percent` of each list. They take turns; with `"random": 1`, they are chosen at random.
+        replicas: Replicas that answer in turn, as numbers: `count` of them, of which the last lacks the last
+            `lag_percent` of each list.
         warnings: Whether an array `warnings` accompanies an empty array of records, where the interface does not name
             the latter.
         tokens: Which tokens are valid: `"all"` until they expire, or only the `"newest"`.

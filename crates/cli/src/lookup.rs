@@ -215,7 +215,7 @@ fn budget_text(state: &BudgetState) -> String {
                 .unwrap_or("-")
                 .escape_debug()
                 .to_string(),
-            member.waiting.unwrap_or("-"),
+            member.waiting.as_deref().unwrap_or("-"),
             member.process,
             member.sent_last_minute,
             member.seconds_since_seen,
@@ -249,7 +249,7 @@ mod tests {
             name: "python3".to_owned(),
             host: host.map(str::to_owned),
             sent_last_minute: 12,
-            waiting: Some("scan"),
+            waiting: Some("scan".to_owned()),
             seconds_since_seen: 0.25,
         };
         let shown = budget_text(&BudgetState {

@@ -30,8 +30,7 @@ match: path (one of the service's), method, nth (only the nth match), from (the 
 ones), accept: true (connections instead of requests).
 reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
 gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
-framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw,
-raw_base64.
+framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw.
 
 Examples:
   talentdata sandbox --faults
@@ -90,8 +89,7 @@ pub(crate) struct Verb {
     /// Answer every page request with the first page, whatever its offset
     #[arg(long)]
     ignore_offset: bool,
-    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N,
-    /// random=0|1
+    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N
     #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Replicas>)]
     replicas: Option<Replicas>,
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter

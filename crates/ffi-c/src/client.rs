@@ -66,8 +66,8 @@ pub extern "C" fn talentdata_client_new(
 ///
 /// @param client the client
 /// @param operation its operationId, such as checkVersion
-/// @param body the request body as JSON; absent where it takes none
 /// @param options its parameters, added with talentdata_options_add, or NULL
+/// @param body the request body as JSON; absent where it takes none
 /// @param response_out the response, byte for byte as the service sent it; NULL where it has none
 /// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
 /// Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -77,8 +77,8 @@ pub extern "C" fn talentdata_client_new(
 pub extern "C" fn talentdata_client_call(
     client: Option<&Client>,
     operation: Text,
-    body: Text,
     options: Option<&Options>,
+    body: Text,
     response_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
 ) -> Option<Box<Error>> {
     get(

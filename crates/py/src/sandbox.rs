@@ -92,7 +92,7 @@ impl BaseSandbox {
         Ok(serde_json::Value::from_iter(changes).to_string())
     }
 
-    /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`, `most_in_a_second`.
+    /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`.
     fn stats<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let stats = self.told(|sandbox| Ok(sandbox.stats()))?;
         let dict = PyDict::new(py);
@@ -100,7 +100,6 @@ impl BaseSandbox {
         dict.set_item("token_posts", stats.token_posts)?;
         dict.set_item("limited", stats.limited)?;
         dict.set_item("requests_by_path", stats.requests_by_path)?;
-        dict.set_item("most_in_a_second", stats.most_in_a_second)?;
         Ok(dict)
     }
 

@@ -17,7 +17,7 @@ fn generate(change: impl Fn(&mut Value)) -> Result<String, String> {
     let spec = Spec::parse(&crate::root(), &document.to_string(), crate::spec::FILE)?;
     OUTPUTS
         .iter()
-        .map(|(_, source)| source.text(&spec))
+        .map(|(path, source)| source.text(path, &spec))
         .collect()
 }
 

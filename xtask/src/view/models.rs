@@ -60,8 +60,15 @@ impl View<'_> {
         }
         let kind = Type::Model(name.clone());
         let (exposed, is_record) = (self.exposed(Some(&kind)).is_some(), api.is_record(name));
+        let c = names::c_type(name);
         if exposed {
             self.facts(&own, &[C, Cpp], "model", name, &is_record.to_string());
+        }
+        let mut calls = api.operations.iter().filter(|one| one.is_call());
+        let freed = calls.any(|one| one.response.as_ref().and_then(Type::named) == Some(name));
+        let functions = [("json", exposed && !is_record), ("free", exposed && freed)];
+        for (suffix, _) in functions.iter().filter(|(_, there)| *there) {
+            self.claim(&own, "in C", &format!("{c}_{suffix}"));
         }
         if exposed && is_record {
             self.facts(&own, &[CommandLine], "columns", "", "");
@@ -69,7 +76,7 @@ impl View<'_> {
         let fields = model.fields.iter();
         let fields = fields.map(|field| self.field(model, field, &key, exposed));
         context! {
-            fields => fields.collect::<Vec<_>>(), exposed, sent, body,
+            fields => fields.collect::<Vec<_>>(), exposed, is_record, freed, sent, body, c,
             has_class => model.has_class(), cpp => names::cpp_class(name),
             ..Value::from_serialize(model)
         }
@@ -128,7 +135,7 @@ impl View<'_> {
     /// What C and C++ read a field with.
     fn exposed_field(&mut self, own: &Thing, model: &Model, field: &Field) -> Value {
         let (name, wire) = (&model.name, &field.wire);
-        let (read, c_kind) = read_by_c(&field.kind);
+        let (read, c_kind) = self.read_by_c(&field.kind, self.api.is_record(name));
         let kind = self.read_by_cpp(&field.kind);
         let kind = match field.required {
             true => kind,
@@ -138,23 +145,28 @@ impl View<'_> {
         let described = format!("{c_kind} {required}");
         let text = kind.replace(&c_kind, "std::string");
         // The text of an enum's value is there beside it, for values that are not documented.
-        let suffixes: &[&str] = if read == "enum" {
-            &["", "_text"]
-        } else {
-            &[""]
+        let suffixes: &[&str] = match read {
+            "enum" => &["", "_text"],
+            "texts" | "items" | "models" => &["_count", "_at"],
+            "map" => &["_count", "_at", "_name", "_find"],
+            _ => &[""],
         };
-        let class = format!("in the C++ class {}", names::cpp_class(name));
-        let (mut c, mut values) = (Vec::new(), Vec::new());
-        for (suffix, kind) in suffixes.iter().zip([kind, text]) {
+        let mut c = Vec::new();
+        for suffix in suffixes {
             let mut function = format!("{}_{}{suffix}", names::c_type(name), names::snake(wire));
             while self.types.contains(&function) {
                 function.push('_');
             }
-            let member = names::cpp_member(name, wire, suffix);
             self.declare(own, C, "in C", &function, &described);
+            c.push(function);
+        }
+        let class = format!("in the C++ class {}", names::cpp_class(name));
+        let members = [("", kind), ("_text", text)];
+        let mut values = Vec::new();
+        for (suffix, kind) in members.into_iter().take(1 + usize::from(read == "enum")) {
+            let member = names::cpp_member(name, wire, suffix);
             self.claim(own, &class, &format!("try_{member}"));
             self.declare(own, Cpp, &class, &member, &kind);
-            c.push(function);
             values.push(context! { kind, name => member });
         }
         if self.api.is_record(name) {
@@ -165,6 +177,32 @@ impl View<'_> {
             false => wire.clone(),
         };
         context! { path, values, c, read, c_kind }
+    }
+
+    /// How C reads a field, and the type of its value, or of each of its elements.
+    fn read_by_c(&self, of: &Type, of_record: bool) -> (&'static str, String) {
+        let model = |of: &Type| {
+            let model = self.exposed(Some(of)).filter(|_| !of_record);
+            model.map(|one| format!("const {} *", names::c_type(&one.name)))
+        };
+        let (read, kind) = match of {
+            Type::Text => ("text", "talentdata_text"),
+            Type::Integer => ("integer", "int64_t"),
+            Type::Number => ("number", "double"),
+            Type::Boolean => ("boolean", "bool"),
+            Type::Enum(name) => return ("enum", names::c_type(name)),
+            Type::Array(held) if !of_record => match (&**held, model(held)) {
+                (_, Some(kind)) => return ("models", kind),
+                (Type::Text, None) => ("texts", "talentdata_text"),
+                _ => ("items", "talentdata_text"),
+            },
+            Type::Map(held) if model(held).is_some() => {
+                return ("map", model(held).unwrap_or_default());
+            }
+            // Taken apart like any JSON.
+            _ => ("value", "const talentdata_record *"),
+        };
+        (read, model(of).unwrap_or(kind.to_owned()))
     }
 
     /// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
@@ -233,18 +271,4 @@ impl View<'_> {
             ..Value::from_serialize(known)
         }
     }
-}
-
-/// How C reads a field, and the type of its value.
-fn read_by_c(of: &Type) -> (&'static str, String) {
-    let (read, kind) = match of {
-        Type::Text => ("text", "talentdata_text"),
-        Type::Integer => ("integer", "int64_t"),
-        Type::Number => ("number", "double"),
-        Type::Boolean => ("boolean", "bool"),
-        Type::Enum(name) => return ("enum", names::c_type(name)),
-        // Taken apart like any JSON.
-        _ => ("value", "const talentdata_record *"),
-    };
-    (read, kind.to_owned())
 }

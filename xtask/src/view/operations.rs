@@ -101,11 +101,15 @@ impl View<'_> {
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
         let exposed = self.exposed(response);
         let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
+        let model = exposed.filter(|one| !self.api.is_record(&one.name));
+        let c_response = model.map_or("talentdata_record".to_owned(), |one| {
+            names::c_type(&one.name)
+        });
         let class = response.and_then(|kind| self.api.model_of(kind));
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
         let value = context! {
             constant, method, required, optional, parameters, body, arguments, options, c, cpp, python, command,
-            cpp_options, class, rust => rust_name, name => names::snake(name),
+            c_response, cpp_options, class, rust => rust_name, name => names::snake(name),
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
             variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
             callable => operation.is_call(), generated => operation.is_generated(), title => operation.title(),
