@@ -49,7 +49,7 @@ fn fields(columns: &TableSchema) -> String {
     .map(str::to_owned)
     .into();
     let mut fields = String::new();
-    let names = columns.iter().map(|column| column.name.as_str());
+    let names = columns.fields.iter().map(|column| column.name.as_str());
     for name in names.filter(|name| !name.contains('"')).take(MAX_COLUMNS) {
         if taken.insert(name.to_lowercase()) {
             let path = format!("$.\"{name}\"").replace('\'', "''");
