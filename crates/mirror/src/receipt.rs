@@ -144,11 +144,6 @@ impl SyncReceipt {
     pub(crate) fn is_to_be_confirmed(&self) -> bool {
         self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
     }
-
-    /// The JSON Schema of a receipt.
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(SyncReceipt).to_value()
-    }
 }
 
 /// What is known of a sync; its row in the file has it as JSON.

@@ -70,6 +70,10 @@ const WRONG: &[(&str, &str)] = &[
     ("sync contacts --to m.db --max-deletes lots", "25%"),
     ("sync contacts --to m.db --receipt m.db", "--receipt|m.db"),
     ("sync contacts --to text --receipt ./text", "--receipt|text"),
+    (
+        "export contacts --from text --out x --receipt ./text",
+        "--receipt|text",
+    ),
     // A secret is never echoed, and the ways to give one are named.
     (
         "--client-secret CANARY version",
