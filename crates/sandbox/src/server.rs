@@ -83,14 +83,13 @@ async fn answer(
     service: &Service,
     spare: &std::net::TcpStream,
 ) -> Result<Answer, Failure> {
-    let faults = service.faults.is_some();
-    if faults && request.uri().path().starts_with("/__") {
+    if service.faults.is_some() && request.uri().path().starts_with("/__") {
         let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
             return Ok(refusal);
         }
     }
-    let request = Received::read(request, connection, faults).await?;
+    let request = Received::read(request, connection).await?;
     if let Some(answer) = administer(service, &request) {
         return Ok(answer);
     }
@@ -197,7 +196,8 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        Ok(self.service.list(list)?.changes(skip))
+        let list = self.service.list(list)?;
+        Ok(list.state().changes(list, skip))
     }
 
     /// What was seen until now.

@@ -166,20 +166,13 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
         assert_eq!((changes.len(), &all["next"]), (400, &json!(400)), "{order}");
         assert_eq!(replayed(&before, changes), after, "{order}");
         assert_eq!(last["changes"][0], changes[399]);
-        let times = changes.iter().map(|one| one["at"].as_str().unwrap());
-        assert!(times.clone().is_sorted() && times.clone().all(|at| at.starts_with("20")));
-        assert!(
-            times
-                .clone()
-                .all(|at| at.len() == "2026-01-01T00:00:00.000000Z".len())
-        );
+        let mut times = changes.iter().map(|one| one["at"].as_str().unwrap());
+        assert!(times.clone().is_sorted());
+        let form = "2026-01-01T00:00:00.000000Z";
+        assert!(times.all(|at| at.len() == form.len() && at.starts_with("20")));
         let in_process = service.changes("contacts", 0).unwrap();
-        assert!(
-            in_process
-                .iter()
-                .map(Logged::to_json)
-                .eq(changes.iter().cloned())
-        );
+        let in_process: Vec<Value> = in_process.iter().map(Logged::to_json).collect();
+        assert_eq!(&in_process, changes);
     }
 }
 
@@ -225,14 +218,14 @@ fn pagination_can_tell_nothing_or_lie() {
     assert_eq!(lengths, [100, 100, 100, 50, 50]);
 
     let service = with(300, |options| options.warnings = true);
-    let arrays = |path: &str| -> BTreeMap<String, usize> {
-        let page = service.get(path);
-        let members = page.as_object().unwrap().clone().into_iter();
-        let lengths = members.filter_map(|(name, value)| Some((name, value.as_array()?.len())));
-        lengths.collect()
-    };
-    let pools = arrays("/v1/pools");
-    assert_eq!((pools.len(), pools["warnings"]), (2, 1), "{pools:?}");
-    let contacts = BTreeMap::from([("contacts".to_owned(), 0)]);
-    assert_eq!(arrays("/v1/contacts?offset=900"), contacts);
+    let pools = service.get("/v1/pools");
+    let arrays = pools
+        .as_object()
+        .unwrap()
+        .values()
+        .filter(|one| one.is_array());
+    let warnings = pools["warnings"].as_array().unwrap();
+    assert_eq!((arrays.count(), warnings.len()), (2, 1), "{pools}");
+    let contacts = service.get("/v1/contacts?offset=900");
+    assert!(contacts["contacts"] == json!([]) && contacts.get("warnings").is_none());
 }
