@@ -54,13 +54,12 @@ pub(crate) fn set_faults(service: &Service, script: &[u8]) -> Result<(), String>
 impl Faults {
     /// The position of the first rule whose condition fits. Each rule that fits counts.
     fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
-        let mut found = None;
-        for (position, rule) in self.rules.iter_mut().enumerate() {
-            if fits(&rule.condition) && rule.meet() {
-                found = found.or(Some(position));
-            }
-        }
-        found
+        let rules = self.rules.iter_mut().enumerate();
+        let fitting = rules.filter_map(|(position, rule)| {
+            (fits(&rule.condition) && rule.meet()).then_some(position)
+        });
+        // All of them are looked at.
+        fitting.min()
     }
 
     /// What is to be done to a connection that was just accepted.

@@ -47,10 +47,8 @@ fn candidates(
 ) -> Option<[Value; 2]> {
     let mut texts = match one.location.as_str() {
         "path" => {
-            let named = found
-                .parameters
-                .iter()
-                .filter(|(name, _)| *name == one.name);
+            let named = found.parameters.iter();
+            let named = named.filter(|(name, _)| *name == one.name);
             named.map(|(_, text)| text.clone()).collect()
         }
         "query" => request.parameters(&one.name),

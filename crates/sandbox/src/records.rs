@@ -77,9 +77,8 @@ impl Records {
         // The documented members of an object but for some.
         let mut others = |schema: &Value, but: &[&str]| {
             let shape = schemas.shape(schema);
-            let mut made = match maker.make(schema) {
-                Value::Object(members) => members,
-                _ => Map::new(),
+            let Value::Object(mut made) = maker.make(schema) else {
+                return Map::new();
             };
             made.retain(|name, _| !but.contains(&name.as_str()) && shape.property(name).is_some());
             made
@@ -148,22 +147,16 @@ impl Records {
         key(&self.list.name, self.seed)
     }
 
-    /// The members of record `number` after `version` updates, without its `id`: made by its schema, with what the
-    /// sample record has in their place, changed as far as the schema asks for it.
-    fn made(&self, number: u64, version: u32) -> Map<String, Value> {
+    /// Record `number` after `version` updates, made by its schema, with what the sample record has in place of it,
+    /// changed as far as the schema asks for it.
+    fn made(&self, number: u64, version: u32) -> Value {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
         let mut maker = Maker::new(schemas, seed);
-        let mut value = maker.make(schema);
-        if members_of(&self.list.name).is_some() {
-            value = maker.completed(schema, value, self.sample(number, version));
-        }
-        match value {
-            Value::Object(mut members) => {
-                members.shift_remove("id");
-                members
-            }
-            _ => Map::new(),
+        let value = maker.make(schema);
+        match members_of(&self.list.name) {
+            Some(_) => maker.completed(schema, value, self.sample(number, version)),
+            None => value,
         }
     }
 
@@ -212,12 +205,13 @@ impl Records {
         if self.sampled {
             return self.sample_of(number, version).write_members(object);
         }
-        let members = self.made(number, version);
-        for (name, value) in &members {
+        let made = self.made(number, version);
+        let members = made.as_object().into_iter().flatten();
+        for (name, value) in members.filter(|(name, _)| *name != "id") {
             object.json(name, value);
         }
         // Without an `id`, records made by a schema may be equal by chance.
-        let told_apart = self.has_id || self.ids == Ids::Equal || members.contains_key(NUMBER);
+        let told_apart = self.has_id || self.ids == Ids::Equal || made.get(NUMBER).is_some();
         if !told_apart {
             object.member(NUMBER, |out| put(out, number));
         }

@@ -6,7 +6,7 @@ use crate::http::is_json;
 use crate::list::{List, list};
 use crate::schema::Schemas;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -259,10 +259,8 @@ fn quota(text: &str) -> Option<(u32, Duration)> {
 }
 
 fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
-    value
-        .and_then(Value::as_object)
-        .into_iter()
-        .flat_map(Map::iter)
+    let members = value.and_then(Value::as_object);
+    members.into_iter().flatten()
 }
 
 /// What was found at a path.
@@ -276,10 +274,8 @@ pub(crate) struct Found<'a> {
 impl Spec {
     /// The operations at a path, the most literal template first.
     pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
-        let segments = path.split('/');
-        let segments: Vec<_> = segments
-            .map(|one| percent_decode_str(one).decode_utf8_lossy())
-            .collect();
+        let decoded = |one| percent_decode_str(one).decode_utf8_lossy();
+        let segments: Vec<_> = path.split('/').map(decoded).collect();
         let found = self.operations.iter().filter_map(|operation| {
             let mut parameters = Vec::new();
             let template = operation.path.split('/');

@@ -284,14 +284,12 @@ fn of_format(format: &str, rng: &mut Rng) -> String {
     let number = rng.below(100_000);
     let mut padded = |first: u64, count| format!("{:02}", first + rng.below(count));
     match format {
-        "date-time" | "date" | "time" => {
-            let date = [padded(2019, 7), padded(1, 12), padded(1, 28)].join("-");
-            let time = [padded(0, 24), padded(0, 60), padded(0, 60)].join(":") + "Z";
-            match format {
-                "date" => date,
-                "time" => time,
-                _ => format!("{date}T{time}"),
+        "date-time" | "date" => {
+            let mut moment = [padded(2019, 7), padded(1, 12), padded(1, 28)].join("-");
+            if format == "date-time" {
+                moment += &format!("T{}:{}:{}Z", padded(0, 24), padded(0, 60), padded(0, 60));
             }
+            moment
         }
         "uuid" => uuid(rng.next()),
         "email" => format!("person{number}@example.com"),
