@@ -9,7 +9,6 @@ use crate::spec::Spec;
 use crate::state::State;
 use serde_json::{Map, Value};
 use std::io;
-use std::iter::repeat_n;
 use std::sync::Mutex;
 
 named! {
@@ -83,11 +82,7 @@ impl Records {
             made.retain(|name, _| !but.contains(&name.as_str()) && shape.property(name).is_some());
             made
         };
-        let mut members = others(schema, &[list.served_key(), "pagination"]);
-        // Where the document does not show it, only the core CRM has the flag, which is the sandbox's choice.
-        if list.is_core() && !page.is_closed() && !members.contains_key("success") {
-            members.insert("success".to_owned(), true.into());
-        }
+        let members = others(schema, &[list.served_key(), "pagination"]);
         let pagination = page.property("pagination").unwrap_or(true.into());
         let records = page.property(list.served_key()).unwrap_or(true.into());
         let record = schemas.shape(&records).items();
@@ -239,18 +234,20 @@ impl Records {
 /// which those outside ASCII here see to, the product no longer depends on the other half; what is left is a sum, in
 /// which a letter that is one more in one place makes up for a letter that is one less in another.
 fn write_colliding(first: bool, out: &mut Vec<u8>) {
-    let (one, other) = if first { ('a', 'b') } else { ('b', 'a') };
-    let mut text = String::with_capacity(720);
-    text.push('"');
-    text.extend(repeat_n('a', 15));
-    text.push(one);
-    text.push_str("aa\u{43417}\u{6c0}");
-    text.extend(repeat_n('a', 567));
-    text.push(other);
-    text.push_str("aa\u{e9}\u{7ac}\u{628}");
-    text.extend(repeat_n('a', 118));
-    text.push('"');
-    out.extend_from_slice(text.as_bytes());
+    let (one, other) = if first { ("a", "b") } else { ("b", "a") };
+    let [start, middle, end] = [15, 567, 118].map(|count| "a".repeat(count));
+    let text = [
+        "\"",
+        &start,
+        one,
+        "aa\u{43417}\u{6c0}",
+        &middle,
+        other,
+        "aa\u{e9}\u{7ac}\u{628}",
+        &end,
+        "\"",
+    ];
+    out.extend_from_slice(text.concat().as_bytes());
 }
 
 /// The value that `write` writes.

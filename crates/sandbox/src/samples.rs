@@ -317,10 +317,8 @@ impl<'a> Sample<'a> {
             "email" => {
                 let domain = ["com", "org", "net"][(self.number % 3) as usize];
                 let (given, family, number) = (text(&given[1]), text(&family[1]), self.number);
-                put(
-                    out,
-                    format_args!("{given}.{family}.{number}@example.{domain}"),
-                );
+                let address = format!("{given}.{family}.{number}@example.{domain}");
+                put(out, address);
             }
             // Mostly of four digits, now and then of 17, more than a double tells apart.
             "fraction" => match self.rng.below(100_000_000_000_000_000) {
@@ -361,10 +359,8 @@ fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
 /// Seconds since 1970 as a date-time of RFC 3339 in UTC.
 fn moment(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    format!(
-        "{:?}",
-        DateTime::from_timestamp(seconds, 0).unwrap_or_default()
-    )
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    format!("{time:?}")
 }
 
 /// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
@@ -418,15 +414,9 @@ pub(crate) const fn scramble(number: u64) -> u64 {
 }
 
 /// FNV-1a, for names.
-pub(crate) const fn hash(name: &str) -> u64 {
-    let bytes = name.as_bytes();
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
-    }
-    hash
+pub(crate) fn hash(name: &str) -> u64 {
+    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 #[cfg(test)]

@@ -397,19 +397,16 @@ fn factor(part: &Value) -> Option<f64> {
 }
 
 fn is(kind: &str, value: &Value) -> bool {
+    // Of any size; 1.0 is one.
+    let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
     match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
-        Value::Number(_) => kind == "number" || (kind == "integer" && is_whole(value)),
+        Value::Number(_) => kind == "number" || (kind == "integer" && whole()),
         Value::String(_) => kind == "string",
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",
     }
-}
-
-/// Whether a number is an integer, whatever its size; 1.0 is one.
-fn is_whole(number: &Value) -> bool {
-    number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
 /// Equal as JSON Schema has it: 1 and 1.0 are.

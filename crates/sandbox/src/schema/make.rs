@@ -190,14 +190,11 @@ impl<'a> Maker<'a> {
     fn number(&mut self, shape: &Shape<'_>, integer: bool) -> Option<Value> {
         let range = shape.range();
         let factors = shape.parts.iter().filter_map(|part| factor(part));
-        let step = match (factors.reduce(f64::max), range) {
-            (Some(factor), _) if integer => factor.ceil(),
-            (Some(factor), _) => factor,
-            (None, _) if integer => 1.0,
-            (None, [Some(least), Some(most)]) => {
-                ((most - least) / (STEPS + 1.0)).max(f64::MIN_POSITIVE)
-            }
-            (None, _) => 1.0 / (STEPS + 1.0),
+        let step = match factors.reduce(f64::max) {
+            Some(factor) if integer => factor.ceil(),
+            Some(factor) => factor,
+            None if integer => 1.0,
+            None => 1.0 / (STEPS + 1.0),
         };
         let (least, most) = match range {
             [Some(least), Some(most)] => (least, most),
