@@ -71,11 +71,6 @@ static void every_format(talentdata_client *client) {
     free(bytes);
   }
   talentdata_options_free(options);
-  options = options_with("resume", "true", NULL);
-  fixture_poison();
-  fixture_fails(talentdata_client_export(client, T("pools"), T("a.arrow"), TALENTDATA_FORMAT_OF_PATH, options, fixture_slot(0)),
-                INVALID, "resume:", "an Arrow file that is to be resumed");
-  talentdata_options_free(options);
 }
 
 /* The file is what its receipt says, as text or in a file, until a byte of it changes. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -52,9 +53,37 @@ class Sandbox(BaseSandbox):
 
     __slots__ = ()
 
+    def __new__(
+        cls,
+        *,
+        records: Mapping[str, int] | None = None,
+        seed: int = 0,
+        policy: str = "clock-window",
+        limit: int = 40,
+        latency: float = 0.0,
+        port: int = 0,
+        faults: bool = False,
+        token_lifetime: float = 3600.0,
+        max_limit: int | None = None,
+        later_max_limit: int | None = None,
+        gzip: bool = False,
+        drift: Mapping[str, int] | None = None,
+        order: str = "stable",
+        ids: str = "unique",
+        total: str = "exact",
+        ignore_offset: bool = False,
+        replicas: Mapping[str, int] | None = None,
+        warnings: bool = False,
+        tokens: str = "all",
+    ) -> Sandbox:
+        options = {name: value for name, value in locals().items() if name != "cls"}
+        for name in ("drift", "replicas"):
+            # As on the command line.
+            options[name] = ",".join(f"{key.replace('_', '-')}={one}" for key, one in (options[name] or {}).items()) or None
+        return BaseSandbox.__new__(cls, options)
+
     def client(self, **options: Any) -> Client:
-        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own.
-        """
+        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
         return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:

@@ -27,29 +27,12 @@ def test_the_example_of_the_readme(suite):
     suite(2, re.search(r"```python\n(.*?)```", chapter, flags=re.DOTALL)[1])
 
 
-def test_sizes_are_overridden_at_every_level(suite):
+def test_sizes_are_overridden(suite):
     suite(
-        4,
+        1,
         """
-        import pytest
-
-        def test_of_the_suite(talentdata_client):
-            assert len(list(talentdata_client.contacts.list())) == 7
-
-        @pytest.mark.parametrize("talentdata_sandbox_options", [{"records": {"contacts": 3}}])
-        def test_of_its_own(talentdata_client):
-            assert len(list(talentdata_client.contacts.list())) == 3
-
-        class TestOfAClass:
-            @pytest.fixture
-            def talentdata_sandbox_options(self, talentdata_sandbox_options):
-                return {**talentdata_sandbox_options, "max_limit": 2}
-
-            def test_of_a_class(self, talentdata_client):
-                assert len(talentdata_client.contacts.page(limit=5)) == 2
-
-            def test_of_a_class_with_the_sizes_of_the_suite(self, talentdata_client):
-                assert talentdata_client.contacts.plan().records == 7
+        def test_sizes(talentdata_client):
+            assert talentdata_client.contacts.plan().records == 7
         """,
         conftest="""
         import pytest
@@ -78,7 +61,8 @@ def test_clients_are_not_paced_and_are_closed_and_faults_go_with_the_test(suite)
             assert talentdata_client.base_url == talentdata_sandbox.base_url
             assert len(list(talentdata_client.contacts.list())) > 0
             scan = talentdata_client.contacts.list(page_size=5)
-            assert len(list(scan)) > 0 and scan.receipt.seconds_waited_for_budget == 0
+            # 500 pages at the pace of 40 a second would wait for more than ten.
+            assert len(list(scan)) == 2500 and scan.receipt.seconds_waited_for_budget < 1
             talentdata_sandbox.set_faults(FAULT)
             with pytest.raises(talentdata.ForbiddenError):
                 talentdata_client.version()

@@ -15,6 +15,7 @@ use crate::gate::{
     Endpoint, Failures, GateSettings, Outcome, PriorityClass, Requester, SharedGate, Ticket, Turn,
 };
 use crate::settings::{BudgetStore, Config};
+use contact::Contact;
 pub use contact::{BudgetState, BudgetStats};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -180,6 +181,6 @@ impl Budget for ProcessBudget {
     }
 
     fn stats(&self) -> BudgetStats {
-        contact::Contact::with("process").stats()
+        Contact::with("process").stats()
     }
 }

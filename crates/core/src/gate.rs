@@ -18,7 +18,6 @@
 
 mod headers;
 mod ledger;
-mod long_window;
 mod model;
 mod outage;
 mod rule;
@@ -34,7 +33,6 @@ use serde_json::Value;
 
 pub use headers::RateHeaders;
 use ledger::{Entry, Ledger, State};
-pub(crate) use long_window::{LongWindow, Part};
 use model::{Count, Model};
 pub use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
@@ -65,8 +63,6 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
-const CATCH_UP: f64 = 0.97;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
@@ -201,7 +197,8 @@ pub struct SharedGate {
     model: Model,
     /// When the present limit was named last.
     limit_named: Time,
-    long_window: Option<LongWindow>,
+    /// Where the service counts over a longer window, what was left of it after the newest request, and when that was sent.
+    left: Option<(Time, u64)>,
     outage: Outage,
     /// When a request was last responded to, or has failed.
     last_outcome: Time,
@@ -220,7 +217,7 @@ impl SharedGate {
             rules: Rules::new(settings.seed),
             model: Model::new(settings.limit, settings.window),
             limit_named: Time::ZERO,
-            long_window: None,
+            left: None,
             outage: Outage::new(settings.seed),
             last_outcome: Time::ZERO,
             turns: Turns::default(),
@@ -284,8 +281,8 @@ impl SharedGate {
             false => MAX_IN_FLIGHT,
         };
         let in_flight = self.ledger.in_flight().count();
-        let spent = |window: &LongWindow| window.is_spent(&self.ledger);
-        let all_taken = in_flight > 0 && self.long_window.as_ref().is_some_and(spent);
+        let taken = |(sent, left)| left <= u64::from(self.ledger.sent_between(sent, Time::MAX));
+        let all_taken = in_flight > 0 && self.left.is_some_and(taken);
         if in_flight >= max || all_taken || self.is_stalled(now, in_flight) {
             return None;
         }
@@ -307,40 +304,26 @@ impl SharedGate {
         !self.ledger.is_unanswered() && in_flight >= many && since + usual.max(least) < now
     }
 
-    /// When the share of a member lets it send: its part of the limit in any window, evenly, and of a longer window its part
-    /// in each.
+    /// When the share of a member lets it send: its part of the limit, evenly.
     fn share_allows(&self, requester: &Requester<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
-        let window = self.settings.window;
-        // A cast from a float saturates, and so keeps a senseless share within the limit.
-        let part = ((f64::from(self.model.plan.limit) * requester.share) as u32).max(1);
         let own = |entry: &&Entry| entry.member == requester.id;
-        let own = self.ledger.entries.iter().rev().filter(own);
-        let mut sent = own.map(|entry| entry.ticket.sent);
-        let after = |sent: Option<Time>, wait| sent.map_or(Time::ZERO, |sent| sent + wait);
-        let even = after(sent.clone().next(), (window / part).mul_f64(CATCH_UP));
-        let rolling = after(sent.nth(part as usize - 1), window);
-        let long = self
-            .long_window
-            .as_ref()
-            .zip(self.turns.0.get(&requester.id));
-        let long = long.map(|(long, member)| member.part.allows(long.limit, requester.share));
-        even.max(rolling).max(long.unwrap_or_default())
+        let last = self.ledger.entries.iter().rev().find(own);
+        let part = (f64::from(self.model.plan.limit) * requester.share).max(1.0);
+        let even = self.settings.window.div_f64(part);
+        last.map_or(Time::ZERO, |last| last.ticket.sent + even)
     }
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
         self.next_id = self.next_id.wrapping_add(1);
         let ticket = Ticket::new(self.next_id, now, endpoint);
         if self.settings.paced {
-            self.model.sent(now);
             self.ledger.send(ticket, member, self.settings.window);
         }
         self.outage.sent(ticket);
-        let long_window = self.long_window.as_ref();
-        let longest = long_window.map_or(self.settings.window, |long| long.window);
-        self.turns.served(now, member, longest);
+        self.turns.served(now, member);
         ticket
     }
 
@@ -364,7 +347,7 @@ impl SharedGate {
                 }
             }
             Outcome::Answered(status, headers) => {
-                self.answered(now, member, ticket, *status, headers);
+                self.answered(now, ticket, *status, headers);
             }
         }
     }
@@ -379,14 +362,7 @@ impl SharedGate {
         self.outage.failures()
     }
 
-    fn answered(
-        &mut self,
-        now: Time,
-        member: u64,
-        ticket: Ticket,
-        status: u16,
-        headers: &RateHeaders,
-    ) {
+    fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
         let settled = self.ledger.settle(ticket, State::Answered(now));
         self.last_outcome = now;
         match is_failure(status, headers) {
@@ -403,13 +379,10 @@ impl SharedGate {
         self.adopt_limit(now, headers);
         let sent = ticket.sent;
         let own = self.ledger.sent_between(sent.saturating_sub(window), sent);
-        if let Some(long_window) = &mut self.long_window {
+        if let Some((newest, left)) = &mut self.left {
             // What is left of a longer window says nothing about the pace.
-            if let Some(remaining) = headers.remaining {
-                long_window.seen(sent, remaining);
-            }
-            if let Some(member) = self.turns.0.get_mut(&member) {
-                member.part.seen(now, headers);
+            if let Some(remaining) = headers.remaining.filter(|_| sent >= *newest) {
+                (*newest, *left) = (sent, remaining);
             }
             match must_wait {
                 true if headers.remaining == Some(0) => {}
@@ -449,8 +422,8 @@ impl SharedGate {
         let named = named.max(1);
         let ours = self.settings.window;
         let theirs = headers.window.unwrap_or(ours);
-        let known = self.long_window.take();
-        self.long_window = (theirs > ours).then(|| LongWindow::shown(known, named, theirs));
+        let is_longer = theirs > ours;
+        self.left = is_longer.then(|| self.left.unwrap_or((Time::ZERO, u64::MAX)));
         // A cast from a float saturates.
         let per_window = (f64::from(named) * ours.div_duration_f64(theirs.min(ours))) as u32;
         let limit = per_window.min(self.settings.limit).max(1);
@@ -516,9 +489,6 @@ impl SharedGate {
         let window = self.settings.window;
         let believed = pauses.believed.max(now.saturating_add(window));
         self.rules.correct(pauses.until, believed);
-        for member in self.turns.0.values_mut() {
-            member.part.until = member.part.until.min(believed);
-        }
     }
 
     /// When it was used last.

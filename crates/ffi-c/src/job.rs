@@ -38,8 +38,7 @@ enum Work {
 ///
 /// The file appears under its name when it is complete, and then replaces what was there. Until then the
 /// records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
-/// stays as it is. An interrupted export can be resumed: JSON Lines behind the first page, CSV once its columns are
-/// decided, Parquet behind the first row group (8,192 records); an Arrow file begins again.
+/// stays as it is. An interrupted export can be resumed from its first page on.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -49,8 +48,8 @@ enum Work {
 /// @param job_out the export
 /// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other may change `options` meanwhile.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, a path with a NUL, or a
-/// resumed Arrow file; CLOSED.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, or a path with a
+/// NUL; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_export(
@@ -62,10 +61,12 @@ pub extern "C" fn talentdata_client_export(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_EXPORTS, "an export")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_EXPORTS, "an export")?;
         let path = crate::boundary::path(&path, "path")?;
         let export = Export {
-            resource: resource(&list)?,
+            resource,
             format: match format {
                 0 => Format::of_path(path)?,
                 number => Format::of_number(number)?,
@@ -104,9 +105,11 @@ pub extern "C" fn talentdata_client_sync(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_SYNCS, "a sync")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_SYNCS, "a sync")?;
         let file = crate::boundary::path(&path, "path")?;
-        let mut sync = MirrorSync::new(resource(&list)?, file);
+        let mut sync = MirrorSync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
         sync.max_deletes = options.max_deletes;

@@ -1,13 +1,12 @@
 //! Reads a list and commits what has changed since the last sync.
 
-use crate::commit::Plan;
-use crate::file::{Claim, Fault, stopped};
+use crate::commit::Staging;
+use crate::file::Claim;
 use crate::receipt::{MaxDeletes, SyncReceipt};
-use crate::staging::Staging;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
+use talentdata_core::run::run;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
@@ -95,8 +94,8 @@ impl Sync {
     ///
     /// `progress` is called after each page. Until the commit, and after any error, the mirror is as it was; dropping the
     /// future is like killing the process, and harmless. A sync whose scan is not proven complete is committed too: its
-    /// receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. Pages are stored by the calling task, while
-    /// others are fetched; the commit has a thread of its own.
+    /// receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread of its own; a commit that
+    /// has begun is finished.
     ///
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another sync is writing to the mirror, or the file is something
@@ -110,76 +109,27 @@ impl Sync {
     ) -> Result<SyncReceipt> {
         self.check()?;
         let claim = Claim::acquire(&self.path)?;
-        let mut stop = std::pin::pin!(stop);
-        match self
-            .once(client, &claim, stop.as_mut(), &mut progress)
-            .await
-        {
-            Ok(first) if self.confirm && first.is_to_be_confirmed() => {
-                let second = self.once(client, &claim, stop, &mut progress).await?;
-                Ok(SyncReceipt {
-                    confirms: Some(Box::new(first)),
-                    ..second
-                })
-            }
-            Ok(receipt) => Ok(receipt),
-            Err(error) => {
-                claim.abandon();
-                Err(error)
-            }
-        }
-    }
-
-    async fn once(
-        &self,
-        client: &Client,
-        claim: &Claim,
-        mut stop: Pin<&mut impl Future<Output = ()>>,
-        progress: &mut impl FnMut(&Receipt),
-    ) -> Result<SyncReceipt> {
-        let at = |fault: Fault| fault.at(&claim.path);
-        let config = client.config();
-        let operation = self.resource.shape().operation;
-        let parameters = self.scan.arguments.recorded(operation);
-        let parameters = serde_json::to_string(&parameters).unwrap_or_default();
-        let of = [
-            config.base_url().to_string(),
-            config.client_id().unwrap_or("none").to_owned(),
-        ];
-        let mut staging = Staging::begin(claim, self.resource, of, parameters).map_err(at)?;
-        let mut scan = client.resource(self.resource).scan(self.scan.clone());
+        let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {
-            let batch = tokio::select! {
-                biased;
-                () = &mut stop => return Err(stopped()),
-                batch = scan.next_batch() => batch,
-            };
-            let Some(batch) = batch.transpose()? else {
-                break;
-            };
-            // What came before it was delivered already, during the scan.
-            staging.take(&batch.late, true).map_err(at)?;
-            staging.take(&batch.records, false).map_err(at)?;
-            progress(&batch.receipt);
-        }
-        let plan = Plan {
-            max_deletes: self.max_deletes,
-            keep: self.keep,
-            ended: SystemTime::now(),
-        };
-        let receipt = scan.receipt();
-        let interrupt = staging.connection.get_interrupt_handle();
-        let mut commit = tokio::task::spawn_blocking(move || staging.commit(receipt, &plan));
-        let committed = tokio::select! {
-            biased;
-            committed = &mut commit => committed,
-            () = &mut stop => {
-                interrupt.interrupt();
-                commit.await
+            let staging = Staging::begin(&claim, self, client.config());
+            let staging = staging.map_err(|fault| fault.at(&self.path));
+            let scan = |_| client.resource(self.resource).scan(self.scan.clone());
+            match run(|| staging, None, scan, stop.as_mut(), &mut progress).await {
+                Ok(first) if self.confirm && confirms.is_none() && first.is_to_be_confirmed() => {
+                    confirms = Some(Box::new(first));
+                }
+                Ok(receipt) => {
+                    return Ok(SyncReceipt {
+                        confirms,
+                        ..receipt
+                    });
+                }
+                Err(error) => {
+                    claim.abandon();
+                    return Err(error);
+                }
             }
-        };
-        let broken = |_| Error::panicked("a commit");
-        committed.map_err(broken)?.map_err(at)
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The report on a shared budget: whether a client reaches it, which clients share it, and at what rate.
 
+use super::lock;
 use crate::gate::MemberStats;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::sync::Mutex;
 use std::time::Instant;
 
 /// With whom a client shares its budget.
@@ -36,110 +38,65 @@ pub struct BudgetState {
     pub seconds_paused: f64,
 }
 
-/// The contact of one client with the budget that it shares.
+/// The contact of one client with the budget that it shares. Changes are logged, so no lock may be held meanwhile: a log
+/// callback may wait for a thread that needs it.
 #[derive(Debug)]
-pub(super) struct Contact {
-    /// While the budget cannot be reached, without the time since then.
-    stats: BudgetStats,
-    unreachable_since: Option<Instant>,
-    news: Vec<News>,
-}
-
-/// A change, to be logged once no lock is held: a log callback may wait for a thread that needs the lock.
-#[derive(Debug)]
-pub(super) enum News {
-    Joined(String, usize),
-    Reachable(usize),
-    Unreachable(String),
-    Replaced,
-}
-
-impl News {
-    pub(super) fn log(self) {
-        match self {
-            News::Joined(store, members) => {
-                tracing::debug!(store, members, "joined the shared budget");
-            }
-            News::Reachable(members) => {
-                tracing::info!(members, "the shared budget can be reached again");
-            }
-            News::Unreachable(reason) => {
-                tracing::warn!("the shared budget cannot be reached: {reason}");
-            }
-            News::Replaced => tracing::debug!(
-                "the file of the shared budget is locked by a stopped process; a copy replaces it"
-            ),
-        }
-    }
-}
+pub(super) struct Contact(Mutex<(BudgetStats, Option<Instant>)>);
 
 impl Contact {
     /// None yet with the budget in this store.
     pub(super) fn with(store: &str) -> Self {
-        Contact {
-            stats: BudgetStats {
-                store: store.to_owned(),
-                members: 0,
-                max_members: 0,
-                seconds_unreachable: 0.0,
-                unreachable_reason: None,
-            },
-            unreachable_since: None,
-            news: Vec::new(),
-        }
-    }
-
-    /// The changes since this was asked last.
-    pub(super) fn take_news(&mut self) -> Vec<News> {
-        std::mem::take(&mut self.news)
+        let stats = BudgetStats {
+            store: store.to_owned(),
+            members: 0,
+            max_members: 0,
+            seconds_unreachable: 0.0,
+            unreachable_reason: None,
+        };
+        Contact(Mutex::new((stats, None)))
     }
 
     /// The budget was reached, and is shared by so many clients.
-    pub(super) fn reached(&mut self, members: usize) {
-        if self.stats.members == 0 {
-            let store = self.stats.store.clone();
-            self.news.push(News::Joined(store, members));
+    pub(super) fn reached(&self, members: usize) {
+        let mut contact = lock(&self.0);
+        let (stats, unreachable_since) = &mut *contact;
+        let joined = (stats.members == 0).then(|| stats.store.clone());
+        let lost = unreachable_since.take();
+        stats.seconds_unreachable += lost.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        stats.members = members;
+        stats.max_members = stats.max_members.max(members);
+        drop(contact);
+        if let Some(store) = joined {
+            tracing::debug!(store, members, "joined the shared budget");
         }
-        if let Some(since) = self.unreachable_since.take() {
-            self.stats.seconds_unreachable += since.elapsed().as_secs_f64();
-            self.news.push(News::Reachable(members));
+        if lost.is_some() {
+            tracing::info!(members, "the shared budget can be reached again");
         }
-        self.stats.members = members;
-        self.stats.max_members = self.stats.max_members.max(members);
     }
 
     /// The budget cannot be reached.
-    pub(super) fn not_reached(&mut self, reason: String) {
-        if self.unreachable_since.is_none() {
-            self.unreachable_since = Some(Instant::now());
-            self.news.push(News::Unreachable(reason.clone()));
+    pub(super) fn not_reached(&self, reason: &str) {
+        let mut contact = lock(&self.0);
+        let is_new = contact.1.is_none();
+        contact.1.get_or_insert_with(Instant::now);
+        contact.0.unreachable_reason = Some(reason.to_owned());
+        drop(contact);
+        if is_new {
+            tracing::warn!("the shared budget cannot be reached: {reason}");
         }
-        self.stats.unreachable_reason = Some(reason);
-    }
-
-    /// Another file has taken the place of one that a stopped process had locked.
-    pub(super) fn replaced(&mut self) {
-        self.news.push(News::Replaced);
     }
 
     /// Whether the budget was reached the last time.
     pub(super) fn is_reached(&self) -> bool {
-        self.stats.members > 0 && self.unreachable_since.is_none()
+        let contact = lock(&self.0);
+        contact.0.members > 0 && contact.1.is_none()
     }
 
     pub(super) fn stats(&self) -> BudgetStats {
-        let since = self.unreachable_since.map(|since| since.elapsed());
-        BudgetStats {
-            members: self.stats.members.max(1),
-            max_members: self.stats.max_members.max(1),
-            seconds_unreachable: self.stats.seconds_unreachable
-                + since.unwrap_or_default().as_secs_f64(),
-            ..self.stats.clone()
-        }
-    }
-
-    /// Why it cannot be reached.
-    pub(super) fn reason(&self) -> String {
-        self.stats.unreachable_reason.clone().unwrap_or_default()
+        let (mut stats, since) = lock(&self.0).clone();
+        stats.members = stats.members.max(1);
+        stats.max_members = stats.max_members.max(1);
+        stats.seconds_unreachable += since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        stats
     }
 }

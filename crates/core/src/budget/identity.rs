@@ -1,8 +1,8 @@
 //! Names: of the budget that clients of one company share, and of each client among them.
 
+use crate::gate::MemberStats;
 use crate::settings::Config;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// How many hexadecimal digits the name of a company has.
@@ -37,14 +37,12 @@ pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = 
 }
 
 /// One client.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Identity {
     /// A number that no other client has on any host.
     pub(super) id: u64,
-    pub(super) process: u32,
-    /// The name of its program, without arguments, which may contain secrets.
-    pub(super) program: String,
-    pub(super) host: String,
+    /// For people. The name of its program comes without arguments, which may contain secrets.
+    pub(super) about: MemberStats,
 }
 
 impl Identity {
@@ -53,26 +51,19 @@ impl Identity {
         let program = std::env::args_os().next().unwrap_or_default();
         let program = Path::new(&program).file_name().unwrap_or_default();
         let cut = |text: &str, max: usize| text.chars().take(max).collect();
+        let process = std::process::id();
+        // Processes forked from one draw the same random numbers.
+        let unique = format!("{} {process} {:?}", fastrand::u64(..), SystemTime::now());
         Identity {
-            id: new_id(),
-            process: std::process::id(),
-            program: cut(&program.to_string_lossy(), MAX_PROGRAM),
-            host: cut(&name_of_host(), MAX_HOST),
+            id: xxhash_rust::xxh3::xxh3_64(unique.as_bytes()),
+            about: MemberStats {
+                process,
+                name: cut(&program.to_string_lossy(), MAX_PROGRAM),
+                host: Some(cut(&name_of_host(), MAX_HOST)),
+                ..MemberStats::default()
+            },
         }
     }
-}
-
-/// Processes forked from one draw the same random numbers, so their own number and the time are mixed in.
-fn new_id() -> u64 {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let parts = [
-        fastrand::u64(..),
-        u64::from(std::process::id()),
-        since.unwrap_or_default().as_nanos() as u64,
-        MADE.fetch_add(1, Ordering::Relaxed),
-    ];
-    xxhash_rust::xxh3::xxh3_64(&parts.map(u64::to_le_bytes).concat())
 }
 
 #[cfg(unix)]

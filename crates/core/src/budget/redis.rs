@@ -13,7 +13,7 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::contact::{BudgetState, Contact, News};
+use super::contact::{BudgetState, Contact};
 use super::identity::Identity;
 use super::{Budget, BudgetStats, Left, Take, Taking, lock};
 use crate::clock::{self, Time};
@@ -21,8 +21,8 @@ use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
 use crate::settings::{Config, OnUnreachable};
 use connection::{Connection, Place};
 use member::Member;
-use script::{Description, Reply};
-use std::sync::{Arc, Mutex, MutexGuard};
+use script::Reply;
+use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use url::Url;
@@ -36,35 +36,15 @@ pub(super) struct RedisBudget {
 }
 
 struct Shared {
-    place: Arc<Place>,
-    settings: GateSettings,
+    place: Place,
     on_unreachable: OnUnreachable,
+    contact: Contact,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
-    state: Mutex<State>,
-}
-
-struct State {
-    /// The process that the member stands for: a forked child is another one.
-    identity: Identity,
-    member: Member,
-    contact: Contact,
-    connection: Arc<AsyncMutex<Option<Connection>>>,
-    /// On which the server is asked; a client may be dropped outside of it.
-    runtime: Option<Handle>,
-}
-
-impl State {
-    fn new(place: &Place, settings: GateSettings) -> Self {
-        let identity = Identity::new();
-        State {
-            member: Member::new(identity.id, settings),
-            identity,
-            contact: Contact::with(place.shown()),
-            connection: Arc::default(),
-            runtime: None,
-        }
-    }
+    process: u32,
+    /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
+    state: Mutex<(Member, Option<Handle>)>,
+    connection: AsyncMutex<Option<Connection>>,
 }
 
 impl RedisBudget {
@@ -75,16 +55,17 @@ impl RedisBudget {
         settings: GateSettings,
         changed: &Arc<Notify>,
     ) -> Self {
-        let place = Arc::new(Place::new(url, config));
-        let state = State::new(&place, settings);
+        let place = Place::new(url, config);
         let (present, gone) = watch::channel(());
         RedisBudget {
             shared: Arc::new(Shared {
+                contact: Contact::with(place.shown()),
                 place,
-                settings,
                 on_unreachable: config.on_unreachable,
                 changed: Arc::clone(changed),
-                state: Mutex::new(state),
+                process: std::process::id(),
+                state: Mutex::new((Member::new(Identity::new(), settings), None)),
+                connection: AsyncMutex::default(),
             }),
             present: Some(present),
             gone,
@@ -93,84 +74,69 @@ impl RedisBudget {
 }
 
 impl Shared {
-    /// The state, which in a forked child begins anew.
-    fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = lock(&self.state);
-        if state.identity.process != std::process::id() {
-            let new = State::new(&self.place, self.settings);
-            // What belongs to the runtime of the parent is forgotten, not dropped.
-            std::mem::forget(std::mem::replace(&mut *state, new));
-        }
-        state
-    }
-
     /// Asks the server if it is time to.
-    fn ask_if_due(self: &Arc<Self>, state: &mut State) {
+    fn ask_if_due(self: &Arc<Self>, member: &mut Member, known: &mut Option<Handle>) {
         let now = clock::now();
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
-        if state.member.ask_at(now).is_none_or(|at| at > now) {
+        if member.ask_at(now).is_none_or(|at| at > now) {
             return;
         }
-        let about = Description::of(&state.identity);
-        let ask = state.member.ask(now, about);
-        let (shared, connection) = (Arc::clone(self), Arc::clone(&state.connection));
-        let process = state.identity.process;
-        state.runtime = Some(runtime.clone());
+        let ask = member.ask(now);
+        let shared = Arc::clone(self);
+        *known = Some(runtime.clone());
         runtime.spawn(async move {
-            let replied = Connection::ask(&mut *connection.lock().await, &shared.place, &ask).await;
-            if process == std::process::id() {
-                shared.take_in(replied);
-                shared.changed.notify_one();
-            }
+            let mut connection = shared.connection.lock().await;
+            let replied = Connection::ask(&mut connection, &shared.place, &ask).await;
+            drop(connection);
+            shared.take_in(replied);
+            shared.changed.notify_one();
         });
     }
 
     fn take_in(self: &Arc<Self>, replied: Result<Reply, String>) {
-        let mut state = self.state();
-        match replied {
-            Ok(reply) => {
-                state.member.received(clock::now(), &reply);
-                state.contact.reached(reply.members as usize);
-            }
-            Err(reason) => {
-                state.member.unanswered(clock::now());
-                state.contact.not_reached(reason);
-            }
+        let mut state = lock(&self.state);
+        let (member, runtime) = &mut *state;
+        match &replied {
+            Ok(reply) => member.received(clock::now(), reply),
+            Err(_) => member.unanswered(clock::now()),
         }
         // A pause that was reported meanwhile does not wait for the next request.
-        self.ask_if_due(&mut state);
-        let news = state.contact.take_news();
+        self.ask_if_due(member, runtime);
         drop(state);
-        news.into_iter().for_each(News::log);
+        match replied {
+            Ok(reply) => self.contact.reached(reply.members as usize),
+            Err(reason) => self.contact.not_reached(&reason),
+        }
     }
 }
 
 impl Budget for RedisBudget {
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
-        let mut state = self.shared.state();
         let shares = self.shared.on_unreachable == OnUnreachable::Share;
-        let take = state.member.take(now, class, endpoint, shares);
-        self.shared.ask_if_due(&mut state);
+        let mut state = lock(&self.shared.state);
+        let (member, runtime) = &mut *state;
+        let mut take = member.take(now, class, endpoint, shares);
+        self.shared.ask_if_due(member, runtime);
         let waits = matches!(take, Take::Wait { earliest, .. } if earliest <= now);
         let nothing = waits || take == Take::AfterChange;
-        let take = if !shares && nothing && state.member.is_unreachable() {
-            Take::Unreachable(state.contact.reason())
-        } else {
-            take
-        };
+        if !shares && nothing && member.is_unreachable() {
+            let reason = self.shared.contact.stats().unreachable_reason;
+            take = Take::Unreachable(reason.unwrap_or_default());
+        }
         Box::pin(std::future::ready(take))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
-        let mut state = self.shared.state();
-        state.member.report(now, ticket, &outcome);
-        self.shared.ask_if_due(&mut state);
+        let mut state = lock(&self.shared.state);
+        let (member, runtime) = &mut *state;
+        member.report(now, ticket, &outcome);
+        self.shared.ask_if_due(member, runtime);
     }
 
     fn stats(&self) -> BudgetStats {
-        self.shared.state().contact.stats()
+        self.shared.contact.stats()
     }
 
     fn left(&self) -> Left {
@@ -181,18 +147,20 @@ impl Budget for RedisBudget {
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        let mut state = self.shared.state();
-        let (Some(runtime), true) = (state.runtime.take(), state.contact.is_reached()) else {
+        // In a forked child, it is the parent's.
+        if self.shared.process != std::process::id() || !self.shared.contact.is_reached() {
+            return;
+        }
+        let mut state = lock(&self.shared.state);
+        let Some(runtime) = state.1.take() else {
             return;
         };
-        let about = Description::of(&state.identity);
-        let ask = state.member.leaving(clock::now(), about);
-        let connection = Arc::clone(&state.connection);
-        let present = self.present.take();
+        let ask = state.0.leaving(clock::now());
+        let (shared, present) = (Arc::clone(&self.shared), self.present.take());
         runtime.spawn(async move {
             // If it does not get there, the server forgets the member by itself.
-            if let Some(connection) = &mut *connection.lock().await {
-                let _ = connection.ask_once(&ask).await;
+            if let Some(connection) = &mut *shared.connection.lock().await {
+                let _ = connection.ask_once(&shared.place, &ask).await;
             }
             drop(present);
         });
@@ -201,12 +169,12 @@ impl Drop for RedisBudget {
 
 /// The state of the budget on this server, for people; else why it cannot be read.
 pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
-    let place = Arc::new(Place::new(url, config));
+    let place = Place::new(url, config);
     let look = || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        runtime.block_on(async { Connection::to(&place).await?.look().await })
+        runtime.block_on(async { Connection::to(&place).await?.look(&place).await })
     };
     // A thread of its own, since the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());

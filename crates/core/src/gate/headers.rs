@@ -14,7 +14,7 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The longest wait, in seconds: one day. A longer one is taken as this.
 const LONGEST: f64 = 86_400.0;
-/// From here on a number of seconds is a Unix time: nobody means a wait or a window of thirty years.
+/// A number from here on is no wait and no window, but perhaps a Unix time: it says nothing.
 const THIRTY_YEARS: f64 = 1e9;
 
 /// What one response says about the rate limit (service document, section 8).
@@ -107,18 +107,11 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     Some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
-/// A wait given in seconds, or as a moment: an HTTP date, or Unix seconds or milliseconds within a day of `now`.
-///
-/// A longer wait than a day counts as a day, and none where the moment has passed. A moment that passed more than a day
-/// ago says nothing, and neither does a Unix time that far ahead: it is more likely a fault than meant.
+/// A wait given in seconds, or as an HTTP date within a day of `now`. A longer wait counts as a day, and none where the date
+/// has passed; a date that passed more than a day ago says nothing.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     let seconds = match number(text) {
-        Some(delay) if delay < THIRTY_YEARS => delay,
-        Some(moment) => {
-            let near = |wait: &f64| wait.abs() <= LONGEST;
-            let waits = [moment - now, moment / 1000.0 - now];
-            waits.into_iter().find(near)?.max(0.0)
-        }
+        Some(delay) => Some(delay).filter(|delay| *delay < THIRTY_YEARS)?,
         None => {
             let date = httpdate::parse_http_date(text).ok()?;
             let wait = seconds_since_epoch(date) - now;

@@ -127,18 +127,6 @@ impl Model {
         self.slots.next(plan, ledger).max(self.clear_at(ledger))
     }
 
-    /// A request is sent; where it may have been long since the last, an alignment is no longer relied on.
-    pub(super) fn sent(&mut self, now: Time) {
-        if self.alignment.as_ref().is_some_and(|it| it.is_stale(now)) {
-            self.give_up_alignment();
-        }
-    }
-
-    fn give_up_alignment(&mut self) {
-        self.alignment = None;
-        self.windows = Windows::default();
-    }
-
     /// A request sent at `sent` saw the budget used up, or was refused; `own` requests were ours within the window.
     pub(super) fn overshoot(&mut self, now: Time, sent: Time, own: u32) {
         if self.alignment.is_none() {
@@ -157,7 +145,8 @@ impl Model {
                 self.barred_until = now + BARRED;
             }
             if !right || self.refill.1 {
-                self.give_up_alignment();
+                self.alignment = None;
+                self.windows = Windows::default();
             }
         }
         // One that was overtaken by a later request says nothing about an edge.

@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use super::long_window::Part;
 
 /// A member that is this much late has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
@@ -69,8 +68,6 @@ pub(super) struct Member {
     seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
-    /// What it has sent within a longer window, where it may use a part of the limit.
-    pub(super) part: Part,
     /// How many requests it sent lately.
     last_minute: LastMinute,
 }
@@ -87,7 +84,7 @@ struct Wait {
 }
 
 /// One member, for people.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberStats {
     /// Its process.
     pub process: u32,
@@ -99,7 +96,7 @@ pub struct MemberStats {
     /// Requests that it sent within the last minute.
     pub sent_last_minute: u32,
     /// The priority class in which it waits; none where it does not.
-    pub waiting: Option<&'static str>,
+    pub waiting: Option<String>,
     /// Seconds since it was last seen.
     pub seconds_since_seen: f64,
 }
@@ -156,13 +153,12 @@ impl Turns {
         }
     }
 
-    /// It is a member's turn; `window` is the longest that the service counts over.
-    pub(super) fn served(&mut self, now: Time, id: u64, window: Duration) {
+    /// It is a member's turn.
+    pub(super) fn served(&mut self, now: Time, id: u64) {
         if let Some(member) = self.0.get_mut(&id) {
             member.waits = None;
             member.last_sent = now;
             member.last_minute.send(now);
-            member.part.send(now, window);
         }
     }
 
@@ -192,7 +188,7 @@ impl Member {
             name: self.name.clone(),
             host: None,
             sent_last_minute: self.last_minute.sent(now),
-            waiting: self.waits.map(|wait| wait.class.name()),
+            waiting: self.waits.map(|wait| wait.class.name().to_owned()),
             seconds_since_seen: now.saturating_sub(self.seen).as_secs_f64(),
         }
     }

@@ -92,9 +92,7 @@ impl Windows {
     }
 }
 
-/// An alignment is given up and found anew after this long, so that clocks cannot drift out of it.
-const LASTS: Duration = Duration::from_secs(200);
-/// How far clocks drift meanwhile, at 50 millionths.
+/// How far clocks may drift before a first request falls into the window before, whereupon the edges are found anew.
 const DRIFT: Duration = Duration::from_millis(10);
 /// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
 /// would fall into the one before.
@@ -121,7 +119,6 @@ const SPARE: f64 = 0.6;
 /// An alignment with the server's windows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
-    since: Time,
     trial: u32,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
@@ -141,7 +138,6 @@ impl Alignment {
     pub(super) fn new(count: &Count, edge: Edge, window: Duration, floor: Duration) -> Self {
         let caution = DRIFT + floor.mul_f64(SURPRISE);
         Self {
-            since: count.received,
             trial: TRIAL,
             step: caution.min(window / 4) / (TRIAL - 1),
             edge: Edge {
@@ -153,11 +149,6 @@ impl Alignment {
             others: 0.0,
             is_exact: false,
         }
-    }
-
-    /// Whether clocks may have drifted so far that the edges have to be found anew.
-    pub(super) fn is_stale(&self, now: Time) -> bool {
-        now >= self.since + LASTS
     }
 
     /// Moves on to the window of `now`.

@@ -1,6 +1,5 @@
 //! The directory of the files that the processes of a host share, which only this user may write to.
 
-use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -12,31 +11,24 @@ const OURS: [&str; 2] = ["budget-", "token-"];
 /// A file that was not written for this long is of no use to anybody.
 const STALE: Duration = Duration::from_secs(86_400);
 
-/// The path of a file of this name.
-pub(crate) fn path(name: &str) -> Result<PathBuf> {
-    Ok(directory(|name| std::env::var_os(name))?.join(name))
-}
-
-/// The runtime directory of the user, which the environment names or systemd makes; else the one for state.
-fn directory(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+/// The path of a file of this name: in the runtime directory of the user, which the environment names or systemd makes;
+/// otherwise in the one for state, or for temporary files.
+pub(crate) fn path(name: &str) -> PathBuf {
     let named = |name| {
-        environment(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
     };
     let user = rustix::process::geteuid().as_raw();
     let usual = PathBuf::from(format!("/run/user/{user}"));
-    let home = || named("HOME").map(|home| home.join(".local/state"));
     let parent = named("XDG_RUNTIME_DIR")
         .or_else(|| usual.is_dir().then_some(usual))
         .or_else(|| named("XDG_STATE_HOME"))
-        .or_else(home);
-    let Some(parent) = parent else {
-        return Err(Error::other(
-            "neither XDG_RUNTIME_DIR nor HOME names a directory",
-        ));
+        .or_else(|| named("HOME").map(|home| home.join(".local/state")));
+    let directory = match parent {
+        Some(parent) => parent.join("talentdata"),
+        None => std::env::temp_dir().join(format!("talentdata-{user}")),
     };
-    Ok(parent.join("talentdata"))
+    directory.join(name)
 }
 
 /// Makes the directory where it is missing, and refuses one that others may write to.

@@ -1,11 +1,11 @@
 //! A small file that the processes of this host share: opened anew for each use, never through a link, and only if it is
 //! this user's alone. It is changed under an exclusive lock, and a process that is stopped while it has the lock is passed
-//! over: another file takes the place of the one that it has, and what it still writes goes nowhere.
+//! over: a copy takes the place of the file that it has, and what it still writes goes nowhere.
 
 use super::directory;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{Error, Result};
+use std::io::{Error, Read, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,21 +18,13 @@ const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
 /// How often opening begins again because the file was replaced meanwhile.
 const MOVES: u32 = 8;
+/// No file is longer.
+const MAX_LENGTH: u64 = 1 << 20;
 
 /// Where the file is; it need not be there.
 #[derive(Clone)]
 pub(crate) struct SharedFile {
     path: PathBuf,
-}
-
-/// A process that waits for the lock.
-pub(crate) struct Waiter<'a> {
-    file: &'a SharedFile,
-    /// A process that keeps the lock for so many tries is passed over. No time counts, since the process that waits may
-    /// have been stopped itself.
-    max_tries: u32,
-    holder: Option<Identity>,
-    tries: u32,
 }
 
 /// A file that this process has the lock of, until this is dropped.
@@ -43,7 +35,7 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Whether the path still leads to it: else another process has passed this one over.
+    /// Whether the path still leads to it: otherwise another process has passed this one over.
     pub(crate) fn is_current(&self) -> bool {
         leads_to(&self.path, self.identity)
     }
@@ -60,16 +52,6 @@ impl SharedFile {
     /// The file at this path.
     pub(crate) fn new(path: PathBuf) -> Self {
         SharedFile { path }
-    }
-
-    /// Waits for the lock.
-    pub(crate) fn waiter(&self, max_tries: u32) -> Waiter<'_> {
-        Waiter {
-            file: self,
-            max_tries,
-            holder: None,
-            tries: 0,
-        }
     }
 
     /// Opens the file if it is there, without its lock. None where the path leads to something that is not ours.
@@ -98,84 +80,71 @@ impl SharedFile {
         Ok(is_of(&file.metadata()?, user).then_some(file))
     }
 
-    /// Puts another file, with what `fill` writes, in the place of one that is still `stale` once the lock of the directory
-    /// was taken: of several processes that find the same file stale, one replaces it. The old file stays as it is.
-    fn replace_if(
-        &self,
-        is_stale: impl FnOnce() -> Result<bool>,
-        fill: impl FnOnce(&File) -> Result<()>,
-    ) -> Result<()> {
-        let directory = File::open(self.directory())?;
-        // A process that was stopped meanwhile does not hold up the others: they go on without the lock.
-        let is_locked = (0..TRIES).any(|_| {
-            let is_locked = directory.try_lock().is_ok();
-            if !is_locked {
-                std::thread::sleep(PAUSE);
-            }
-            is_locked
-        });
-        let replaced = is_stale().and_then(|is_stale| match is_stale {
-            true => self.replace(fill),
-            false => Ok(()),
-        });
-        if is_locked {
-            let _ = directory.unlock();
-        }
-        replaced
-    }
-
-    fn replace(&self, fill: impl FnOnce(&File) -> Result<()>) -> Result<()> {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let prefix = format!("{name}.new-");
-        let mut builder = tempfile::Builder::new();
-        let new = builder.prefix(&prefix).tempfile_in(self.directory())?;
-        fill(new.as_file())?;
-        new.persist(&self.path).map_err(|error| error.error)?;
-        Ok(())
-    }
-}
-
-impl Waiter<'_> {
-    /// Opens the file, which is made where there is none, and takes the lock; none where it is to be tried again. What is not
-    /// ours is replaced by an empty file. The file of a process that is passed over is replaced by what `fill` writes, which is
-    /// given the old file and the new one.
-    pub(crate) fn try_lock(
-        &mut self,
-        mut fill: impl FnMut(&File, &File) -> Result<()>,
-    ) -> Result<Option<Locked>> {
-        let shared = self.file;
-        directory::prepare(shared.directory())?;
-        for _ in 0..MOVES {
-            let Some(file) = shared.open(true)? else {
-                shared.replace_if(|| Ok(shared.open(true)?.is_none()), |_| Ok(()))?;
+    /// Opens the file, which is made where there is none, and waits for its lock. A file that is locked for so many tries,
+    /// with such pauses, is replaced by a copy, and one that is not ours by an empty one. No time counts, since the process that
+    /// waits may have been stopped itself.
+    pub(crate) fn lock(&self, max_tries: u32, pause: Duration) -> Result<Locked> {
+        directory::prepare(self.directory())?;
+        let (mut tries, mut holder) = (0, None);
+        for _ in 0..2 * max_tries + MOVES {
+            let Some(file) = self.open(true)? else {
+                self.replace(None)?;
                 continue;
             };
             let identity = identity(&file.metadata()?);
             match file.try_lock() {
                 Ok(()) => {
-                    let path = shared.path.clone();
+                    let path = self.path.clone();
                     let locked = Locked {
                         file,
                         identity,
                         path,
                     };
                     if locked.is_current() {
-                        return Ok(Some(locked));
+                        return Ok(locked);
                     }
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {
-                    let is_same = self.holder.replace(identity) == Some(identity);
-                    self.tries = if is_same { self.tries + 1 } else { 1 };
-                    if self.tries < self.max_tries {
-                        return Ok(None);
+                    let is_same = holder.replace(identity) == Some(identity);
+                    tries = if is_same { tries + 1 } else { 1 };
+                    match tries < max_tries {
+                        true => std::thread::sleep(pause),
+                        false => self.replace(Some(&file))?,
                     }
-                    let is_stale = || Ok(leads_to(&shared.path, identity));
-                    shared.replace_if(is_stale, |new| fill(&file, new))?;
                 }
             }
         }
         Err(Error::other("the file is replaced again and again"))
+    }
+
+    /// Replaces a file that a stopped process has locked, or something that is not ours, if it is still there once the
+    /// directory is locked: of several processes that find the same file stale, one replaces it.
+    fn replace(&self, locked: Option<&File>) -> Result<()> {
+        let directory = File::open(self.directory())?;
+        // A process that was stopped meanwhile does not hold up the others: they go on without the lock.
+        let _ = (0..TRIES).any(|_| {
+            let is_locked = directory.try_lock().is_ok();
+            if !is_locked {
+                std::thread::sleep(PAUSE);
+            }
+            is_locked
+        });
+        let is_stale = match locked {
+            Some(file) => leads_to(&self.path, identity(&file.metadata()?)),
+            None => self.open(true)?.is_none(),
+        };
+        if is_stale {
+            let mut new = tempfile::Builder::new();
+            let name = self.path.file_name().unwrap_or_default();
+            let mut new = new.prefix(name).tempfile_in(self.directory())?;
+            if let Some(file) = locked {
+                std::io::copy(&mut file.take(MAX_LENGTH), &mut new)?;
+            }
+            new.persist(&self.path).map_err(|error| error.error)?;
+        }
+        let _ = directory.unlock();
+        Ok(())
     }
 }
 
@@ -209,20 +178,13 @@ mod tests {
     fn a_process_that_is_stopped_while_it_replaces_a_file_holds_up_nobody() {
         let directory = tempfile::tempdir().unwrap();
         let file = SharedFile::new(directory.path().join("file"));
-        file.replace(|_| Ok(())).unwrap();
-        let first = identity(&std::fs::metadata(&file.path).unwrap());
+        let first = file.open(true).unwrap().unwrap();
         let stopped = File::open(directory.path()).unwrap();
         stopped.lock().unwrap();
-        let is_first = || leads_to(&file.path, first);
-        for is_replaced in [true, false] {
-            let mut filled = false;
-            let fill = |_: &File| {
-                filled = true;
-                Ok(())
-            };
-            file.replace_if(|| Ok(is_first()), fill).unwrap();
-            assert_eq!(filled, is_replaced);
-            assert!(!is_first());
-        }
+        file.replace(Some(&first)).unwrap();
+        let second = std::fs::metadata(&file.path).unwrap();
+        assert_ne!(identity(&first.metadata().unwrap()), identity(&second));
+        file.replace(Some(&first)).unwrap();
+        assert!(leads_to(&file.path, identity(&second)), "it was not stale");
     }
 }

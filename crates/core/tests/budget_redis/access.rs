@@ -15,7 +15,7 @@ const PASSWORD: &str = "CANARY-of-the-server";
 async fn the_documented_user_suffices() {
     let server = Server::valkey(&[]).await;
     let rule = format!(
-        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-4:* resetchannels -@all +select +evalsha +script|load +time +get +set"
+        "SETUSER talentdata on >{PASSWORD} ~talentdata:budget-5:* resetchannels -@all +select +evalsha +script|load +time +get +set"
     );
     let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split(' ')).collect();
     server.command(&words).await;

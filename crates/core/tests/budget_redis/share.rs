@@ -114,7 +114,7 @@ async fn the_members_are_shown() {
             assert_eq!(one.host.as_ref(), Some(&host));
             assert!(one.name.starts_with("budget_redis"), "{one:?}");
             let scans = one.process != std::process::id();
-            assert!(!scans || one.waiting == Some("scan"), "{one:?}");
+            assert!(!scans || one.waiting.as_deref() == Some("scan"), "{one:?}");
         }
         let kept = server.kept().await;
         for secret in &access {

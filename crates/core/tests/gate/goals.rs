@@ -373,25 +373,6 @@ fn a_limit_of_a_long_window_is_used_up_and_shared() {
     }
 }
 
-/// 300 requests in 20 s, of which one may use a tenth: it sends 30 and waits for the next window, the others go on.
-#[test]
-fn a_part_of_a_long_window_is_kept_to() {
-    for policy in [Policy::ClockWindow, Policy::FirstRequestWindow] {
-        let mut scenario = Scenario::new(policy, 20, 3);
-        (scenario.limit, scenario.until) = ((300, secs(20)), secs(80));
-        scenario.members[0].share = 0.1;
-        let run = scenario.run();
-        for window in 0..4 {
-            let sent = run.rate_of(0, 20 * window, 20 * (window + 1)) * 20.0;
-            assert!(sent <= 60.0, "{policy}: {sent} in a window");
-        }
-        let sent = run.rate_of(0, 0, 80) * 80.0;
-        // The windows of the server need not begin with the run.
-        assert!((80.0..=155.0).contains(&sent), "{policy}: {sent} in 80 s");
-        assert_eq!(run.refused, 0, "{policy}");
-    }
-}
-
 #[test]
 fn a_newcomer_beside_four_scans_is_served_at_once() {
     for policy in Policy::ALL {

@@ -84,7 +84,7 @@ fn remaining_counts() {
 }
 
 /// Waits in seconds, as a reset and as a `Retry-After` alike.
-const WAITS: [(&str, Option<f64>); 33] = [
+const WAITS: [(&str, Option<f64>); 30] = [
     ("1", Some(1.0)),
     ("0", Some(0.0)),
     ("0.5", Some(0.5)),
@@ -103,14 +103,11 @@ const WAITS: [(&str, Option<f64>); 33] = [
     ("5,", Some(5.0)),
     ("x, 5", Some(5.0)),
     ("-1, x", None),
-    ("2, 1767323050", Some(5.0)),
+    ("2, 1767323050", Some(2.0)),
     ("1000000000", None),
-    ("1000000000000", None),
     ("99999999999999999999999999999999999", None),
-    ("1767323050", Some(5.0)),
-    ("1767323040", Some(0.0)),
-    ("1767323050000", Some(5.0)),
-    ("1767496000", None),
+    ("1767323050", None),
+    ("1767323050000", None),
     ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0)),
     ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0)),
     ("Wed, 01 Jan 2020 00:00:00 GMT", None),

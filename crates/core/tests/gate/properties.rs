@@ -234,7 +234,7 @@ fn the_way_of_counting_is_recognised() {
 }
 
 #[test]
-fn an_alignment_is_renewed_without_harm() {
+fn an_alignment_lasts() {
     let mut scenario = Scenario::new(Policy::ClockWindow, 20, 1);
     scenario.until = secs(260);
     let run = scenario.run();

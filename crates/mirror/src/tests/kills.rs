@@ -17,8 +17,9 @@ fn child() {
         return;
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
-    let mut staging = stage(&claim).unwrap();
-    staging.take(&records(&second()), false).unwrap();
+    let sync = Sync::new(Resource::Contacts, &path);
+    let mut staging = Staging::begin(&claim, &sync, &config("c")).unwrap();
+    staging.take(&[], &records(&second())).unwrap();
     let mut left: u64 = steps.parse().unwrap();
     let kill = move || {
         if left == 0 {
@@ -37,7 +38,7 @@ fn child() {
         .execute_batch("PRAGMA cache_size = 10")
         .unwrap();
     let receipt = receipt(second().len(), Proof::Counted);
-    staging.commit(receipt, &Trial::new().plan()).unwrap();
+    staging.commit(receipt, SystemTime::now()).unwrap();
 }
 
 fn second() -> Vec<String> {

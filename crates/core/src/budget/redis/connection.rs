@@ -7,7 +7,7 @@ use crate::error::Scrubber;
 use crate::request::transport::system_tls;
 use crate::settings::Config;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, RedisConnectionInfo, RedisError};
+use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisError};
 use rustls::pki_types::ServerName;
 use std::io;
 use std::sync::Arc;
@@ -43,17 +43,13 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(url: &Url, config: &Config) -> Self {
-        let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let database = url.path().trim_start_matches('/').parse();
-        login = login.set_db(database.unwrap_or(0));
-        if !url.username().is_empty() {
-            login = login.set_username(decoded(url.username()));
-        }
-        let password = url.password().map(decoded);
-        if let Some(password) = &password {
-            login = login.set_password(password);
-        }
-        let secrets = [url.password().map(Secret::new), password.map(Secret::new)];
+        // The settings have checked the URL, but for texts that are not UTF-8. TLS is ours.
+        let mut plain = url.clone();
+        let _ = plain.set_scheme("redis");
+        let login = plain.into_connection_info();
+        let login = login.map_or_else(|_| Default::default(), |info| info.redis_settings().clone());
+        let password = login.password().map(Secret::new);
+        let secrets = [url.password().map(Secret::new), password];
         Place {
             // Brackets around an IPv6 address are part of the URL only.
             host: url
@@ -63,7 +59,7 @@ impl Place {
                 .to_owned(),
             port: url.port().unwrap_or(PORT),
             tls: url.scheme() == "rediss",
-            login,
+            login: login.set_skip_set_lib_name(),
             shown: config.budget.to_string(),
             scrubber: Scrubber::new(secrets.iter().flatten()),
             script: redis::Script::new(script::SOURCE),
@@ -76,24 +72,24 @@ impl Place {
         &self.shown
     }
 
-    /// What an error says, without secrets.
-    fn text(&self, error: &RedisError) -> String {
-        self.scrubber.show(&error.to_string(), MAX_TEXT)
+    /// Waits so long for something of the server; otherwise why there is nothing.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        outcome: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let outcome = clock::in_time(limit, outcome).await;
+        let outcome = outcome.unwrap_or_else(|| Err("no reply in time".into()));
+        outcome.map_err(|reason| format!("{}: {reason}", self.shown))
     }
 
-    /// Waits for a reply; else why there is none.
-    async fn replied<T>(
+    /// What the server replies to commands; otherwise an error without secrets.
+    async fn reply<T>(
         &self,
         reply: impl Future<Output = Result<T, RedisError>>,
     ) -> Result<T, String> {
-        let replied = clock::in_time(REPLY, reply).await;
-        let replied = replied.ok_or_else(|| "no reply in time".to_owned())?;
-        replied.map_err(|error| self.text(&error))
-    }
-
-    /// Names the server in the reason why something failed.
-    fn explain<T>(&self, outcome: Result<T, String>) -> Result<T, String> {
-        outcome.map_err(|reason| format!("{}: {reason}", self.shown))
+        let text = |error: RedisError| self.scrubber.show(&error.to_string(), MAX_TEXT);
+        reply.await.map_err(text)
     }
 }
 
@@ -102,8 +98,8 @@ fn no_tls(error: &io::Error) -> String {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
     let way_out = match cause {
         Some(rustls::Error::InvalidCertificate(_)) => {
-            "; the certificate has to be valid for the host that the setting budget names, and be issued by an \
-             authority that this system trusts, or whose certificate is in the file that SSL_CERT_FILE names"
+            "; the certificate has to be valid for the host in the setting budget, and come from an authority that \
+             this system trusts or SSL_CERT_FILE names"
         }
         Some(rustls::Error::InvalidMessage(_)) => {
             "; the server seems not to use TLS on this port: where none is needed, set budget to redis://..."
@@ -113,31 +109,19 @@ fn no_tls(error: &io::Error) -> String {
     format!("TLS handshake failed: {error}{way_out}")
 }
 
-/// Texts of a URL are percent-encoded.
-fn decoded(text: &str) -> String {
-    let pair = format!("x={}", text.replace('+', "%2B"));
-    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
-    pairs
-        .next()
-        .map(|(_, text)| text.into_owned())
-        .unwrap_or_default()
-}
-
 /// A connection.
 pub(super) struct Connection {
-    place: Arc<Place>,
     commands: MultiplexedConnection,
     driver: JoinHandle<()>,
 }
 
 impl Connection {
-    /// Connects and logs in; else why not.
-    pub(super) async fn to(place: &Arc<Place>) -> Result<Self, String> {
-        let connected = clock::in_time(CONNECT, Self::connect(place)).await;
-        place.explain(connected.unwrap_or_else(|| Err("connecting timed out".into())))
+    /// Connects and logs in; otherwise why not.
+    pub(super) async fn to(place: &Place) -> Result<Self, String> {
+        place.within(CONNECT, Self::connect(place)).await
     }
 
-    async fn connect(place: &Arc<Place>) -> Result<Self, String> {
+    async fn connect(place: &Place) -> Result<Self, String> {
         let text = |error: io::Error| error.to_string();
         let address = (place.host.as_str(), place.port);
         let stream = TcpStream::connect(address).await.map_err(text)?;
@@ -152,16 +136,15 @@ impl Connection {
         Self::log_in(place, stream.map_err(|error| no_tls(&error))?).await
     }
 
-    async fn log_in<S>(place: &Arc<Place>, stream: S) -> Result<Self, String>
+    async fn log_in<S>(place: &Place, stream: S) -> Result<Self, String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         // The time limits are ours.
         let limits = AsyncConnectionConfig::new().set_response_timeout(None);
-        let made = MultiplexedConnection::new_with_config(&place.login, stream, limits).await;
-        let (commands, driver) = made.map_err(|error| place.text(&error))?;
+        let made = MultiplexedConnection::new_with_config(&place.login, stream, limits);
+        let (commands, driver) = place.reply(made).await?;
         Ok(Connection {
-            place: Arc::clone(place),
             commands,
             driver: tokio::spawn(driver),
         })
@@ -171,48 +154,41 @@ impl Connection {
     /// restart, another one is made at once.
     pub(super) async fn ask(
         connection: &mut Option<Self>,
-        place: &Arc<Place>,
+        place: &Place,
         ask: &Ask,
     ) -> Result<Reply, String> {
-        if let Some(mut present) = connection.take() {
-            match present.ask_once(ask).await {
-                // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
-                Err(reason) if !present.driver.is_finished() => return Err(reason),
-                Err(_) => {}
-                Ok(reply) => {
-                    *connection = Some(present);
-                    return Ok(reply);
-                }
-            }
-        }
-        let mut made = Self::to(place).await?;
-        let reply = made.ask_once(ask).await?;
-        *connection = Some(made);
-        Ok(reply)
-    }
-
-    /// Asks, and waits for the reply; else why there is none.
-    pub(super) async fn ask_once(&mut self, ask: &Ask) -> Result<Reply, String> {
-        let place = Arc::clone(&self.place);
-        let asked = async {
-            let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
-            let mut call = place.script.key(&place.key);
-            let reply = call.arg(text).invoke_async(&mut self.commands);
-            let reply: String = place.replied(reply).await?;
-            Reply::read(&reply)
+        let present = connection.take();
+        let is_new = present.is_none();
+        let mut present = match present {
+            Some(present) => present,
+            None => Self::to(place).await?,
         };
-        place.explain(asked.await)
+        let mut reply = present.ask_once(place, ask).await;
+        // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
+        if reply.is_err() && !is_new && present.driver.is_finished() {
+            present = Self::to(place).await?;
+            reply = present.ask_once(place, ask).await;
+        }
+        *connection = reply.is_ok().then_some(present);
+        reply
     }
 
-    /// Reads the state of the budget, without taking part in it; else why not.
-    pub(super) async fn look(&mut self) -> Result<BudgetState, String> {
-        let place = &*self.place;
+    /// Asks, and waits for the reply; otherwise why there is none.
+    pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
+        let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+        let mut call = place.script.key(&place.key);
+        let reply = call.arg(text).invoke_async(&mut self.commands);
+        let reply: String = place.within(REPLY, place.reply(reply)).await?;
+        Reply::read(&reply)
+    }
+
+    /// Reads the state of the budget, without taking part in it; otherwise why not.
+    pub(super) async fn look(&mut self, place: &Place) -> Result<BudgetState, String> {
         let mut commands = redis::pipe();
         commands.cmd("TIME").cmd("GET").arg(&place.key);
-        let read = place
-            .replied(commands.query_async(&mut self.commands))
-            .await;
-        let ((seconds, micros), text): ((f64, f64), Option<String>) = place.explain(read)?;
+        let read = commands.query_async(&mut self.commands);
+        let read = place.within(REPLY, place.reply(read)).await?;
+        let ((seconds, micros), text): ((f64, f64), Option<String>) = read;
         let (now, text) = (seconds + micros / 1e6, text.unwrap_or_default());
         Ok(script::show(place.shown.clone(), now, &text))
     }

@@ -1,11 +1,12 @@
 //! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
 //! goes on while the server cannot be reached.
 
-use super::script::{Ask, Description, MAX_MOMENTS, Reply, Report};
+use super::script::{Ask, MAX_MOMENTS, Reply, Report};
 use crate::budget::Take;
+use crate::budget::identity::Identity;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, LongWindow, Outage, Outcome, Part, Pauses,
+    Endpoint, Failures, GateSettings, LastMinute, MemberStats, Outage, Outcome, Pauses,
     PriorityClass, RateHeaders, Rules, Ticket, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
@@ -59,14 +60,11 @@ struct Pacer {
 /// The member.
 #[derive(Debug)]
 pub(super) struct Member {
-    id: u64,
+    identity: Identity,
     settings: GateSettings,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
-    /// A limit of a longer window that the service has named, and what this member has sent within it.
-    long_window: Option<LongWindow>,
-    part: Part,
     sends: u64,
     /// What the server knows of an outage; while it cannot be reached, what this member knows.
     failures: Failures,
@@ -100,14 +98,12 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// A member that has asked nothing yet; `id` is a random number.
-    pub(super) fn new(id: u64, settings: GateSettings) -> Self {
+    /// A member that has asked nothing yet.
+    pub(super) fn new(identity: Identity, settings: GateSettings) -> Self {
         Member {
-            id,
+            identity,
             rules: Rules::new(settings.seed),
             pauses: Pauses::default(),
-            long_window: None,
-            part: Part::default(),
             sends: 0,
             failures: Failures::default(),
             outage: Outage::new(settings.seed),
@@ -208,9 +204,6 @@ impl Member {
         self.waiting_since = None;
         self.last_sent = now;
         self.last_minute.send(now);
-        let long_window = self.long_window.as_ref();
-        let window = long_window.map_or(self.settings.window, |long| long.window);
-        self.part.send(now, window);
         self.sends += 1;
         let ticket = Ticket::new(self.sends, now, endpoint);
         self.outage.sent(ticket);
@@ -229,9 +222,7 @@ impl Member {
             share,
             ..
         } = self.settings;
-        let even = self.last_sent + window.div_f64(f64::from(limit) * share);
-        let long_window = self.long_window.as_ref();
-        long_window.map_or(even, |long| even.max(self.part.allows(long.limit, share)))
+        self.last_sent + window.div_f64(f64::from(limit) * share)
     }
 
     /// What became of a request.
@@ -284,11 +275,11 @@ impl Member {
                 pacer.slow_down(now);
             }
         }
-        self.note(now, number, headers);
+        self.note(number, headers);
     }
 
     /// Takes in what a response shows: of several, the least that was left.
-    fn note(&mut self, now: Time, number: Option<u64>, headers: &RateHeaders) {
+    fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
         let (Some(limit), Some(remaining), Some(number)) =
             (headers.limit, headers.remaining, number)
         else {
@@ -303,10 +294,7 @@ impl Member {
         let report = &mut self.report;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
-        let known = self.long_window.take();
         if theirs > window {
-            self.long_window = Some(LongWindow::shown(known, limit, theirs));
-            self.part.seen(now, headers);
             (report.left, report.seen, report.remaining) = (Some(remaining), Some(number), None);
             report.resets = headers.reset.map(|reset| reset.as_secs_f64()).or(Some(0.0));
         } else if report.left.is_none() && report.remaining.is_none_or(|least| remaining <= least) {
@@ -351,7 +339,7 @@ impl Member {
     }
 
     /// The next question, which is sent now.
-    pub(super) fn ask(&mut self, now: Time, mut about: Description) -> Ask {
+    pub(super) fn ask(&mut self, now: Time) -> Ask {
         let waited = self
             .waiting_since
             .map_or(Duration::ZERO, |since| now.saturating_sub(since));
@@ -371,8 +359,12 @@ impl Member {
             }
         };
         let goes_on = self.class != PriorityClass::Single && now < self.last_take + GOES_ON;
-        about.sent_last_minute = self.last_minute.sent(now);
-        about.waiting = (self.waiting_since.is_some() || goes_on).then_some(self.class);
+        let waits = self.waiting_since.is_some() || goes_on;
+        let about = MemberStats {
+            sent_last_minute: self.last_minute.sent(now),
+            waiting: waits.then(|| self.class.name().to_owned()),
+            ..self.identity.about.clone()
+        };
         let known = !self.granted.is_zero() && now < self.granted + KNOWN;
         let mut report = std::mem::take(&mut self.report);
         let success = self.success.take();
@@ -383,7 +375,7 @@ impl Member {
         self.question = Some(now);
         self.asked_class = class;
         Ask {
-            member: format!("{:016x}", self.id),
+            member: format!("{:016x}", self.identity.id),
             limit: f64::from(self.settings.limit) / self.settings.window.as_secs_f64(),
             class: match class {
                 PriorityClass::Single => 1,
@@ -406,11 +398,11 @@ impl Member {
     }
 
     /// Takes leave.
-    pub(super) fn leaving(&mut self, now: Time, about: Description) -> Ask {
+    pub(super) fn leaving(&mut self, now: Time) -> Ask {
         Ask {
             moments: 0,
             leaving: true,
-            ..self.ask(now, about)
+            ..self.ask(now)
         }
     }
 

@@ -10,7 +10,7 @@ local key, ask = KEYS[1], cjson.decode(ARGV[1])
 for name, value in pairs(ask) do if value == cjson.null then ask[name] = nil end end
 
 local function new(limit)
-  return { updated = now, next = now, last = 0, pause = 0, lowered = now, raised = now, named = now, roomy = 0, window = now,
+  return { updated = now, next = now, last = 0, pause = 0, lowered = now, named = now, roomy = 0, window = now,
     resets = 0, since = now, broke = 0, probe = 0, limit = limit, rate = math.max(limit - CAUTION, 1), number = 0, stretch = 0, blamed = 0,
     failures = 0, streak = 0, low = limit, counts = 0, left = 0, shift = 0, failed = 0, probes = 0 }
 end
@@ -25,20 +25,17 @@ end
 local is_json, kept = pcall(cjson.decode, redis.pcall("GET", key))
 if not is_json or type(kept) ~= "table" then kept = {} end
 local s, members, count = kept.state, type(kept.members) == "table" and kept.members or {}, 1
-if not is_ours(s, new(1)) or s.limit < 1 or s.rate < 1 or s.rate > s.limit then s = new(ask.limit) end
-
--- Where the clock was set back, all times move along.
-local back = math.max(s.updated - now, 0)
-for name, n in pairs(s) do if type(n) == "number" and n > 1e6 then s[name] = n - back end end
+-- Where the clock was set back by more than a moment, all begin anew, as after a loss.
+if not is_ours(s, new(1)) or s.limit < 1 or s.rate < 1 or s.rate > s.limit or s.updated > now + 1 then
+  s, members = new(ask.limit), {}
+end
+now = math.max(now, s.updated)
 for id, m in pairs(members) do
-  if type(id) ~= "string" or not is_ours(m, { seen = 0, place = 0, wanted = 0 }) or now + back > m.seen + SILENT then
-    members[id] = nil
-  else
-    m.seen, m.place, count = m.seen - back, math.max(m.place - back, 0), count + (id == ask.member and 0 or 1)
-  end
+  local is_present = is_ours(m, { seen = 0, place = 0, wanted = 0 }) and now <= m.seen + SILENT
+  if not is_present then members[id] = nil elseif id ~= ask.member then count = count + 1 end
 end
 -- A member that is unknown, and was given moments lately, had them from a state that was lost; others may still have some.
-local me = members[ask.member] or { place = 0, wanted = 0 }
+local me, elapsed = members[ask.member] or { place = 0, wanted = 0 }, now - s.updated
 if not members[ask.member] and ask.known then s.next = math.max(s.next, now + ask.known) end
 s.updated, me.seen, me.about, members[ask.member] = now, now, ask.about, me
 
@@ -50,20 +47,16 @@ if limit < s.limit or limit > s.limit and now > s.named + FIRST_HOLD then
 end
 if ask.shown and limit == s.limit then s.named = now end
 local hold = s.failures > 0 and HOLD * 2 ^ math.min(s.failures - 1, 4) or FIRST_HOLD
-if now > s.lowered + hold then rise(RISE * (now - s.raised), now < s.roomy + BELIEVED and 1.5 or 2) end
-s.raised = now
+if now > s.lowered + hold then rise(RISE * elapsed, now < s.roomy + BELIEVED and 1.5 or 2) end
 -- A count tells how the service counts when requests went evenly for a whole window before it.
-if ask.remaining and ask.seen - s.stretch > s.limit then
-  if ask.remaining >= s.limit / 2 then
-    if s.roomy == 0 and s.failures == 0 then rise(1, 1.5) end
-    s.roomy = now
-  end
-  s.low, s.counts = math.min(s.low, ask.remaining), s.counts + 1
-elseif ask.remaining then
-  s.window, s.low, s.counts = now, s.limit, 0
+local is_even = ask.remaining and ask.seen - s.stretch > s.limit
+if is_even and ask.remaining >= s.limit / 2 then
+  if s.roomy == 0 and s.failures == 0 then rise(1, 1.5) end
+  s.roomy = now
 end
-if now > s.window + 1 then
-  if s.counts > 2 and s.low >= 5 then rise(math.min(0.2 * s.low, 3), 1) end
+if is_even then s.low, s.counts = math.min(s.low, ask.remaining), s.counts + 1 end
+if now > s.window + 1 or ask.remaining and not is_even then
+  if s.counts > 2 and s.low >= 5 and (is_even or not ask.remaining) then rise(math.min(0.2 * s.low, 3), 1) end
   s.window, s.low, s.counts = now, s.limit, 0
 end
 if ask.used_up and ask.used_up > s.blamed and now > s.lowered + 1 then
@@ -75,7 +68,7 @@ end
 if ask.left then s.left, s.resets = math.max(ask.left - (s.number - ask.seen), 0), now + ask.resets end
 if ask.pause then s.pause, s.stretch = math.max(s.pause, now + ask.pause), s.number end
 -- What others say is believed for a second: a value may be forged. Who knows of a longer pause keeps to it by itself.
-s.pause, s.resets = math.min(s.pause, now + ask.believes), math.min(s.resets, now + ask.believes)
+s.pause, s.resets, s.probe = math.min(s.pause, now + ask.believes), math.min(s.resets, now + ask.believes), math.min(s.probe, now + 8)
 
 -- While requests fail in a row, one after the other probes the service, less and less often.
 if ask.ok and now - ask.ok > s.broke then s.failed, s.probes = 0, 0 end
@@ -86,7 +79,6 @@ local function back_off()
   s.probe, s.probes = now + math.min(0.5 * 2 ^ s.probes, 8) * (0.5 + 0.5 * ask.random), s.probes + 1
 end
 local outage = s.failed >= 2
-s.probe = math.min(s.probe, now + 8)
 if outage and s.probes == 0 then back_off() end
 if outage and now < s.probe then wanted = 0 end
 if now < s.resets and s.left < 1 then soonest = math.max(soonest, s.resets) end
@@ -121,7 +113,6 @@ end
 s.number, s.left = s.number + wanted, math.max(s.left - wanted, 0)
 
 members[ask.member] = not ask.leaving and me or nil
-local lasts = math.max(s.pause, s.resets, now) - now + BELIEVED
-redis.call("SET", key, cjson.encode({ state = s, members = members }), "PX", math.ceil(lasts * 1000))
+redis.call("SET", key, cjson.encode({ state = s, members = members }), "PX", BELIEVED * 1000)
 return cjson.encode({ now = now, moments = wanted, first = first, gap = gap, number = s.number - wanted + 1, again = again,
   pause = s.pause, members = count, rate = s.rate, failures = s.failed, since = s.since })

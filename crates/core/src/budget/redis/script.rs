@@ -1,8 +1,8 @@
 //! The script that gives out moments to send at: what it is asked, what it replies, and what it keeps for people.
 
 use crate::budget::BudgetState;
-use crate::budget::identity::{self, Identity};
-use crate::gate::{MemberStats, PriorityClass};
+use crate::budget::identity;
+use crate::gate::MemberStats;
 use crate::settings::Config;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub(super) const SOURCE: &str = include_str!("moments.lua");
 /// Members whose script keeps another state have another key.
-const PREFIX: &str = "talentdata:budget-4:";
+const PREFIX: &str = "talentdata:budget-5:";
 /// A member that has not asked for so many seconds is not shown.
 const PRESENT: f64 = 10.0;
 /// No reply has more moments.
@@ -39,7 +39,8 @@ pub(super) struct Ask {
     pub(super) random: f64,
     #[serde(flatten)]
     pub(super) report: Report,
-    pub(super) about: Description,
+    /// The member, for people.
+    pub(super) about: MemberStats,
 }
 
 /// What a member has seen since it last asked. Requests are known by the numbers of their moments.
@@ -61,16 +62,6 @@ pub(super) struct Report {
     pub(super) ago: Option<f64>,
     /// How long nobody may send.
     pub(super) pause: Option<f64>,
-}
-
-/// A member as it describes itself to people.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Description {
-    pub(super) process: u32,
-    pub(super) name: String,
-    pub(super) host: String,
-    pub(super) sent_last_minute: u32,
-    pub(super) waiting: Option<PriorityClass>,
 }
 
 /// What the script replies; times are seconds by the server's clock.
@@ -101,17 +92,6 @@ impl Reply {
     }
 }
 
-impl Description {
-    pub(super) fn of(member: &Identity) -> Self {
-        Description {
-            process: member.process,
-            name: member.program.clone(),
-            host: member.host.clone(),
-            ..Description::default()
-        }
-    }
-}
-
 /// The key of a company's budget. Neither the address of the service nor the client ID can be read from it.
 pub(super) fn key(config: &Config) -> String {
     format!("{PREFIX}{}", identity::company(config, None))
@@ -133,24 +113,18 @@ struct State {
 #[derive(Deserialize)]
 struct Member {
     seen: f64,
-    about: Description,
+    about: MemberStats,
 }
 
 /// The state of the budget with this text at its key, at this time of the server.
 pub(super) fn show(store: String, now: f64, text: &str) -> BudgetState {
-    let (state, members) = match serde_json::from_str(text) {
-        Ok(Kept { state, members }) => (Some(state), members),
-        Err(_) => (None, BTreeMap::new()),
-    };
-    let members = members.into_values().filter_map(|member| {
+    let kept: Option<Kept> = serde_json::from_str(text).ok();
+    let (state, members) = kept.map(|kept| (kept.state, kept.members)).unzip();
+    let members = members.into_iter().flatten().filter_map(|(_, member)| {
         let Member { seen, about } = serde_json::from_value(member).ok()?;
         (seen + PRESENT > now).then(|| MemberStats {
-            process: about.process,
-            name: about.name,
-            host: Some(about.host),
-            sent_last_minute: about.sent_last_minute,
-            waiting: about.waiting.map(PriorityClass::name),
             seconds_since_seen: (now - seen).max(0.0),
+            ..about
         })
     });
     let mut members: Vec<_> = members.collect();

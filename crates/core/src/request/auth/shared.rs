@@ -77,13 +77,8 @@ impl SharedToken {
         let [base_url, client_id] = identity::service_and_client(config);
         let key = key([&run_of_host, &base_url, &client_id, secret.expose()]);
         let name = identity::company(config, Some(&run_of_host));
-        match directory::path(&format!("{PREFIX}{name}")) {
-            Ok(path) => Some(SharedToken::at(path, key, TRIES)),
-            Err(error) => {
-                tracing::warn!("the token cache of this host cannot be used: {error}");
-                None
-            }
-        }
+        let path = directory::path(&format!("{PREFIX}{name}"));
+        Some(SharedToken::at(path, key, TRIES))
     }
 
     fn at(path: PathBuf, key: Key, max_tries: u32) -> Self {
@@ -136,11 +131,10 @@ impl SharedToken {
         Ok(token)
     }
 
-    /// Takes a token that was refused out of the file, unless another process is about to replace it.
+    /// Takes a token that was refused out of the file.
     pub(super) fn forget(&self, refused: &Token) {
-        let locked = self.file.waiter(u32::MAX).try_lock(|_, _| Ok(()));
-        if let Ok(Some(locked)) = locked {
-            self.empty(&locked.file, refused);
+        if let Ok(Some(file)) = self.file.look() {
+            self.empty(&file, refused);
         }
     }
 
@@ -151,17 +145,9 @@ impl SharedToken {
 
     /// Waits for the lock of the file.
     async fn lock(&self) -> io::Result<Locked> {
-        let mut waiter = self.file.waiter(self.max_tries);
-        let pass_over = |_: &File, _: &File| {
-            tracing::debug!("a process that renews the shared token is passed over");
-            Ok(())
-        };
-        loop {
-            match waiter.try_lock(pass_over)? {
-                Some(locked) => return Ok(locked),
-                None => tokio::time::sleep(PAUSE).await,
-            }
-        }
+        let (file, max_tries) = (self.file.clone(), self.max_tries);
+        let locked = tokio::task::spawn_blocking(move || file.lock(max_tries, PAUSE));
+        locked.await?
     }
 
     /// The token in the file, if it need not be renewed yet and is newer than the one that was refused.
