@@ -99,18 +99,11 @@ impl AdmissionQueue {
                         waited: now.saturating_sub(came),
                     });
                 }
-                Take::Wait { earliest, again } => {
-                    let wait = earliest.saturating_sub(now);
-                    if let Some(error) = endurance.wait_is_too_long(now, wait) {
-                        return Err(error);
-                    }
-                    if wait >= PAUSE && !told {
-                        told = true;
-                        tracing::debug!(wait_s = wait.as_secs_f64(), "pausing for the rate limit");
-                    }
-                    again
-                }
-                Take::Outage { failures, again } => {
+                Take::Wait {
+                    again,
+                    outage: Some(failures),
+                    ..
+                } => {
                     if endurance.gives_up(now, &failures) {
                         return Err(endurance.outage_is_too_long(now, failures));
                     }
@@ -123,6 +116,19 @@ impl AdmissionQueue {
                     self.wait_until(until).await;
                     endurance.waited_for_others(clock::now().saturating_sub(now));
                     continue;
+                }
+                Take::Wait {
+                    earliest, again, ..
+                } => {
+                    let wait = earliest.saturating_sub(now);
+                    if let Some(error) = endurance.wait_is_too_long(now, wait) {
+                        return Err(error);
+                    }
+                    if wait >= PAUSE && !told {
+                        told = true;
+                        tracing::debug!(wait_s = wait.as_secs_f64(), "pausing for the rate limit");
+                    }
+                    again
                 }
                 Take::Unreachable(reason) => {
                     self.refuse_long_loss(now.saturating_sub(came), &reason)?;
